@@ -1,1 +1,1 @@
-"""Django project: settings, root URLs, process entry points."""
+"""The Django project: settings, root URLs, and entry points of the processes."""

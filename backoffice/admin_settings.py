@@ -8,12 +8,15 @@ from django.utils.translation import get_language
 
 FORMAT_MODULE_PATH = "backoffice.formats"
 CSRF_FAILURE_VIEW = "apps.panel.error_pages.csrf_failure"
-# A password reset for an unknown email address sends no email, which would go to an outsider.
+# A password reset for an unknown email address sends no email, because the recipient might have no account here.
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 
 
 def _static_url(name: str) -> Any:
-    """Return a function that builds the URL of a static file at render time, because the manifest loads later."""
+    """Return a function that builds the URL of a static file when a page is rendered.
+
+    The manifest of static files is not loaded yet when the settings are.
+    """
 
     def address(request: HttpRequest | None = None) -> str:
         return static(f"panel/{name}")
@@ -22,11 +25,11 @@ def _static_url(name: str) -> Any:
 
 
 def _script_texts_url(request: HttpRequest | None = None) -> str:
-    """Return the URL of the script texts in the page's language."""
+    """Return the URL of the texts that scripts use, in the language of the page."""
     return static(f"panel/words.{get_language() or 'en'}.js")
 
 
-# Colors are in static/panel/panel.css, which pages without the theme share.
+# Colors are not set here but in static/panel/panel.css, which is also used by pages without the theme.
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Backoffice",
     "SITE_HEADER": "apps.panel.menu.get_shop_name",

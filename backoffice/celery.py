@@ -1,7 +1,7 @@
-"""Celery app: how workers are notified of jobs, and the schedule of periodic tasks.
+"""The Celery app: notifies workers of jobs, and schedules periodic tasks.
 
-Celery messages only notify workers; the jobs themselves are database rows (``apps.jobs``). A lost, late or duplicate
-message therefore only costs time.
+Celery messages only notify workers. The jobs themselves are database rows (``apps.jobs``), so a lost, late or duplicate
+message only causes a delay.
 """
 
 import os
@@ -15,8 +15,8 @@ from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 
-# Allowed clock difference in seconds between the scheduler, which sets a message's expiry, and the worker that checks
-# it. Without workers, messages wait for at most this time.
+# The allowed difference in seconds between the clock of the scheduler, which sets the expiry of a message, and the
+# clock of the worker, which checks it. If no worker runs, messages wait for at most this time.
 MAX_CLOCK_DIFFERENCE = 7200
 
 TRANSPORT_ALIASES["filesystem"] = "backoffice.kombu_filesystem:FolderTransport"
@@ -24,7 +24,7 @@ TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "backoffice.kombu_red
 
 app = Celery("backoffice", set_as_current=True)
 app.conf.update(
-    # The filesystem broker has no host, but the URL needs one.
+    # The filesystem broker has no host, but Celery requires one in the URL.
     broker_url=settings.BROKER_URL.replace("filesystem://", "filesystem://localhost"),
     # Retry forever: a worker that gives up would have to be restarted by hand.
     broker_connection_retry_on_startup=True,
@@ -53,8 +53,8 @@ app.conf.update(
     worker_max_tasks_per_child=500,
     worker_hijack_root_logger=False,
     worker_send_task_events=False,
-    # Job rows already show what workers do. A worker's control queue is exclusive on RabbitMQ: a worker restarted right
-    # after a kill would find its queue locked and stop.
+    # Remote control is not needed, because job rows already show what workers do. On RabbitMQ it would stop a worker
+    # that is restarted right after a kill, because the exclusive control queue would still be locked.
     worker_enable_remote_control=False,
     task_time_limit=3600,
     accept_content=["json"],
@@ -76,7 +76,7 @@ app.conf.update(
             "schedule": 3600,
             "options": {"expires": MAX_CLOCK_DIFFERENCE + 1800},
         },
-        # At night (UTC), because the checks read every order.
+        # Run the checks at night (UTC), because they read every order.
         "check consistency": {
             "task": "backoffice.reconcile",
             "schedule": crontab(hour=3, minute=17),
@@ -93,7 +93,7 @@ app.conf.update(
 
 @app.task(name="backoffice.run_job")
 def run_job(*keys: str) -> None:
-    """Run the next job; if the message names several jobs, notify other workers of the remaining jobs."""
+    """Run the next job. If the message names several jobs, notify other workers of the remaining ones."""
     from apps.jobs.domain.queue import handle_notification
 
     handle_notification(*map(uuid.UUID, keys))
@@ -101,7 +101,7 @@ def run_job(*keys: str) -> None:
 
 @app.task(name="backoffice.sweep")
 def requeue_stale_jobs() -> None:
-    """Notify workers of jobs that no worker has claimed."""
+    """Notify workers again of jobs that no worker has claimed."""
     from apps.jobs.domain.queue import notify_stale_jobs
 
     notify_stale_jobs()
@@ -109,7 +109,7 @@ def requeue_stale_jobs() -> None:
 
 @app.task(name="backoffice.due")
 def run_minute_tasks() -> None:
-    """Run the periodic tasks of the minute."""
+    """Run the periodic tasks that are due every minute."""
     from apps.jobs.domain.periodic_tasks import minute_tasks
 
     minute_tasks.run_all()
@@ -117,7 +117,7 @@ def run_minute_tasks() -> None:
 
 @app.task(name="backoffice.housekeeping")
 def run_housekeeping() -> None:
-    """Delete expired rows and files."""
+    """Run the hourly tasks, which delete expired rows and files."""
     from apps.jobs.domain.housekeeping import run_hourly_tasks
 
     run_hourly_tasks()
@@ -125,7 +125,7 @@ def run_housekeeping() -> None:
 
 @app.task(name="backoffice.reconcile")
 def run_consistency_checks() -> None:
-    """Log derived data that disagrees with its source data."""
+    """Check derived data against its source data, and log all differences."""
     from apps.jobs.domain.consistency_checks import log_differences
 
     log_differences()
@@ -133,7 +133,6 @@ def run_consistency_checks() -> None:
 
 @app.task(name="backoffice.each_night")
 def run_nightly_tasks() -> None:
-    """Run the nightly tasks."""
     from apps.jobs.domain.periodic_tasks import nightly_tasks
 
     nightly_tasks.run_all()
@@ -141,7 +140,7 @@ def run_nightly_tasks() -> None:
 
 @worker_process_init.connect
 def _reset_connections(**_: object) -> None:
-    """Drop the inherited database connections: a forked worker must not share them with its parent."""
+    """Drop the inherited database connections, because a forked worker must not share them with its parent."""
     from django.db import connections
 
     for connection in connections.all(initialized_only=True):

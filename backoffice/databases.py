@@ -10,15 +10,16 @@ from django.core.exceptions import ImproperlyConfigured
 from backoffice import env
 
 SCHEMES = ("sqlite", "postgres", "postgresql")
-# Connections are persistent; Django replaces a broken one.
+# Connections are persistent, and Django replaces broken ones.
 _PERSISTENT = {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
 
 
 def get_replica_settings() -> dict[str, Any]:
-    """Return the settings of the replica in ``BACKOFFICE_REPLICA_URL``, or nothing.
+    """Return the settings of the replica in ``BACKOFFICE_REPLICA_URL``, or an empty dict if there is no replica.
 
     Raises:
-        ImproperlyConfigured: There is no shared cache to announce writes to other processes, or the database is SQLite.
+        ImproperlyConfigured: The database is SQLite, or no shared cache is configured, which announces writes to other
+            processes.
     """
     if not env.get_text("BACKOFFICE_REPLICA_URL"):
         return {}
@@ -31,28 +32,29 @@ def get_replica_settings() -> dict[str, Any]:
     database = _add_postgresql_options(
         environ.Env().db_url_config(env.get_url("BACKOFFICE_REPLICA_URL", "", SCHEMES[1:]))
     )
-    # After this timeout the primary serves the request.
+    # After this timeout, the request uses the primary instead.
     database["OPTIONS"]["connect_timeout"] = 2
     return {"replica": database | {"TEST": {"MIRROR": "default"}}}
 
 
 def get_database_settings(data_dir: Path) -> dict[str, Any]:
-    """Return the settings for ``DATABASE_URL``: SQLite tuned for concurrent writers, or PostgreSQL."""
+    """Return the settings for ``DATABASE_URL``, either SQLite tuned for concurrent writers or PostgreSQL."""
     default = f"sqlite:///{data_dir / 'backoffice.sqlite3'}"
     database = _parse_url(env.get_url("DATABASE_URL", default, SCHEMES, bare=SCHEMES, allow_several=True))
     options = database.setdefault("OPTIONS", {})
     if database["ENGINE"] == "django.db.backends.sqlite3":
-        # Writers wait in a queue instead of retrying at random.
+        # The backend has a queue for writers, which would otherwise retry at random times.
         database["ENGINE"] = "backoffice.sqlite"
-        # A write transaction takes its lock at the start; a transaction that starts as a reader might not get it later.
+        # A write transaction takes its lock at the start, because a transaction that starts as a reader might fail to
+        # get it later.
         options.setdefault("transaction_mode", "IMMEDIATE")
-        # Tests also use a file, because databases in memory have other locking rules.
+        # Tests also use a file, because databases in memory have different locking rules.
         database["TEST"] = {"NAME": str(data_dir / "test.sqlite3")}
         options.setdefault("timeout", env.get_integer("BACKOFFICE_LOCK_TIMEOUT_MS", 20_000) / 1000)
         options.setdefault(
             "init_command",
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;"
-            # Overwrite deleted data everywhere in the file.
+            # Overwrite deleted data with zeros everywhere in the file.
             "PRAGMA secure_delete=ON;"
             "PRAGMA mmap_size=134217728; PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-16000;",
         )
@@ -61,7 +63,7 @@ def get_database_settings(data_dir: Path) -> dict[str, Any]:
 
 
 def _parse_url(url: str) -> dict[str, Any]:
-    """Parse a database URL.
+    """Parse a database URL into Django's database settings.
 
     With several hosts, the driver tries them in order until one accepts writes.
     """
@@ -81,25 +83,25 @@ def _parse_url(url: str) -> dict[str, Any]:
 def _add_postgresql_options(database: dict[str, Any]) -> dict[str, Any]:
     options = database.setdefault("OPTIONS", {})
     options.setdefault("connect_timeout", 5)
-    # Notice a dead connection within seconds instead of hours.
+    # Detect a dead connection within seconds instead of hours.
     options.setdefault("tcp_user_timeout", 10_000)
     options.setdefault("keepalives_idle", 10)
     options.setdefault("keepalives_interval", 5)
     options.setdefault("keepalives_count", 3)
     if env.get_flag("BACKOFFICE_DATABASE_POOLER", default=False):
-        # A pooler may switch sessions between transactions, so sessions can't keep prepared statements, cursors or
-        # settings. Timeouts are set on the role or the database instead (docs/operators.md).
+        # A pooler may switch sessions between transactions, so prepared statements, cursors and settings of a session
+        # would not work. Timeouts are set on the role or the database instead (docs/operators.md).
         database["DISABLE_SERVER_SIDE_CURSORS"] = True
         options.setdefault("prepare_threshold", None)
         return database | _PERSISTENT
-    # Without a threshold psycopg prepares no statements, even if a call requests it.
+    # Without a threshold psycopg prepares no statements, even if a call asks for it.
     options.setdefault("prepare_threshold", 5)
     options.setdefault(
         "options",
         f"-c statement_timeout={env.get_integer('BACKOFFICE_STATEMENT_TIMEOUT_MS', 60_000)}"
         f" -c lock_timeout={env.get_integer('BACKOFFICE_LOCK_TIMEOUT_MS', 5_000)}"
         " -c idle_in_transaction_session_timeout=60000"
-        # Prepared statements look up rows by key, so one generic plan fits all values.
+        # Prepared statements look up rows by key, so one generic plan fits all parameters.
         " -c plan_cache_mode=force_generic_plan",
     )
     return database | _PERSISTENT

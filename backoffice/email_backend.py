@@ -1,6 +1,6 @@
-"""Email backend for installations without ``EMAIL_URL``: the demo prints emails, other installations refuse to send.
+"""Email backend for installations without ``EMAIL_URL``. The demo prints emails; other installations refuse to send.
 
-Emails contain valid links, for example to set a password. Printed emails would end up in the logs.
+Other installations must not print emails, because valid links, for example to set a password, would end up in logs.
 """
 
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ _NOT_SENT = "Email can't be sent: set EMAIL_URL."
 
 
 class MailNotConfigured(OSError):
-    """Raised when no mail server is configured; jobs retry and show the message in the panel."""
+    """Raised when no mail server is configured. Jobs then retry, and the panel shows the message."""
 
 
 def is_demo() -> bool:
     """Return True if ``manage.py demo`` created this installation on its own database.
 
-    The command leaves its password in the data folder.
+    The command stores the demo's password in the data folder, which identifies the demo.
     """
     on_file = settings.DATABASES["default"]["ENGINE"] == "backoffice.sqlite"
     return bool(on_file and (settings.DATA_DIR / "demo-password").exists())
 
 
 class DemoEmailBackend(EmailBackend):
-    """Email backend that prints emails in the demo and refuses to send elsewhere."""
+    """An email backend that prints emails in the demo and refuses to send elsewhere."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         """Print the emails with a notice.

@@ -1,4 +1,7 @@
-"""Read and validate environment variables; the error for an invalid value is one sentence with the variable's name."""
+"""Reads and validates environment variables.
+
+The error for an invalid value is a single sentence that contains the name of the variable.
+"""
 
 import os
 import re
@@ -19,7 +22,7 @@ Network = IPv4Network | IPv6Network
 
 @contextmanager
 def exit_on_configuration_error() -> Iterator[None]:
-    """Exit with one sentence instead of a traceback if the configuration is invalid."""
+    """Exit with a single sentence instead of a traceback if the configuration is invalid."""
     try:
         yield
     except ImproperlyConfigured as error:
@@ -27,12 +30,12 @@ def exit_on_configuration_error() -> Iterator[None]:
 
 
 def get_text(name: str, default: str = "") -> str:
-    """Return a text; an empty variable counts as not set."""
+    """Return the text in a variable. An empty variable counts as not set."""
     return os.environ.get(name) or default
 
 
 def get_integer(name: str, default: int, *, least: int = 0, most: int = 2**31) -> int:
-    """Return a whole number."""
+    """Return the integer in a variable, after checking its range."""
     value = os.environ.get(name, "").strip()
     if not value:
         return default
@@ -45,7 +48,7 @@ def get_integer(name: str, default: int, *, least: int = 0, most: int = 2**31) -
 
 
 def get_number(name: str, default: float) -> float:
-    """Return a number above 0."""
+    """Return the number in a variable, which must be greater than 0."""
     raw_value = os.environ.get(name, "").strip()
     try:
         value = float(raw_value) if raw_value else default
@@ -65,7 +68,7 @@ def get_flag(name: str, *, default: bool) -> bool:
 
 
 def get_date(name: str) -> date | None:
-    """Return a date such as 2026-12-31; None if not set."""
+    """Return the date in a variable, e.g. 2026-12-31, or None if the variable is not set."""
     value = get_text(name)
     try:
         return date.fromisoformat(value) if value else None
@@ -79,7 +82,7 @@ def get_list(name: str, default: str = "") -> list[str]:
 
 
 def get_choice(name: str, default: str, among: Collection[str]) -> str:
-    """Return one of the choices, ignoring case."""
+    """Return the value of a variable if it is one of the choices, ignoring case."""
     value = get_text(name, default)
     if value.upper() not in among:
         _refuse(name, f"one of {', '.join(among)}")
@@ -87,7 +90,7 @@ def get_choice(name: str, default: str, among: Collection[str]) -> str:
 
 
 def parse_hosts(url: str) -> list[SplitResult]:
-    """Return the hosts of a URL with their ports; a database URL may name several hosts, separated by commas.
+    """Return the hosts and ports of a URL. A database URL may name several hosts, separated by commas.
 
     Raises:
         ValueError: The URL is invalid.
@@ -98,14 +101,14 @@ def parse_hosts(url: str) -> list[SplitResult]:
 def get_url(
     name: str, default: str, schemes: Collection[str], *, bare: Collection[str] = (), allow_several: bool = False
 ) -> str:
-    """Return a URL.
+    """Return the URL in a variable, after checking its scheme and hosts.
 
     Args:
-        name: The variable.
+        name: The name of the variable.
         default: The value if the variable is not set.
         schemes: The allowed schemes.
         bare: The schemes that need no host.
-        allow_several: True if several hosts are allowed, separated by commas.
+        allow_several: Whether several hosts are allowed, separated by commas.
     """
     value = get_text(name, default)
     scheme = value.partition(":")[0]
@@ -121,7 +124,7 @@ def get_url(
 
 
 def get_brokers(name: str) -> dict[str, str]:
-    """Return message brokers by name: ``NAME=amqp://USER:PASSWORD@HOST/VHOST?exchange=E``."""
+    """Return message brokers by name from a list of ``NAME=amqp://USER:PASSWORD@HOST/VHOST?exchange=E``."""
     brokers_by_name: dict[str, str] = {}
     for word in get_list(name):
         key, _, address = word.partition("=")
@@ -141,7 +144,7 @@ def get_brokers(name: str) -> dict[str, str]:
 
 
 def get_collector_url(name: str) -> str:
-    """Return the URL of a trace collector; blank if not set."""
+    """Return the URL of a trace collector, or "" if the variable is not set."""
     if not get_text(name):
         return ""
     value = get_url(name, "", ("http", "https"))
@@ -151,7 +154,7 @@ def get_collector_url(name: str) -> str:
 
 
 def get_networks(name: str) -> tuple[Network, ...]:
-    """Return IP addresses and networks such as 10.0.0.0/8."""
+    """Return the IP addresses and networks, such as 10.0.0.0/8, in a comma-separated list."""
     parsed: list[Network] = []
     for word in get_list(name):
         try:
@@ -162,7 +165,7 @@ def get_networks(name: str) -> tuple[Network, ...]:
 
 
 def get_folder(name: str, default: Path) -> Path:
-    """Return a writable folder and create it if it is missing."""
+    """Return the path of a writable folder, and create the folder if it is missing."""
     path = Path(get_text(name, str(default))).resolve()
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -178,6 +181,6 @@ def _example(schemes: Collection[str]) -> str:
 
 
 def _refuse(name: str, expected: str, *, secret: bool = False) -> NoReturn:
-    """Raise the error for an invalid value; values of URLs are not repeated because they may hold passwords."""
+    """Raise the error for an invalid value. ``secret`` leaves out the value, because a URL may contain a password."""
     suffix = "" if secret else f", not {os.environ.get(name, '')!r}"
     raise ImproperlyConfigured(f"{name} must be {expected}{suffix}.")

@@ -1,4 +1,4 @@
-"""Liveness and readiness probes."""
+"""The liveness probe ``/healthz`` and the readiness probe ``/readyz``."""
 
 import os
 import threading
@@ -21,24 +21,24 @@ from apps.ground.tenancy import all_shops_scope
 from apps.jobs.domain.metrics import get_job_metrics
 from backoffice.server import supervisor
 
-# A check result is reused for this many seconds.
+# The results of checks are reused for this many seconds.
 CACHE_SECONDS = 2.0
-# After this many seconds a result expires, even if the next check is still running.
+# The results expire after this many seconds, even if the next checks are still running.
 EXPIRY_SECONDS = 10.0
-# A job that has been due for longer shows that workers are missing or too few.
+# A job that has been due for longer shows that workers are not running or too few.
 MAX_JOB_DELAY_SECONDS = 600.0
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Report that the process is alive."""
+    """Respond that the process is alive."""
     return JsonResponse({"status": "ok"})
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Report whether the process can serve: database reachable and migrated, and broker reachable.
+    """Respond whether the process can serve, i.e. the database is reachable and migrated and the broker is reachable.
 
     If only optional parts fail (shared cache, file storage, job processing), the status is ``degraded`` with code 200.
-    Anyone may call this often, so results are cached.
+    Results are cached, because anyone may call this view as often as they like.
     """
     checks = required_checks.get_results()
     optional = optional_checks.get_results() if checks["database"] else dict.fromkeys(optional_checks.results, False)
@@ -46,28 +46,28 @@ def readyz(request: HttpRequest) -> JsonResponse:
     status = "unavailable" if not ready else "ok" if all(optional.values()) else "degraded"
     report: dict[str, object] = {"status": status, "checks": checks, "parts": optional}
     if (board := supervisor.board) is not None:
-        # This process can serve, because it answers; the number of other processes is for information only.
+        # The number of serving processes is for information only; this process can serve, because it responds.
         report["processes"] = {"serving": board.serving(), "of": board.places}
     return JsonResponse(report, status=200 if ready else 503)
 
 
 @dataclass
 class CachedChecks:
-    """Cached check results of this process; one thread checks at a time and no request waits for it.
+    """The cached results of the checks. One thread at a time runs the checks, and no request waits for it.
 
     Attributes:
-        run_checks: Checks each part.
-        results: The latest results; all False before the first check.
+        run_checks: Runs all checks, and returns the result of each part.
+        results: The latest results by part. All are False before the first check.
     """
 
     run_checks: Callable[[], dict[str, bool]]
     results: dict[str, bool]
-    # Time of the latest results, as monotonic seconds.
+    # The time of the latest results, in seconds of the monotonic clock.
     checked_at: float = float("-inf")
     check_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get_results(self) -> dict[str, bool]:
-        """Return the check results by part."""
+        """Return the results of the checks by part."""
         if self._age() >= CACHE_SECONDS and self.check_lock.acquire(blocking=False):
             try:
                 if self._age() >= CACHE_SECONDS:
@@ -81,7 +81,7 @@ class CachedChecks:
 
 
 def create_required_checks() -> CachedChecks:
-    """Return the checks that serving requires."""
+    """Return the checks of the parts that are required to serve requests."""
     return CachedChecks(_check_required, dict.fromkeys(("database", "migrations", "broker"), False))
 
 
@@ -109,7 +109,7 @@ def _is_migrated() -> bool:
 
 @cache
 def _list_migrations() -> frozenset[tuple[str, str]]:
-    """Return app and name of each migration in this release."""
+    """Return the app and the name of each migration in this release."""
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
@@ -123,12 +123,12 @@ def _is_broker_up() -> bool:
             broker.ensure_connection(max_retries=1, timeout=2)
         return True
     except Exception:
-        # Every broker client raises its own exceptions; all of them mean "not ready".
+        # Every broker client raises its own exceptions, and all of them mean "not ready".
         return False
 
 
 def create_optional_checks() -> CachedChecks:
-    """Return the checks of optional parts."""
+    """Return the checks of the parts without which requests can still be served."""
     return CachedChecks(_check_optional, dict.fromkeys(("cache", "storage", "jobs"), False))
 
 
@@ -148,12 +148,12 @@ def _is_cache_up() -> bool:
 def _is_storage_up() -> bool:
     if isinstance(default_storage, FileSystemStorage):
         folder = Path(default_storage.base_location)
-        # The folder is created with the first file.
+        # A missing folder is no error, because it is created with the first file.
         return os.access(next(parent for parent in (folder, *folder.parents) if parent.exists()), os.W_OK)
     try:
         default_storage.exists("readyz")
     except Exception:
-        # Every storage client raises its own exceptions.
+        # Every storage client raises its own exceptions, and all of them mean that the storage is not reachable.
         return False
     return True
 

@@ -1,7 +1,8 @@
 """Health check of the processes on this machine: ``python -m backoffice.heartbeat web|worker|scheduler|webhooks``.
 
-Container and service managers call it. The web server is checked with a request; the other processes accept no
-requests, so they touch a file every few seconds. ``/metrics`` and ``/readyz`` report their progress.
+Container and service managers run this command. It checks the web server with a request. The other processes accept no
+requests, so they touch a file every few seconds, which the command checks. ``/metrics`` and ``/readyz`` report their
+progress.
 """
 
 import hashlib
@@ -19,17 +20,17 @@ from backoffice.env import exit_on_configuration_error
 
 PROCESS_ROLES = ("web", "worker", "scheduler", "webhooks")
 HEARTBEAT_SECONDS = 10.0
-# A process that has not touched its file for this long counts as hung.
+# A process that has not touched its file for longer than this counts as hung.
 MAX_SILENCE_SECONDS = 60.0
 
 
 def start_heartbeat(role: str) -> None:
-    """Touch this process's file regularly until the process ends."""
+    """Start a thread that touches this process's file regularly until the process ends."""
     threading.Thread(target=_touch_regularly, args=(_get_path(role),), name="alive", daemon=True).start()
 
 
 def get_heartbeat_age(role: str) -> float | None:
-    """Return the seconds since a process of this role last touched its file; None if there is no file."""
+    """Return the seconds since a process of this role touched its file, or None if there is no file."""
     try:
         return time.time() - _get_path(role).stat().st_mtime
     except FileNotFoundError:
@@ -43,7 +44,7 @@ def _touch_regularly(path: Path) -> None:
 
 
 def _get_path(role: str) -> Path:
-    # Not in the data folder, which several machines may share.
+    # The file is not in the data folder, because several machines may share that folder.
     installation = hashlib.sha256(str(settings.DATA_DIR).encode()).hexdigest()[:12]
     return Path(tempfile.gettempdir(), f"backoffice-{os.getuid()}-{installation}-{role}.alive")
 
@@ -59,7 +60,7 @@ def _is_web_up() -> bool:
 
 
 def main() -> None:
-    """Exit with 0 if the process is alive, else with 1 and a message."""
+    """Exit with 0 if the process is alive, otherwise with 1 and a message."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
     role = sys.argv[1] if len(sys.argv) == 2 else ""
     if role not in PROCESS_ROLES:

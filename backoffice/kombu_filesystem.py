@@ -1,4 +1,4 @@
-"""Message broker without a server: messages are files in a folder, through kombu's filesystem transport."""
+"""A message broker without a server, based on kombu's filesystem transport: messages are files in a folder."""
 
 import time
 import uuid
@@ -9,19 +9,19 @@ from kombu.exceptions import ChannelError
 from kombu.transport.filesystem import Channel, Transport
 from kombu.utils.json import dumps
 
-# Polling interval of a worker, for new messages and for a stop request.
+# The interval in seconds at which a worker polls for new messages and for a stop request.
 POLL_SECONDS = 0.25
 
 
 class FolderChannel(Channel):
     """A channel that writes messages atomically.
 
-    kombu's own channel creates the file before writing it; a worker that reads it in between finds no message
-    and stops.
+    kombu's own channel creates a file and then writes the message into it. A worker that reads the file in between
+    finds no message and stops.
     """
 
     def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        """Write a message to a temporary file and rename it to the name that readers expect."""
+        """Write a message to a temporary file, and rename the file to the name that readers expect."""
         folder = Path(self.data_folder_out)
         part = folder / f"{uuid.uuid4()}.part"
         try:
@@ -35,13 +35,13 @@ class FolderChannel(Channel):
 class FolderTransport(Transport):
     """A transport that polls four times a second.
 
-    kombu's own transport polls once a second and notices a stop request after up to four seconds.
+    kombu's own transport polls once a second, and it can take up to four seconds to notice a stop request.
     """
 
     Channel = FolderChannel
     polling_interval = POLL_SECONDS
 
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
-        """Deliver the next message; raise ``socket.timeout`` after one or two polls, regardless of ``timeout``."""
+        """Deliver the next message, or raise ``socket.timeout`` after one or two polls; ``timeout`` is ignored."""
         max_wait = None if timeout is None else min(timeout, POLL_SECONDS)
         super().drain_events(connection, timeout=max_wait)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Redis broker, through kombu's transport."""
+"""The Redis broker, based on kombu's transport, without retries."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from redis.retry import Retry
 class _NoRetry:
     """Mixin for connections that do not retry.
 
-    redis-py retries three times and sleeps up to ten seconds in between, which would delay the transaction that creates
-    a job. A lost notification is harmless, and workers retry for as long as needed.
+    redis-py retries three times and sleeps for up to ten seconds in between. This would delay the transaction that
+    creates a job. A lost notification is harmless, and workers reconnect by themselves.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

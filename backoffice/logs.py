@@ -1,4 +1,4 @@
-"""Log formatters: one line per record, with the request or job id and without secrets.
+"""Log formatters that write one line per record, with the ID of the request or job and without secrets.
 
 ``BACKOFFICE_LOG_FORMAT`` selects plain lines for people or JSON objects for log collectors.
 """
@@ -20,24 +20,24 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 FORMATS = ("LINE", "JSON")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
-# The current request, for the ids of its shop, app and staff member.
+# The current request, from which logs take the ids of shop, app and staff member.
 current_request: "ContextVar[HttpRequest | None]" = ContextVar("request_in_work", default=None)
 
-# Access tokens and secrets of apps, account activation links, and values with a secret-like name.
+# These patterns match access tokens and secrets of apps, account activation links, and values with a secret-like name.
 _TOKEN = re.compile(r"(bk[os]_)[\w-]{8,}")
 _ACTIVATION_LINK = re.compile(r"(/account/activate/[^/\s]+/\d+/)[^\s\"'?>]+")
 _NAMED_SECRET = re.compile(r"(?i)((?:password|secret|token|authorization|hmac)[\"']?\s*[:=]\s*[\"']?)[^\s\"',;&]+")
 
 
 def redact_secrets(text: str) -> str:
-    """Return the text without secrets."""
+    """Return the text with all secrets replaced."""
     for secret in (_TOKEN, _ACTIVATION_LINK, _NAMED_SECRET):
         text = secret.sub(r"\1[redacted]", text)
     return text
 
 
 def get_current_id() -> str:
-    """Return the id of the current request, else of the current job, else ``-``."""
+    """Return the id of the current request or else of the current job, or ``-``."""
     current = request_id.get()
     return current if current != "-" else get_event_context().request_id or "-"
 
@@ -45,12 +45,12 @@ def get_current_id() -> str:
 def get_actor_ids(request: "HttpRequest | None") -> dict[str, object]:
     """Return the ids of the request's ``shop``, and of the ``app`` or the ``staff`` member.
 
-    Unknown ids are omitted. Outside of a request, the shop is the one of the shop scope.
+    Unknown ids are omitted. Outside of a request, the shop is that of the current shop scope.
     """
     from django_scopes import get_scope
 
     access = getattr(request, "auth", None)
-    # Django's cached user: a log line must not query the database.
+    # Use the user that Django has cached, because writing a log line must not query the database.
     user = getattr(request, "_cached_user", None)
     shop = getattr(request, "shop", None) or getattr(access, "shop", None) or get_scope().get("shop")
     ids = {
@@ -62,10 +62,10 @@ def get_actor_ids(request: "HttpRequest | None") -> dict[str, object]:
 
 
 class LineFormatter(logging.Formatter):
-    """Formatter of ``time level logger [request id] message``, redacted."""
+    """Formats a record as ``time level logger [request id] message``, without secrets."""
 
     def __init__(self) -> None:
-        """Use UTC times with an offset."""
+        """Create the formatter, with times in UTC."""
         super().__init__("%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s", "%Y-%m-%dT%H:%M:%S%z")
 
     def format(self, record: logging.LogRecord) -> str:
@@ -75,7 +75,7 @@ class LineFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Formatter of one JSON object per record, redacted.
+    """Formats a record as one JSON object, without secrets.
 
     The keys are ``time`` (RFC 3339, UTC), ``level``, ``logger``, ``message``, ``request_id`` (the key of a job),
     ``shop``, ``app`` and ``staff`` if known, ``error`` (the traceback), and the record's ``fields``.
@@ -98,7 +98,10 @@ class JsonFormatter(logging.Formatter):
 
 
 def get_logging_settings(level: str, form: str = "LINE") -> dict[str, object]:
-    """Return Django's ``LOGGING`` setting: records from a level up, in one of ``FORMATS``, on standard error."""
+    """Return Django's ``LOGGING`` setting, which writes records from ``level`` up to standard error.
+
+    ``form`` is one of ``FORMATS``.
+    """
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -107,12 +110,12 @@ def get_logging_settings(level: str, form: str = "LINE") -> dict[str, object]:
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
             "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
-            # At DEBUG Django logs every template variable.
+            # Do not log at DEBUG, because Django would log every template variable.
             "django.template": {"level": max(level, "INFO", key=logging.getLevelName)},
-            # Client errors are no incidents.
+            # Log only server errors, because client errors are not incidents.
             "django.request": {"level": "ERROR"},
             "django.security.DisallowedHost": {"level": "ERROR"},
-            # Enabled by a separate setting, independent of the level.
+            # A separate setting enables the access log, independent of the level.
             "backoffice.access": {"level": "INFO"},
         },
     }

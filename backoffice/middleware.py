@@ -1,7 +1,7 @@
-"""Middleware around every request.
+"""The outermost middleware, helpers for hosts and client addresses, and the compression of pages.
 
-The outermost middleware sets the request id and checks the host. The REST interface needs no session, cookies, messages
-or CSRF check, so it answers without the panel's middleware, and always in JSON.
+The outermost middleware sets the request id, checks the host, and serves the REST interface directly, without the other
+middleware: the interface needs no session, cookies, messages or CSRF check, and always responds in JSON.
 """
 
 import logging
@@ -30,18 +30,18 @@ logger = logging.getLogger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 _API_PREFIXES = ("/admin/api/", "/admin/api_permissions/", "/admin/oauth/access_")
 _SLASHES = re.compile("/{2,}")
-# URLs where staff log in and work.
+# Prefixes of the URLs where staff log in and work.
 _STAFF_PREFIXES = ("/accounts/", "/admin/", "/s/")
-# Apps redirect staff to this URL; it names the shop by its domain.
+# Apps redirect staff to this path on the domain of the shop.
 _AUTHORIZE = "/admin/oauth/authorize"
-# Probes accept any host, because monitoring calls processes by IP address.
+# The probes accept any host, because monitoring calls processes by IP address.
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
-# The maximum length of a request id in the database.
+# A request id must not be longer than its database column, which has 36 characters.
 _REQUEST_ID = re.compile(r"[\w.:=+/-]{8,36}", re.ASCII)
 
 
 def is_interface(request: HttpRequest) -> bool:
-    """Return True for URLs of the REST interface, including URLs with doubled slashes."""
+    """Return True for URLs of the REST interface, even if they contain doubled slashes."""
     path = request.path_info
     if "//" in path:
         path = _SLASHES.sub("/", path)
@@ -53,14 +53,14 @@ def is_interface(request: HttpRequest) -> bool:
 
 
 def _add_version(path: str) -> str:
-    """Add the oldest version to interface URLs without a version, such as ``/admin/products.json``."""
+    """Add the oldest API version to interface URLs without a version, such as ``/admin/products.json``."""
     if path.endswith(".json") and path.startswith("/admin/") and not path.startswith(_API_PREFIXES):
         return f"/admin/api/{settings.API_VERSIONS[0]}/{path.removeprefix('/admin/')}"
     return path
 
 
 def request_boundary(get_response: GetResponse) -> GetResponse:
-    """Set the request id, check the host and serve the interface; the outermost middleware."""
+    """Set the request id, check the host, and serve the interface or a page. This is the outermost middleware."""
 
     def layer(request: HttpRequest) -> HttpResponseBase:
         identity = get_request_id(request.META)
@@ -82,7 +82,7 @@ def request_boundary(get_response: GetResponse) -> GetResponse:
 
 
 def _serve_page(request: HttpRequest, get_response: GetResponse) -> HttpResponseBase:
-    """Serve a page of the panel or a public page; probes accept any host.
+    """Serve a page of the panel or a public page. The host is checked, except for probes.
 
     Raises:
         BadRequest: The URL contains a NUL character, which PostgreSQL rejects.
@@ -97,10 +97,10 @@ def _serve_page(request: HttpRequest, get_response: GetResponse) -> HttpResponse
 
 
 def _redirect_to_installation(request: HttpRequest) -> HttpResponseBase:
-    """Redirect from a shop's domain, which the shop controls, to the installation's URL where staff log in.
+    """Redirect staff from a shop's domain to the same page on the installation's own domain.
 
     Raises:
-        Http404: The request submits a form, because staff must not enter passwords on a shop's domain.
+        Http404: The request submits a form. Staff must not enter passwords on a domain that the shop controls.
     """
     if request.method not in {"GET", "HEAD"}:
         raise Http404("Staff pages are not available on a shop's domain.")
@@ -111,18 +111,18 @@ def _redirect_to_installation(request: HttpRequest) -> HttpResponseBase:
 
 
 def _serve_interface(request: HttpRequest) -> HttpResponse:
-    """Serve the interface; Django's own error pages become JSON."""
+    """Serve the REST interface, with all errors in JSON."""
     try:
         check_host(request)
         match = resolve(_add_version(request.path_info))
         request.resolver_match = match
         response = match.func(request, *match.args, **match.kwargs)
         if getattr(request, "undone", False):
-            # Another transaction got in the way and has finished; retry with a new view.
+            # A concurrent transaction caused a rollback and has finished; call the view again.
             logger.info("Retrying a request after a database rollback")
             response = match.func(request, *match.args, **match.kwargs)
     except Exception as error:
-        # Views handle their own errors; this error was raised outside of a view.
+        # Views handle their own errors, so this error was raised outside of a view.
         response = exception_handler(error)
     headers = response.headers
     brand = settings.BRAND.capitalize()
@@ -137,7 +137,7 @@ def _serve_interface(request: HttpRequest) -> HttpResponse:
 
 
 def get_request_id(meta: Mapping[str, Any]) -> str:
-    """Return the request id: a new one, or the ``X-Request-Id`` of a trusted proxy, so that all logs share it."""
+    """Return the ``X-Request-Id`` of a trusted proxy, so that all logs share it, or a new request id."""
     request_id: str = meta.get("HTTP_X_REQUEST_ID", "")
     if (
         request_id
@@ -150,10 +150,11 @@ def get_request_id(meta: Mapping[str, Any]) -> str:
 
 
 def get_client_address(meta: Mapping[str, Any]) -> str:
-    """Return the client's IP address, for login throttling, sessions, the audit log and events.
+    """Return the client's IP address, which is used for login throttling, sessions, the audit log and events.
 
-    The address is the peer's. If the peer is a trusted proxy, it is the last address of ``X-Forwarded-For`` that is not
-    a trusted proxy. Proxies append addresses, so addresses sent by the client come first and are never reached.
+    If the peer is not a trusted proxy, the peer is the client. Otherwise the client is the last address in
+    ``X-Forwarded-For`` that is not a trusted proxy. Proxies append addresses to the header, so addresses that the
+    client has sent come before it and are ignored.
     """
     address: str = meta.get("REMOTE_ADDR", "")
     if not settings.TRUSTED_PROXIES or not is_trusted_proxy(address):
@@ -169,7 +170,7 @@ def get_client_address(meta: Mapping[str, Any]) -> str:
 
 
 def _without_port(hop: str) -> str:
-    """Return an address without its port: ``[::1]:80``, ``192.0.2.1:80``."""
+    """Remove the port from an address such as ``[::1]:80`` or ``192.0.2.1:80``."""
     return hop.partition(":")[0] if hop.count(":") == 1 else hop.removeprefix("[").partition("]")[0]
 
 
@@ -186,16 +187,16 @@ def _is_address(text: str) -> bool:
     return True
 
 
-# Accepted Host headers; the number is limited, because clients can invent them.
+# Host headers that were accepted before. Their number is limited, because clients can invent them.
 _MAX_ACCEPTED = 1000
 _accepted_hosts: set[str] = set()
 
 
 def check_host(request: HttpRequest) -> None:
-    """Accept only hosts of this installation and domains of shops; set the shop domain on the request.
+    """Check that the host belongs to this installation or to a shop; if to a shop, set its domain on the request.
 
     Raises:
-        DisallowedHost: The host is neither.
+        DisallowedHost: The host belongs to neither.
     """
     raw = request.META.get("HTTP_HOST", "")
     if raw in _accepted_hosts:
@@ -211,11 +212,12 @@ def check_host(request: HttpRequest) -> None:
 
 
 def compress_pages(get_response: GetResponse) -> GetResponse:
-    """Compress pages if the compressed length can't reveal secrets.
+    """Compress a page only if its compressed length cannot reveal secrets.
 
-    A client that sees only lengths of compressed responses and can inject guesses could learn a secret that every
-    response contains (BREACH). The CSRF token is masked differently for each page, and Django varies the length at
-    random. Pages below ``/accounts/`` repeat codes and secrets on each request and are never compressed.
+    An attacker who sees the lengths of compressed responses and can inject guesses could learn a secret that every
+    response contains (the BREACH attack). Django protects against this by masking the CSRF token differently for each
+    page and by varying the length at random. Pages below ``/accounts/`` repeat codes and secrets on each request and
+    are never compressed.
     """
     gzip = GZipMiddleware(get_response)
 

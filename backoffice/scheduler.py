@@ -1,4 +1,4 @@
-"""``python -m backoffice.scheduler``: the Celery beat scheduler; one process is enough."""
+"""``python -m backoffice.scheduler``: the Celery beat scheduler. Run exactly one such process."""
 
 from backoffice.env import exit_on_configuration_error
 

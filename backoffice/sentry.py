@@ -1,7 +1,7 @@
-"""Error reports to Sentry (``SENTRY_DSN``) without personal data and secrets.
+"""Reports errors to Sentry (``SENTRY_DSN``), without personal data and secrets.
 
-Reported: the error, its location in the code, the route, and the ids of request, shop and app. Not reported: bodies,
-query strings, headers, cookies, IP addresses and values of variables.
+A report contains the error, its location in the code, the route, and the ids of request, shop and app. It does not
+contain bodies, query strings, headers, cookies, IP addresses or values of variables.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from backoffice.logs import current_request, get_actor_ids, get_current_id, reda
 
 
 def configure_sentry(dsn: str) -> None:
-    """Report errors of this process to Sentry.
+    """Configure Sentry to report the errors of this process.
 
     Raises:
         ImproperlyConfigured: The package is not installed, or the DSN is invalid.
@@ -52,7 +52,7 @@ def _remove_private_data(event: Any, hint: Any) -> Any:
 
 
 def _redact_texts(value: Any) -> Any:
-    """Return the value with every text redacted."""
+    """Return the value with secrets removed from every text in it."""
     if isinstance(value, str):
         return redact_secrets(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Entry point of the web server, configured by the environment.
+"""The entry point of the web server, which environment variables configure.
 
 ``HOST`` and ``PORT`` set the address; ``WEB_PROCESSES`` and ``WEB_THREADS`` set how many requests run concurrently.
 """
@@ -17,9 +17,10 @@ from backoffice.server.threads import Application
 
 
 def main() -> None:
-    """Serve until stopped; accepted requests are finished first."""
+    """Serve until stopped. Accepted requests are finished first."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
-    # Clients can retry, so a locked table must not block all threads for long. Jobs and commands wait longer.
+    # Web requests wait only briefly for a locked table, because clients can retry and waiting would block all threads.
+    # Jobs and commands wait longer.
     os.environ.setdefault("BACKOFFICE_LOCK_TIMEOUT_MS", "2500")
     limit_malloc_arenas()
     with exit_on_configuration_error(), _share_metrics():
@@ -34,12 +35,12 @@ def main() -> None:
 
 @contextmanager
 def _share_metrics() -> Iterator[None]:
-    """Provide a folder where the processes share their metrics while the server runs."""
+    """Provide a folder in which the processes share their metrics while the server runs."""
     if not settings.METRICS_TOKEN:
         yield
         return
     with TemporaryDirectory(prefix="backoffice-metrics-") as folder:
-        # prometheus_client reads the variable when it is imported with the application.
+        # Set the variable now, because prometheus_client reads it when it is imported with the application.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         yield
 

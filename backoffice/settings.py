@@ -1,6 +1,6 @@
-"""Settings, read from the environment; an invalid value stops the start.
+"""The settings, read from environment variables. An invalid value prevents the start.
 
-Without any variable the product uses SQLite, a message broker made of files and a local folder for uploads, all below
+Without any variable the product uses SQLite, a message broker based on files and a local folder for uploads, all below
 ``BACKOFFICE_DATA_DIR``. ``docs/operators.md`` lists every variable.
 """
 
@@ -31,7 +31,7 @@ DATA_DIR = variables.get_folder("BACKOFFICE_DATA_DIR", BASE_DIR / "var")
 
 
 def _get_secret_key() -> str:
-    """Return the key from the environment, or a key that the first start creates in the data folder."""
+    """Return the key in the environment, or the key in the data folder, which the first start creates."""
     value = variables.get_text("BACKOFFICE_SECRET_KEY")
     if value:
         return value
@@ -63,17 +63,17 @@ RATE_LIMIT = variables.get_flag("BACKOFFICE_RATE_LIMIT", default=True)
 RATE_LIMIT_BURST = variables.get_integer("BACKOFFICE_RATE_LIMIT_BURST", 40, least=1)
 RATE_LIMIT_PER_SECOND = variables.get_number("BACKOFFICE_RATE_LIMIT_PER_SECOND", 2.0)
 
-# Address of the web processes, and the numbers of concurrent requests and jobs.
+# The address of the web server, and the maximum numbers of concurrent requests and jobs.
 HOST = variables.get_text("HOST", "127.0.0.1")
 PORT = variables.get_integer("PORT", 8000, least=1, most=65_535)
 WEB_PROCESSES = variables.get_integer("WEB_PROCESSES", 2, least=1, most=256)
 WEB_THREADS = variables.get_integer("WEB_THREADS", 4, least=1, most=256)
 WORKERS = variables.get_integer("WORKERS", 2, least=1, most=256)
 
-# Public URL of this installation, for links in responses and emails outside of a request.
+# The public URL of this installation, used for links in responses and emails outside of a request.
 BASE_URL = variables.get_url("BACKOFFICE_BASE_URL", f"http://127.0.0.1:{PORT}", ("http", "https")).rstrip("/")
 
-# URL of the published schemas of the payment handler, and the path of a shop's payment discovery document.
+# The URL of the published schemas of the payment handler, and the path of a shop's payment discovery document.
 SCHEMAS_URL = variables.get_url("BACKOFFICE_SCHEMAS_URL", f"{BASE_URL}/schemas", ("http", "https")).rstrip("/")
 DISCOVERY_PATH = variables.get_text("BACKOFFICE_DISCOVERY_PATH", "/.well-known/ucp").lstrip("/")
 
@@ -91,24 +91,24 @@ OUTGOING_BLOCKED_HOST_CHECK = "apps.shops.domain.hosts.is_shop_domain"
 
 JOB_LEASE_SECONDS = 30
 JOB_SWEEP_SECONDS = 10
-# Maximum number of a shop's concurrent jobs on all machines; 0 means no limit.
+# The maximum number of concurrent jobs of a shop on all machines; 0 means no limit.
 MAX_JOBS_PER_SHOP = variables.get_integer("BACKOFFICE_MAX_JOBS_PER_SHOP", 0, most=1000)
 
-# A partial payload that is equal to the previous payload is not sent again within this many seconds; 0 sends
-# all payloads.
+# If a subscription selects fields and the payload equals the previous one, it is not sent again within this many
+# seconds; 0 sends all payloads.
 WEBHOOK_DEBOUNCE_SECONDS = variables.get_integer("BACKOFFICE_WEBHOOK_DEBOUNCE_SECONDS", 5, most=60)
-# Maximum number of deliveries per second when a subscription's missed events are replayed.
+# The maximum number of deliveries per second in a replay.
 WEBHOOK_REPLAYS_PER_SECOND = variables.get_integer("BACKOFFICE_WEBHOOK_REPLAYS_PER_SECOND", 50, least=1, most=1000)
-# Delete (instead of disable) subscriptions created through the interface after hours of failed deliveries only.
+# Whether subscriptions created through the interface are deleted instead of disabled after hours of failures.
 WEBHOOK_DELETE_FAILING = variables.get_flag("BACKOFFICE_WEBHOOK_DELETE_FAILING", default=False)
-# Endpoints other than HTTPS: message brokers by name, and Amazon EventBridge partner event sources.
+# Endpoints other than HTTPS: message brokers by name, and whether Amazon EventBridge is enabled.
 WEBHOOK_BROKERS = variables.get_brokers("BACKOFFICE_WEBHOOK_BROKERS")
 WEBHOOK_EVENTBRIDGE = variables.get_flag("BACKOFFICE_WEBHOOK_EVENTBRIDGE", default=False)
 
-# Maximum number of a shop's active locations.
+# The maximum number of active locations of a shop.
 LOCATION_LIMIT = variables.get_integer("BACKOFFICE_LOCATION_LIMIT", 200, least=1)
 
-# Monitoring: the token for /metrics, the access log and the trace collector.
+# Settings for monitoring: the token for /metrics, the access log and the trace collector.
 METRICS_TOKEN = variables.get_text("BACKOFFICE_METRICS_TOKEN")
 ACCESS_LOG = variables.get_flag("BACKOFFICE_ACCESS_LOG", default=False)
 TRACES_ENDPOINT = variables.get_collector_url("OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -119,25 +119,26 @@ SECRET_KEY = _get_secret_key()
 SECRET_KEY_FALLBACKS = variables.get_list("BACKOFFICE_SECRET_KEY_FALLBACKS")
 DEBUG = variables.get_flag("BACKOFFICE_DEBUG", default=False)
 
-# ``backoffice.middleware.check_host`` checks hosts, because it also knows the shops' own domains.
+# Django accepts all hosts, because ``backoffice.middleware.check_host`` checks them and also knows the domains of
+# shops.
 ALLOWED_HOSTS = ["*"]
 HOSTS = [
     *variables.get_list("BACKOFFICE_HOSTS", "127.0.0.1,localhost,[::1],testserver"),
     split_domain_port(urlsplit(BASE_URL).netloc)[0],
 ]
-# Proxies that may set the client address.
+# Trusted proxies: their headers give the client address.
 TRUSTED_PROXIES = variables.get_networks("BACKOFFICE_TRUSTED_PROXIES")
-# Only a proxy may set X-Forwarded-Proto; without a proxy the header is ignored.
+# Only a proxy may set X-Forwarded-Proto. Without a proxy the header is ignored.
 if variables.get_flag("BACKOFFICE_BEHIND_TLS_PROXY", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_HSTS_SECONDS = 31_536_000
-# The proxy redirects to https; subdomains and HSTS preload are up to the owner of the domain.
+# The proxy redirects to https. HSTS for subdomains and preload are up to the owner of the domain.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
 
 INSTALLED_APPS = [
     "apps.staff.apps.StaffConfig",
-    "unfold.apps.BasicAppConfig",  # unfold's default config would replace the product's admin site
+    "unfold.apps.BasicAppConfig",  # The default config of unfold would replace the product's admin site.
     "unfold.contrib.filters",
     "unfold.contrib.forms",
     "apps.panel.apps.PanelConfig",
@@ -203,7 +204,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
-            # Every template may use translations and localized numbers.
+            # These libraries are available in every template, for translations and localized numbers.
             "builtins": [
                 "django.templatetags.i18n",
                 "django.templatetags.l10n",
@@ -221,11 +222,11 @@ TEMPLATES = [
 
 
 DATABASES = {"default": get_database_settings(DATA_DIR), **get_replica_settings()}
-# Maximum lag in seconds of a replica that is still used.
+# The maximum lag in seconds of a replica that is used.
 REPLICA_LAG_SECONDS = variables.get_integer("BACKOFFICE_REPLICA_LAG_SECONDS", 10, least=1, most=3600)
-# Timeout of statements on PostgreSQL in seconds; 0 means none.
+# The timeout of statements on PostgreSQL in seconds; 0 means no timeout.
 STATEMENT_SECONDS = variables.get_integer("BACKOFFICE_STATEMENT_TIMEOUT_MS", 60_000) / 1000
-# Range of ids that this installation assigns (apps/ground/id_sequences.py).
+# The range of IDs that this installation assigns (apps/ground/id_sequences.py).
 ID_RANGE = variables.get_integer("BACKOFFICE_ID_RANGE", 0, most=9006)
 if ID_RANGE and "sqlite" in DATABASES["default"]["ENGINE"]:
     raise ImproperlyConfigured(
@@ -239,7 +240,7 @@ CACHES: dict[str, dict[str, Any]] = {
         {
             "BACKEND": "django.core.cache.backends.redis.RedisCache",
             "LOCATION": CACHE_URL,
-            # A Redis that accepts connections but never answers must not block a request.
+            # The timeout ensures that a Redis that accepts connections but never responds does not block a request.
             "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
         }
         if CACHE_URL
@@ -274,13 +275,13 @@ ACCOUNT_ADAPTER = "apps.staff.accounts.adapter.StaffAccountAdapter"
 ACCOUNT_RATE_LIMITS = {"login_failed": "30/m/ip,5/5m/key", "login": "60/m/ip"}
 ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_PREVENT_ENUMERATION = True
-# The default prefix would be the host of the request.
+# Subjects have no prefix; the default prefix would be the host of the request.
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 MFA_ADAPTER = "apps.staff.accounts.adapter.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "Backoffice"
-# From this date every staff member needs a second factor; a shop can require it earlier (Shop.two_factor_from).
+# From this date, every staff member needs a second factor. A shop can require it earlier (Shop.two_factor_from).
 REQUIRE_TWO_FACTOR_FROM = variables.get_date("BACKOFFICE_REQUIRE_TWO_FACTOR_FROM")
 
 LANGUAGE_CODE = "en"
@@ -288,7 +289,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
 LOCALE_PATHS = [BASE_DIR / "locale"]
-# English and each language with a catalog.
+# English, and each language with a translation catalog.
 LANGUAGES = find_languages(LOCALE_PATHS[0])
 
 EMAIL_CONFIG = env.email_url_config(
@@ -300,7 +301,7 @@ vars().update(EMAIL_CONFIG)
 DEFAULT_FROM_EMAIL = variables.get_text("BACKOFFICE_EMAIL_FROM", "Backoffice <no-reply@localhost>")
 
 STATIC_URL = "/static/"
-# Not in the data folder: collected files belong to the release, and every machine has its own.
+# Collected files are not in the data folder, because they belong to the release and every machine has its own.
 STATIC_ROOT = Path(variables.get_text("BACKOFFICE_STATIC_ROOT", str(BASE_DIR / "collected"))).resolve()
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = DATA_DIR / "media"
@@ -308,17 +309,17 @@ STORAGES = {
     **get_storage_settings(variables.get_text("STORAGE_URL"), MEDIA_ROOT),
     "staticfiles": {"BACKEND": "backoffice.storages.StaticFilesStorage"},
 }
-# Until files are collected (tests, fresh clone), they are served from their sources.
+# Until files are collected (in tests or a fresh clone), they are served from their sources.
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 WHITENOISE_USE_FINDERS = not (STATIC_ROOT / "staticfiles.json").exists()
 DATA_UPLOAD_MAX_MEMORY_SIZE = 60 * 1024 * 1024
-# The refund form has several fields for each of an order's up to 500 line items.
+# The limit allows for the refund form, which has several fields for each of an order's up to 500 line items.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 4000
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'self'"],
-        # Script sources depend on the host of the request: see backoffice.csp.
+        # The script sources depend on the host of the request, so ``backoffice.csp`` adds them.
         "style-src": ["'self'", "'unsafe-inline'"],
         "img-src": ["'self'", "data:", "blob:"],
         "font-src": ["'self'"],
@@ -350,7 +351,7 @@ if SENTRY_DSN := variables.get_text("SENTRY_DSN"):
 
 # --- the REST kit ----------------------------------------------------------------------------------------------------
 
-# The REST kit has its own authentication, parsers and renderers (apps/api/requests/).
+# The REST kit has its own authentication, parsers and renderers in apps/api/requests/.
 REST_FRAMEWORK: dict[str, str | list[str] | None] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],

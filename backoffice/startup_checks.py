@@ -1,4 +1,4 @@
-"""Startup checks: are the services in the settings reachable?"""
+"""Startup checks of whether the services in the settings are reachable."""
 
 from urllib.parse import urlsplit
 
@@ -25,13 +25,13 @@ def check_services() -> None:
         try:
             check()
         except Exception as error:
-            # Each client has its own exceptions.
+            # Each client raises its own exceptions.
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise ImproperlyConfigured(f"{variable}: {_describe(variable)} is not available ({reason}).") from error
 
 
 def _describe(variable: str) -> str:
-    """Return the location of the service without its password."""
+    """Return the location of a service without its password."""
     if variable == "DATABASE_URL":
         values = connection.settings_dict
         return f"the database {values['NAME']}" + (f" at {values['HOST']}" if values["HOST"] else "")

@@ -1,10 +1,11 @@
-"""OpenTelemetry traces of requests, jobs and their statements (``OTEL_EXPORTER_OTLP_ENDPOINT``).
+"""Sends OpenTelemetry traces of requests, jobs and SQL statements (``OTEL_EXPORTER_OTLP_ENDPOINT``).
 
-Sent: routes and tasks, the ids of request, shop, app and staff member, status, and the text of statements. Not sent:
-bodies, paths, query strings, headers, IP addresses and parameters of statements.
+A trace contains routes and tasks, the ids of request, shop, app and staff member, the status, and the text of
+statements. It does not contain bodies, paths, query strings, headers, IP addresses or parameters of statements.
 
 The library reads its own variables, such as ``OTEL_SERVICE_NAME``, ``OTEL_EXPORTER_OTLP_HEADERS`` and
-``OTEL_TRACES_SAMPLER``. A thread sends the spans; it starts with the first span, because processes are forked.
+``OTEL_TRACES_SAMPLER``. A thread sends the spans. It starts with the first span of a process, because threads do not
+survive a fork.
 """
 
 import os
@@ -29,13 +30,13 @@ from backoffice.metrics.requests import get_route
 from backoffice.middleware import is_trusted_proxy
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
-# Statements of pages have a few hundred characters; bulk statements have no limit.
+# Longer statements are cut to this many characters. Those of pages are shorter, but bulk statements have no limit.
 STATEMENT_CHARACTERS = 2000
 FLUSH_MILLISECONDS = 2000
 
 
 def trace_requests(get_response: GetResponse) -> GetResponse:
-    """Record a span for each request, within the trace of a trusted proxy; a middleware."""
+    """Record a span for each request, as part of the trace of a trusted proxy if there is one. This is a middleware."""
 
     def layer(request: HttpRequest) -> HttpResponseBase:
         with _record_span(str(request.method), SpanKind.SERVER, parent=_extract_trace(request)) as span:
@@ -74,7 +75,7 @@ def trace_job(job: Job) -> Iterator[None]:
 
 
 def flush_traces() -> None:
-    """Send pending spans before the process ends, for at most two seconds."""
+    """Send pending spans before the process ends. This takes at most two seconds."""
     if _get_provider.cache_info().currsize:
         _get_provider().force_flush(FLUSH_MILLISECONDS)
 
@@ -88,7 +89,7 @@ def _get_provider() -> TracerProvider:
 
 
 def _extract_trace(request: HttpRequest) -> Context | None:
-    """Return the trace that a trusted proxy started; headers of other clients are ignored."""
+    """Return the trace that a trusted proxy started, or None. Headers of other clients are ignored."""
     header = request.META.get("HTTP_TRACEPARENT")
     if not header or not is_trusted_proxy(request.META.get("REMOTE_ADDR", "")):
         return None
@@ -97,7 +98,7 @@ def _extract_trace(request: HttpRequest) -> Context | None:
 
 @contextmanager
 def _record_span(name: str, kind: SpanKind, *, parent: Context | None = None) -> Iterator[Span]:
-    """Record a span, with spans for its statements if the trace is sampled.
+    """Record a span and, if the trace is sampled, spans for its SQL statements.
 
     Error messages may contain personal data, so only the class of an error is sent.
     """

@@ -1,4 +1,4 @@
-"""Translation catalogs: collect the texts of the sources, update the catalogs and find untranslated texts."""
+"""Translation catalogs: collects the texts of the sources, updates the catalogs and finds untranslated texts."""
 
 import ast
 import io
@@ -21,12 +21,12 @@ _TEMPLATE_CALL = re.compile(r"\b(np?gettext|pgettext|gettext|_)\(")
 _PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|\{\w*[^{}]*\}")
 _SCRIPT_CALL = re.compile(r"""\btranslate\(\s*("(?:[^"\\]|\\.)*")""")
 SCRIPTS_FOLDER = "static/panel"
-# Fixed dates, so that catalogs change only with their texts.
+# The dates in catalogs are fixed, so that catalogs change only if their texts change.
 _FIXED_DATE = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class TranslatableText(NamedTuple):
-    """A translatable text: singular, plural, and the context that distinguishes it from the same words elsewhere."""
+    """A translatable text: singular, plural, and a context that distinguishes it from the same text elsewhere."""
 
     singular: str
     plural: str = ""
@@ -34,12 +34,12 @@ class TranslatableText(NamedTuple):
 
     @property
     def id(self) -> str | tuple[str, str]:
-        """The message id in catalogs."""
+        """The ID of the message in a catalog."""
         return (self.singular, self.plural) if self.plural else self.singular
 
 
 def collect_texts(root: Path) -> dict[TranslatableText, list[str]]:
-    """Return every marked text in the sources with the files that contain it."""
+    """Return every translatable text in the sources, with the files that contain it."""
     texts_by_file: dict[TranslatableText, list[str]] = {}
     for folder in ("apps", "backoffice", "templates"):
         for path in sorted((root / folder).rglob("*")):
@@ -97,7 +97,6 @@ def _build_text(name: str, words: list[str]) -> Iterator[TranslatableText]:
 
 
 def read_catalog(path: Path) -> Catalog:
-    """Read a catalog."""
     with path.open("rb") as file:
         return read_po(file, locale=path.parts[-3])
 
@@ -105,13 +104,13 @@ def read_catalog(path: Path) -> Catalog:
 def update_catalog(
     path: Path, texts: Mapping[TranslatableText, list[str]], translations: Mapping[str, str | list[str]]
 ) -> Catalog:
-    """Write a catalog with exactly the texts of the sources, keeping existing translations.
+    """Write a catalog that contains exactly the texts of the sources, with all existing translations that still apply.
 
     Args:
-        path: The ``.po`` file; the ``.mo`` file and the JavaScript translations are written too.
+        path: The ``.po`` file. The ``.mo`` file and the JavaScript file with translations are written, too.
         texts: The result of ``collect_texts``.
-        translations: Additional translations by ``singular|||plural``; a context precedes the text, separated
-            by U+0004.
+        translations: Additional translations by text; a plural follows the singular after ``|||``, and a context
+            precedes the text, separated by U+0004.
     """
     old_catalog = read_catalog(path) if path.exists() and path.stat().st_size else Catalog(locale=path.parts[-3])
     new_catalog = Catalog(
@@ -145,12 +144,12 @@ def update_catalog(
 
 
 def _get_script_path(path: Path) -> Path:
-    """Return the path of the JavaScript file with a catalog's translations."""
+    """Return the path of the JavaScript file that belongs to a catalog."""
     return path.parents[3] / SCRIPTS_FOLDER / f"words.{path.parts[-3]}.js"
 
 
 def _render_script(catalog: Catalog, texts: Mapping[TranslatableText, list[str]]) -> str:
-    """Return the JavaScript file with the translated texts of scripts."""
+    """Return the content of the JavaScript file, which contains the translated texts of scripts."""
     script_texts = sorted(text for text, places in texts.items() if any(name.endswith(".js") for name in places))
     translations = {
         text.singular: message.string for text in script_texts if (message := _find(catalog, text)) and message.string
@@ -159,7 +158,7 @@ def _render_script(catalog: Catalog, texts: Mapping[TranslatableText, list[str]]
 
 
 def find_problems(path: Path, texts: Mapping[TranslatableText, list[str]]) -> list[str]:
-    """Return the problems of a catalog: missing or wrong translations and outdated compiled files."""
+    """Return the problems of a catalog: missing or wrong translations, and compiled files that are outdated."""
     catalog = read_catalog(path)
     problems = [
         f"missing: {text.singular!r} ({places[0]})" for text, places in texts.items() if not _find(catalog, text)
@@ -197,7 +196,7 @@ def _find_message_problems(message: Message) -> Iterator[str]:
         return
     if "fuzzy" in message.flags:
         yield "fuzzy"
-    # The singular form may leave out the number.
+    # A translation of the singular may leave out the number.
     allowed = [sorted(set(_PLACEHOLDER.findall(text))) for text in ids]
     if any(sorted(set(_PLACEHOLDER.findall(text))) not in allowed for text in translations):
         yield "wrong placeholders"

@@ -10,7 +10,7 @@ from backoffice.env import exit_on_configuration_error
 
 
 def main() -> None:
-    """Run jobs until stopped; jobs in progress are finished first."""
+    """Run jobs until stopped. Jobs in progress are finished first."""
     with exit_on_configuration_error():
         from django.conf import settings
 
@@ -18,10 +18,11 @@ def main() -> None:
         from backoffice.celery import app
 
         heartbeat.start_heartbeat("worker")
-        # Messages are JSON and only name a job row, so running as root is no risk; a requested stop needs no message.
+        # Suppress the warning about running as root, which is no risk because messages are JSON and only name a job
+        # row. Also suppress the message about a requested stop.
         warnings.filterwarnings("ignore", category=SecurityWarning)
         worker.safe_say = lambda *_: None
-        # Loaded modules stay until the end, here and in the forked processes.
+        # Freeze loaded modules, because they stay until the end, here and in the forked processes.
         gc.freeze()
         app.worker_main(
             [

@@ -1,4 +1,4 @@
-"""WSGI entry point, wrapped in checks for requests that Django can't parse."""
+"""The WSGI entry point, with checks for requests that Django cannot parse."""
 
 import os
 
@@ -8,7 +8,8 @@ from apps.ground.socket_timeouts import limit_database_waits
 from backoffice.wsgi_validation import validate_environ
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
-# Clients can retry, so a locked table must not block all threads for long. Jobs and commands wait longer.
+# Web requests wait only briefly for a locked table, because clients can retry and waiting would block all threads. Jobs
+# and commands wait longer.
 os.environ.setdefault("BACKOFFICE_LOCK_TIMEOUT_MS", "2500")
 
 application = validate_environ(get_wsgi_application())

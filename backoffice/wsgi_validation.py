@@ -1,4 +1,4 @@
-"""Checks of the WSGI environ before Django builds a request, independent of the server.
+"""Checks the WSGI environ before Django builds a request from it. The checks work with every server.
 
 * A content type with an unknown charset makes Django raise outside of its own error handling.
 * A chunked body has no length under WSGI, and Django would read it as empty.
@@ -22,12 +22,12 @@ Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
-# More digits than any accepted length; Python itself refuses to parse very long numbers.
+# This is more digits than any accepted length has, and Python refuses to parse very long numbers.
 _MAX_DIGITS = 15
 
 
 def validate_environ(application: Application) -> Application:
-    """Return the application wrapped in the checks."""
+    """Return the application, wrapped in the checks of this module."""
 
     def guarded(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         status = _find_error_status(environ)
@@ -59,7 +59,7 @@ def _find_error_status(environ: Environ) -> HTTPStatus | None:
 
 
 def _is_utf_8(content_type: str) -> bool:
-    """Return True if the charset that Django will read from the content type is UTF-8 or missing."""
+    """Return True if Django will decode the request as UTF-8, because the content type names this charset or none."""
     try:
         charset = parse_header_parameters(content_type)[1].get("charset", "utf-8")
     except (LookupError, ValueError):

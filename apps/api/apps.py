@@ -1,4 +1,4 @@
-"""The app of the API kit: idempotency keys and their cleanup."""
+"""The Django app of the API kit, which owns the idempotency keys."""
 
 from django.apps import AppConfig
 

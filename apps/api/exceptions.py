@@ -1,7 +1,7 @@
 """Exceptions of the REST interface, and the JSON responses for them.
 
-Rule: decisions, Errors. Domain errors (``apps.ground.exceptions.DomainError``) carry their field messages and status.
-Only this module turns exceptions into response bodies.
+Domain errors (``apps.ground.exceptions.DomainError``) carry their own field messages and status. Only this module turns
+exceptions into response bodies.
 """
 
 import logging
@@ -35,7 +35,7 @@ BASE = "base"
 
 
 class ApiError(Exception):
-    """An error response, with its status and the value of ``errors``."""
+    """Raised to return an error response with a status and a value for ``errors``."""
 
     status = 400
 
@@ -47,7 +47,7 @@ class ApiError(Exception):
         headers: dict[str, str] | None = None,
         detail: str | None = None,
     ) -> None:
-        """Create an error; ``errors`` is a text or an object of message lists."""
+        """Create an error; ``errors`` is a string, or an object with a list of messages per field."""
         super().__init__(errors)
         self.errors = errors
         self.status = status or self.status
@@ -62,7 +62,7 @@ class BadRequest(ApiError):
 
 
 class Unprocessable(ApiError):
-    """Raised when the request is valid JSON but is refused: ``{field: [messages]}``."""
+    """Raised when the body is valid JSON with invalid values; ``errors`` is ``{field: [messages]}``."""
 
     status = 422
 
@@ -127,7 +127,7 @@ def _model_messages(exc: ModelValidationError) -> dict[str, list[str]]:
 
 
 def _integrity_response(exc: IntegrityError) -> HttpResponse:
-    """Return a 422 for a violated named constraint, a 409 for a missing reference, else a 500.
+    """Return a 422 for a violated named constraint, a 409 for a missing reference, otherwise a 500.
 
     Services lock the rows that they refer to. If two requests still collide, the later request may retry.
     """

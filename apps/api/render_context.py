@@ -1,4 +1,4 @@
-"""The context that rendering a resource depends on, apart from its rows."""
+"""The context that rendering a resource depends on, in addition to its rows."""
 
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -15,7 +15,7 @@ class RenderContext:
 
     shop: Shop
     version: str
-    # The currencies in which prices are rendered, if the request lists them; None for all.
+    # The currencies in which prices are rendered, if the request lists them, or None for all.
     currencies: frozenset[str] | None = None
     tz: tzinfo = field(init=False)
     brand: str = field(init=False)

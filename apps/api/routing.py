@@ -1,6 +1,6 @@
-"""URL routes as the specification writes them, resolved with one dictionary lookup.
+"""URL routes of the REST interface, resolved with one dictionary lookup.
 
-``urls.py`` of an app lists ``route("script_tags/<id>.json", ScriptTagViewSet, get="retrieve")``. Ids in paths are
+``urls.py`` of an app lists ``api_path("script_tags/<id>.json", ScriptTagViewSet, get="retrieve")``. Ids in paths are
 decimal numbers of at most 64 bits; any other path is a 404.
 """
 
@@ -74,7 +74,7 @@ class VersionedResolver(URLResolver):
         super().__init__(RoutePattern(f"{self.PREFIX}<str:version>/"), routes)
 
     def resolve(self, path: str) -> ResolverMatch:
-        """Return the view of a path and its arguments."""
+        """Return the view and the arguments for a path."""
         version, _, below = path.removeprefix(self.PREFIX).partition("/")
         if path.startswith(self.PREFIX) and version:
             shape, numbers = _split_path(below)
@@ -96,18 +96,18 @@ class VersionedResolver(URLResolver):
     @cached_property
     def _table(self) -> dict[str, tuple[tuple[str, ...], URLPattern]]:
         table: dict[str, tuple[tuple[str, ...], URLPattern]] = {}
-        for entry in _leaves(self.url_patterns):
+        for entry in _flatten_patterns(self.url_patterns):
             names = tuple(argument.removeprefix("id:") for argument in _parse_arguments(str(entry.pattern)))
             shape = "/".join(_replace_argument(segment) for segment in str(entry.pattern).split("/"))
             table.setdefault(shape, (names, entry))
         return table
 
 
-def _leaves(patterns: Iterable[URLPattern | URLResolver]) -> list[URLPattern]:
+def _flatten_patterns(patterns: Iterable[URLPattern | URLResolver]) -> list[URLPattern]:
     """Flatten a tree of includes with empty prefixes into a list of patterns."""
     leaves: list[URLPattern] = []
     for entry in patterns:
-        leaves += _leaves(entry.url_patterns) if isinstance(entry, URLResolver) else [entry]
+        leaves += _flatten_patterns(entry.url_patterns) if isinstance(entry, URLResolver) else [entry]
     return leaves
 
 
@@ -117,7 +117,7 @@ def _replace_argument(segment: str) -> str:
 
 
 def _split_path(below: str) -> tuple[str, list[int]]:
-    """Return the shape of a path below the version and its numbers; invalid numbers stay in the shape."""
+    """Split a path (below the version) into its shape and its numbers; invalid numbers stay in the shape."""
     segments, numbers = [], []
     for segment in below.split("/"):
         digits, dot, rest = segment.partition(".")

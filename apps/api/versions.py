@@ -1,7 +1,7 @@
 """API versions: the served versions and the version that serves a request.
 
-Rule: decisions, Conventions. Fields and routes declare the versions that have them with ``since`` and ``until``. Both
-are dated versions; ``until`` is the first version without the field or route.
+Fields and routes declare the versions that have them with ``since`` and ``until``. Both are dated versions; ``until``
+is the first version without the field or route.
 """
 
 import re

@@ -44,13 +44,13 @@ class ShopViewSet(ApiView, Generic[M]):
         model: The model of the resource.
         filterset_class: The filters of a list.
         order: ORM orderings of a list; the last ordering is unique.
-        version_columns: Columns that change with everything that the resource renders. If set, rendered objects
+        version_columns: Columns that change whenever a rendered value of the resource changes. If set, rendered objects
             are cached.
-        parents: By path argument, the model of the parent. The argument is also a column of ``model``.
+        parents: The model of each parent, by path argument. The argument is also a column of ``model``.
         renders_created_instance: If True, the created instance has every value as stored, with the related rows that
             are rendered. The response is then rendered from the instance, without reading from the database.
         detail_properties: JSON schemas, by name, of the properties that only the resource's own page has.
-        topics: By action, the topic that plain creates, updates and deletes record.
+        topics: The topic that plain creates, updates and deletes record, by action.
     """
 
     model: type[M]
@@ -95,7 +95,7 @@ class ShopViewSet(ApiView, Generic[M]):
 
     @cached_property
     def requested_fields(self) -> frozenset[str] | None:
-        """Return the requested fields that the resource has; None for all fields."""
+        """Return the requested fields that the resource has, or None for all fields."""
         text = self.query.get("fields")
         if text is None or self.request.method not in SAFE_METHODS:
             return None
@@ -129,7 +129,7 @@ class ShopViewSet(ApiView, Generic[M]):
     def render_page(
         self, source: PageSource, page: keyset_pagination.PageRequest, order: keyset_pagination.Order
     ) -> HttpResponse:
-        """Return one page of the matching rows, with its ``Link`` header."""
+        """Return one page of the matching rows, with a ``Link`` header."""
         if self.version_columns:
             keys, has_more = read_page_keys(source, order, page, self.version_columns)
             rows = [key[: 1 + len(self.version_columns)] for key in keys]
@@ -162,7 +162,7 @@ class ShopViewSet(ApiView, Generic[M]):
         order: keyset_pagination.Order,
         has_more: bool,
     ) -> dict[keyset_pagination.Direction, str]:
-        """Return the page tokens of the neighbor pages; ``positions`` are the order's values of each row."""
+        """Return the tokens of the neighboring pages; ``positions`` are the sort values of each row."""
         if not positions:
             return {}
         backwards = page.cursor is not None and page.cursor.direction == "previous"
@@ -201,7 +201,7 @@ class ShopViewSet(ApiView, Generic[M]):
         return rows.order_by().count()
 
     def _filter_sort_table(self, filters: Mapping[str, str]) -> QuerySet[Any] | None:
-        """Return the matching rows of the sort table, if its columns are enough for the filters; else None."""
+        """Return the matching rows of the sort table, or None if its columns are not enough for the filters."""
         return filter_sort_table(self.filterset_class, filters, self.model) if self.shows_all_shop_rows else None
 
     def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:

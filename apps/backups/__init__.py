@@ -5,6 +5,6 @@
 It has the digest and size of each file, and the number of rows of each table at the time of the database copy.
 
 **Invariants.** A backup is complete or does not exist (it is created under a temporary name). The database is copied
-before the files, so concurrent uploads can only add extra files and never cause missing ones. Restoring requires an
-empty installation, and fails if anything differs from the manifest.
+before the files, so a concurrent upload can add an extra file to the backup, but no file can be missing. Restoring
+requires an empty installation, and fails if anything differs from the manifest.
 """

@@ -1,1 +1,1 @@
-"""Bulk edits: change many rows at once, with preview, report and undo."""
+"""Bulk edits, which change many rows at once. Staff can preview an edit, read its report and undo it."""

@@ -1,4 +1,4 @@
-"""Audit log topics of bulk edits; each changed row has events of its own."""
+"""Audit log topics of bulk edits. Each changed row also has its own events."""
 
 from django.db.models import Model
 from django.utils.translation import gettext_noop
@@ -13,7 +13,7 @@ def _render_id(instance: Model, version: str) -> Attrs:
 
 
 def register_bulk_topics() -> None:
-    """Register the topics; without a scope no app can subscribe to them."""
+    """Register the topics. They have no scope, so no app can subscribe to them."""
     labels = {
         edits.STARTED: gettext_noop("Bulk edit started"),
         edits.FINISHED: gettext_noop("Bulk edit finished"),

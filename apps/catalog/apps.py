@@ -1,4 +1,4 @@
-"""Products, variants, images and collections."""
+"""App config of the catalog."""
 
 from django.apps import AppConfig
 

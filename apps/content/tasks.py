@@ -7,7 +7,7 @@ from apps.jobs.domain import housekeeping, queue
 
 
 def register_content_tasks() -> None:
-    """Register the task of theme extraction and the cleanup of unused contents."""
+    """Register the task that installs theme files, and the cleanup of unused contents."""
     queue.register_task(
         themes.EXTRACT_TASK,
         theme_extraction.extract_theme,

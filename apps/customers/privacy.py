@@ -1,4 +1,4 @@
-"""Customer columns that never hold personal data (see ``apps.ground.privacy_registry``)."""
+"""Customer columns that never contain personal data, for ``apps.ground.privacy_registry``."""
 
 from apps.ground.privacy_registry import ColumnsByModel
 

@@ -216,7 +216,7 @@ def register_customers_topics() -> None:
         ("customers/export", gettext_noop("Personal data exported")),
         ("customers/erase", gettext_noop("Personal data erased")),
     ):
-        # Audit log only: without a scope no app can subscribe.
+        # These topics are only for the audit log: apps cannot subscribe to a topic without a scope.
         topics.register_topic(name, scope="", render=_render_account, label=label)
     # Privacy webhooks: apps subscribe to them only in their configuration file. The payload includes the customer's
     # contact data.

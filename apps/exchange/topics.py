@@ -17,7 +17,7 @@ def _render_id(instance: Model, version: str) -> Attrs:
 
 
 def register_exchange_topics() -> None:
-    """Register the import topics and one topic per exported resource; the orders app registers its own."""
+    """Register the import topics, and one topic per exported resource. The orders app registers its own topic."""
     labels = {
         imports.UPLOADED: gettext_noop("Import file uploaded"),
         imports.MAPPED: gettext_noop("Import columns mapped"),
@@ -29,5 +29,5 @@ def register_exchange_topics() -> None:
         },
     }
     for name in labels.keys() - {topic.name for topic in topics.get_all_topics()}:
-        # Without a scope no app can subscribe to the topic.
+        # The topic has no scope, so no app can subscribe to it.
         topics.register_topic(name, scope="", render=_render_id, label=labels[name])

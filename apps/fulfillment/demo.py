@@ -34,7 +34,7 @@ _STOCK = 40
 _UPS = "1Z999AA10123456784"
 _EventStatus = FulfillmentEvent.Status
 _Reason = FulfillmentHold.Reason
-# Hours after shipment, status, and city of each tracking event.
+# The tracking events of each kind of shipment, with hours after shipment, status and city.
 _IN_TRANSIT = (
     (3, _EventStatus.CONFIRMED, ""),
     (9, _EventStatus.CARRIER_PICKED_UP, "Portland"),
@@ -53,9 +53,9 @@ class DemoContext:
     """The shop, products and customers that demo orders are created from.
 
     Attributes:
-        shop_variants: Variants that the shop ships itself.
+        shop_variants: The variants that the shop ships itself.
         warehouse_variant: The variant that the warehouse ships.
-        customers: Used round-robin.
+        customers: The customers of the orders.
     """
 
     shop: Shop
@@ -67,7 +67,7 @@ class DemoContext:
     def create_order(
         self, hours: float, *lines: tuple[Variant, int], is_paid: bool = True, fulfill_at: datetime | None = None
     ) -> FulfillmentOrder:
-        """Create an order placed that many hours ago and return its first fulfillment order."""
+        """Create an order that was placed ``hours`` hours ago, and return its first fulfillment order."""
         at = self.hours_ago(hours)
         customer = self.customers[round(hours) % len(self.customers)] if self.customers else None
         address = _get_address(customer)
@@ -187,7 +187,7 @@ def _create_fulfillment(
     events: Sequence[tuple[int, str, str]],
     lines: Sequence[Attrs] | None = None,
 ) -> Fulfillment:
-    """Fulfill a fulfillment order, or some of its items, that many hours ago and add tracking events."""
+    """Fulfill a fulfillment order, or some of its items, ``hours`` hours ago, and add tracking events."""
     at = demo_context.hours_ago(hours)
     fulfillment = fulfillments.create_fulfillment(
         [FulfillmentPart(row, lines)], tracking=tracking.complete_tracking({"number": _UPS}), actor=ACTOR, at=at
@@ -207,7 +207,7 @@ def _create_warehouse(shop: Shop, at: datetime) -> FulfillmentService:
     attrs: Attrs = {
         "name": SERVICE_NAME,
         "callback_url": "https://warehouse.example/",
-        # ``demo_warehouse`` enables both as soon as its server is running.
+        # ``demo_warehouse`` enables both columns as soon as its server is running.
         "inventory_management": False,
         "tracking_support": False,
     }

@@ -1,6 +1,6 @@
 """Connections: keyset pages of rows, with signed cursors.
 
-A cursor contains the order's values of its row, so inserts and deletes between pages cause neither duplicates nor gaps.
+A cursor contains the sort values of its row, so inserts and deletes between pages cause neither duplicates nor gaps.
 """
 
 from collections.abc import Sequence

@@ -48,7 +48,7 @@ def format_errors(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:
 
 
 def get_unexpected_error(error: GraphQLError) -> Exception | None:
-    """Return the exception that a resolver raised unexpectedly; None for an intended error."""
+    """Return the exception that a resolver raised unexpectedly, or None for an intended error."""
     cause = error.original_error
     while isinstance(cause, GraphQLError):
         cause = cause.original_error

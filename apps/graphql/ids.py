@@ -25,7 +25,7 @@ def parse_global_id(text: str) -> tuple[str, int] | None:
 
 
 def parse_number_of_type(text: str, kind: str) -> int | None:
-    """Return the number of a global id of one type; None for another type or an invalid id."""
+    """Return the number of a global id of one type, or None for another type or an invalid id."""
     parsed = parse_global_id(text)
     return parsed[1] if parsed is not None and parsed[0] == kind else None
 

@@ -39,7 +39,7 @@ MAX_FIELDS = 2_000
 MAX_COST = 1_000
 MUTATION_COST = 10
 CONNECTION_COST = 2
-# The list fields of a connection.
+# The fields of a connection that contain its rows.
 _LIST_FIELDS = frozenset({"edges", "nodes"})
 
 
@@ -215,7 +215,7 @@ class CostCalculator:
     def _flatten_fields(
         self, selection_sets: Iterable[SelectionSetNode], parent: GraphQLNamedType, spread_fragments: set[str]
     ) -> Iterator[tuple[FieldNode, GraphQLField]]:
-        """Yield the fields including those of fragments, without introspection."""
+        """Yield the fields, including the fields of fragments but not introspection fields."""
         for selections in selection_sets:
             for node in selections.selections:
                 if isinstance(node, FieldNode):
@@ -243,7 +243,7 @@ class CostCalculator:
 
 
 def _get_own_cost(parent: GraphQLNamedType, name: str, type_: GraphQLNamedType) -> int:
-    """Return the cost of a field with an object, without the cost of the fields below."""
+    """Return the cost of a field with an object, without the cost of the object's own fields."""
     if parent.name == "Mutation":
         return MUTATION_COST
     if type_.name.endswith("Connection"):

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from apps.api.versions import ALL_VERSIONS, VersionRange
 
 C = TypeVar("C", bound=type)
-# Returns the object with a number that the caller may see; None if there is none.
+# A function that returns the object with a number, or None if the caller must not see such an object.
 FindFunction = Callable[[Any, int], object | None]
 
 queries: list[type] = []
@@ -54,6 +54,6 @@ def deprecation_metadata(since: str, reason: str) -> dict[str, tuple[VersionRang
 
 
 def get_deprecation_reason(metadata: Mapping[Any, Any] | None, version: str) -> str | None:
-    """Return the reason why a version deprecates a field or argument; None if it is not deprecated."""
+    """Return the reason why a version deprecates a field or argument, or None if it is not deprecated."""
     versions, reason = (metadata or {}).get(_DEPRECATED, (None, ""))
     return reason if versions is not None and versions.includes(version) else None

@@ -33,7 +33,7 @@ class RootFields:
 
     @strawberry.field(description="Return an object by its global id.")
     def node(self, info: Info, id: strawberry.ID) -> Node | None:
-        """Return one object; null if this shop does not have it."""
+        """Return one object, or null if this shop does not have it."""
         return _find_node(info, id)
 
     @strawberry.field(description="Return several objects by their global ids, in order.")

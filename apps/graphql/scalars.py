@@ -1,4 +1,4 @@
-"""The scalars that clients of the interface know."""
+"""The custom scalars of the GraphQL schema."""
 
 from datetime import UTC, datetime
 from typing import NewType

@@ -46,7 +46,7 @@ class GraphqlView(ApiView):
     responses: ClassVar[Mapping[str, Schema | str]] = {"execute": _RESPONSE}
 
     def count_call(self) -> throttling.RateLimitState:
-        """Return the state of the REST bucket without counting a call; documents cost points from their own buckets."""
+        """Return the state of the REST bucket without counting a call, because documents cost points instead."""
         return throttling.count_call(app_id=self.access.installation.app_id, shop=self.shop, calls=0)
 
     @cached_property

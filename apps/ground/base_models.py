@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=models.Model)
 
-# The case-folded form of a text of 255 characters; folding makes at most three characters of one.
+# The maximum length of a case-folded text of 255 characters: folding turns a character into at most three.
 MAX_FOLDED = 3 * 255
 
 
@@ -183,7 +183,7 @@ class Timestamped(models.Model):
         return rows
 
 
-# Set here instead of in the fields, so that migrations do not contain these names.
+# Set the labels here instead of in the fields, so that migrations do not contain them.
 for _field in Timestamped._meta.local_fields:
     _field.verbose_name = {"created_at": gettext_lazy("created at"), "updated_at": gettext_lazy("updated at")}[
         _field.name
@@ -191,7 +191,7 @@ for _field in Timestamped._meta.local_fields:
 
 
 def unindexed_shop_fk() -> "models.ForeignKey[Shop, Shop]":
-    """Return the ``shop`` field for a table of millions: without its own index, because other indexes begin with it."""
+    """Return a ``shop`` field without its own index, for large tables with other indexes that begin with the shop."""
     return models.ForeignKey("shops.Shop", on_delete=models.CASCADE, related_name="+", editable=False, db_index=False)
 
 

@@ -41,7 +41,7 @@ def set_cached(key: str, value: object, seconds: int) -> None:
 
 
 def is_first_call(key: str, seconds: int) -> bool:
-    """Return True for the first call with a key within the given time; False if the cache is down."""
+    """Return True for the first call with a key within the given time, and False if the cache is down."""
     try:
         return bool(cache.add(key, True, seconds))
     except Exception:

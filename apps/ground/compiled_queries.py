@@ -27,10 +27,11 @@ from apps.ground.tenancy import get_current_shop
 _SHOP = -(2**62)
 _FIRST = _SHOP + 1
 
-# The type of a row.
+# The type of the rows that a query returns.
 R = TypeVar("R")
 Owned = TypeVar("Owned", bound=ShopOwned)
-# The source (-1 for the shop, an argument's index, or None for a constant), the adapter, and the constant.
+# A parameter of a compiled query: its source (-1 for the shop, an argument's index, or None for a constant), its
+# adapter, and the constant.
 Parameter = tuple[int | None, Callable[[Any], object], object]
 
 
@@ -68,7 +69,7 @@ class AnyOf(Lookup[IdList]):
         return f"{lhs} {_ANY['postgresql']}", (*parameters, self.rhs)
 
     def get_db_prep_lookup(self, value: Any, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
-        """Return the list itself; it is adapted when the statement runs."""
+        """Return the list itself, which is adapted when the statement runs."""
         return "%s", (value,)
 
 
@@ -86,7 +87,7 @@ class CompiledQuery(Generic[R]):
     """
 
     def __init__(self, build: Callable[..., QuerySet[M, R]], *kinds: type) -> None:
-        """Create a statement; nothing is compiled yet."""
+        """Create a query, without compiling it yet."""
         self._build = build
         self._kinds = kinds
         self._lock = Lock()
@@ -121,11 +122,11 @@ class CompiledQuery(Generic[R]):
         compiler = queryset.query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         selected = [expression for expression, *_ in compiler.select[: compiler.col_count]]
-        return _Compiled(sql, [_slot(value, sentinels) for value in parameters], compiler, selected)
+        return _Compiled(sql, [_build_parameter(value, sentinels) for value in parameters], compiler, selected)
 
 
-def _slot(value: object, sentinels: Sequence[IdList | int]) -> Parameter:
-    """Return the source of a parameter: -1 for the shop, the argument's index, or None for a constant."""
+def _build_parameter(value: object, sentinels: Sequence[IdList | int]) -> Parameter:
+    """Build a parameter: the shop, the argument behind a sentinel, or a constant."""
     if isinstance(value, IdList):
         return value[0] - _FIRST, bind_ids, None
     if isinstance(value, int) and not isinstance(value, bool):
@@ -176,7 +177,7 @@ class CompiledModelQuery(Generic[Owned]):
     """
 
     def __init__(self, model: type[Owned], build: Callable[..., QuerySet[Owned]], *kinds: type) -> None:
-        """Create a statement; nothing is compiled yet."""
+        """Create a query, without compiling it yet."""
         self._model = model
         self._names = [field.attname for field in model._meta.concrete_fields]
         self._statement: CompiledQuery[tuple[object, ...]] = CompiledQuery(
@@ -201,7 +202,7 @@ def build_returning_clause(model: type[ShopOwned]) -> str:
 
 
 def get_row(model: type[Owned], pk: int) -> Owned | None:
-    """Return the current shop's row with an id, using a compiled statement; None if there is none."""
+    """Return the current shop's row with an id, using a compiled statement, or None if there is none."""
     return next(iter(_by_id(model).fetch(pk)), None)
 
 

@@ -29,7 +29,7 @@ class ConstraintViolation:
 
 
 def find_violated_constraint(exc: IntegrityError) -> ConstraintViolation | None:
-    """Return the violated constraint of a database error; None if it is not one of the declared constraints."""
+    """Return the violated constraint of a database error, or None if it is not one of the declared constraints."""
     diagnosis = getattr(exc.__cause__, "diag", None)
     if diagnosis is not None:
         return _by_name().get(diagnosis.constraint_name or "") or _by_columns().get(
@@ -56,7 +56,7 @@ def _columns_of_pg_name(table: str | None, detail: str | None) -> frozenset[str]
 
 @cache
 def _by_name() -> dict[str, ConstraintViolation]:
-    return {constraint.name: _breach(model, constraint) for model, constraint in _constraints()}
+    return {constraint.name: _build_violation(model, constraint) for model, constraint in _constraints()}
 
 
 @cache
@@ -65,7 +65,7 @@ def _by_columns() -> dict[frozenset[str], ConstraintViolation]:
     for model, constraint in _constraints():
         if isinstance(constraint, UniqueConstraint) and constraint.fields:
             columns = frozenset(f"{model._meta.db_table}.{_column(model, name)}" for name in constraint.fields)
-            violations[columns] = _breach(model, constraint)
+            violations[columns] = _build_violation(model, constraint)
     for model in apps.get_models():
         for field in model._meta.local_concrete_fields:
             if field.unique and not field.primary_key:
@@ -86,8 +86,8 @@ def _constraints() -> Iterator[tuple[type[Model], UniqueConstraint | CheckConstr
                 yield model, constraint
 
 
-def _breach(model: type[Model], constraint: UniqueConstraint | CheckConstraint) -> ConstraintViolation:
-    """Return the message and the field: the constraint's ``violation_error_code`` if set, else its first field."""
+def _build_violation(model: type[Model], constraint: UniqueConstraint | CheckConstraint) -> ConstraintViolation:
+    """Return the message and the field, which is the ``violation_error_code`` if set, otherwise the first field."""
     message = constraint.violation_error_message
     if message == _DEFAULT:
         message = TAKEN if isinstance(constraint, UniqueConstraint) else INVALID

@@ -1,9 +1,8 @@
 """Write CSV cells that no spreadsheet interprets as a formula.
 
 A text that could start a formula gets a leading apostrophe. Numbers stay numbers, and so do phone numbers, because a
-plus followed only by digits is harmless. The rule extends that of defusedcsv, which would escape phone numbers: it
-also covers tabs, line breaks, leading blanks and full-width signs.
-Rule: reliability U12.
+plus followed only by digits is harmless. The rule differs from the rule of defusedcsv, which would escape phone
+numbers. It also covers tabs, line breaks, leading blanks and full-width signs.
 """
 
 import csv
@@ -28,10 +27,10 @@ def escape_formula(value: object) -> object:
 
 
 class TextStream(Protocol):
-    """A text stream for rows."""
+    """A writable text stream."""
 
     def write(self, text: str, /) -> object:
-        """Write a text."""
+        """Write a text to the stream."""
 
 
 class SafeCsvWriter:

@@ -89,7 +89,7 @@ def larger_than(limit: int) -> str:
 
 
 def response_larger_than(limit: int) -> str:
-    """Return the message for a page that is too large."""
+    """Return the message for a page of rows that makes the response too large."""
     return f"makes an answer larger than {format_bytes(limit)}; ask for fewer rows or fields"
 
 

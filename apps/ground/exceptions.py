@@ -49,7 +49,7 @@ class DomainError(Exception):
 
 
 class RowDeleted(DomainError):
-    """Raised when a row was deleted in the meantime; REST responds like for a row that never existed."""
+    """Raised when a row was deleted in the meantime; REST responds as if the row had never existed."""
 
     code = "gone"
     status = 404

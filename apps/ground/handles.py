@@ -2,7 +2,7 @@
 
 ``save_with_handle`` lets the database's constraint detect duplicates, and finds a free number by doubling and halving,
 so a thousand products with the same title need about a dozen lookups each. ``find_free_handle`` fills gaps in the
-numbers, for callers that prevent concurrent inserts. Rule: decisions, Conventions (Handles).
+numbers, for callers that prevent concurrent inserts.
 """
 
 import re
@@ -21,17 +21,17 @@ _POWERS = tuple(2**exponent for exponent in range(32))
 
 
 def build_handle(text: str) -> str:
-    """Convert a text to a handle of at most the maximum length; blank if no character can be used."""
+    """Convert a text to a handle of at most the maximum length; return "" if no character can be used."""
     return slugify_text(text)[:MAX_LENGTH].strip("-")
 
 
 def build_handle_stem(text: str, fallback: str) -> str:
-    """Convert a title to a handle with room for a number; ``fallback`` if no character can be used."""
+    """Convert a title to a handle with room for a number, or return ``fallback`` if no character can be used."""
     return slugify_text(text)[:MAX_STEM].strip("-") or fallback
 
 
 def slugify_text(text: str) -> str:
-    """Transliterate a text to lower case with hyphens, of any length; blank if no character can be used."""
+    """Transliterate a text of any length to lower case with hyphens; return "" if no character can be used."""
     return slugify(text[:1000], entities=False, decimal=False, hexadecimal=False)
 
 
@@ -87,7 +87,11 @@ def _is_used(instance: models.Model, handle: str) -> bool:
 
 
 def _find_free_handle(instance: models.Model, base: str) -> str:
-    """Return the base with a free number, in the last used half of the first free power of two."""
+    """Return the base with a free number.
+
+    The first free power of two is searched first. The number lies between half of this power, which is used, and the
+    power.
+    """
     rows = type(instance)._base_manager.filter(shop_id=instance.shop_id)  # type: ignore[attr-defined]
     power_by_handle = {f"{base}-{power}": power for power in _POWERS}
     used = {
@@ -95,12 +99,12 @@ def _find_free_handle(instance: models.Model, base: str) -> str:
     }
     high = next(power for power in _POWERS if power not in used)
     return (
-        f"{base}-{_find_lowest_free(high // 2, high, lambda number: rows.filter(handle=f'{base}-{number}').exists())}"
+        f"{base}-{_bisect_free_number(high // 2, high, lambda number: rows.filter(handle=f'{base}-{number}').exists())}"
     )
 
 
-def _find_lowest_free(low: int, high: int, is_used: Callable[[int], bool]) -> int:
-    """Return a free number in ``(low, high]`` that follows a used number."""
+def _bisect_free_number(low: int, high: int, is_used: Callable[[int], bool]) -> int:
+    """Return a free number in ``(low, high]`` that directly follows a used number."""
     while high - low > 1:
         middle = (low + high) // 2
         if is_used(middle):

@@ -12,7 +12,7 @@ MAX_TAGS = 10_000
 
 
 def find_html_error(html: str) -> str | None:
-    """Return the error message for HTML that is not accepted; None if it is accepted."""
+    """Return the error message for HTML that is not accepted, or None if it is accepted."""
     if len(html) > MAX_BYTES or len(html.encode(errors="replace")) > MAX_BYTES:
         return too_long(MAX_BYTES // 1024, "KB")
     if html.count("<") > MAX_TAGS:

@@ -35,7 +35,7 @@ def initialize_sequences(*, using: str, **_: Any) -> None:
     """Move the sequence of each of our tables into this cell's range; a receiver of ``post_migrate``."""
     connection = connections[using]
     existing = set(connection.introspection.table_names())
-    tables = {table: column for table, column in _id_columns().items() if table in existing}
+    tables = {table: column for table, column in _get_id_columns().items() if table in existing}
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             _move_into_range(connection, tables)
@@ -57,7 +57,7 @@ def advance_sequences(*, using: str = DEFAULT_DB_ALIAS) -> None:
     connection = connections[using]
     if connection.vendor != "postgresql":
         return
-    _advance(connection, _id_columns())
+    _advance(connection, _get_id_columns())
 
 
 def _move_into_range(connection: Any, tables: dict[str, str]) -> None:
@@ -77,8 +77,8 @@ def _advance(connection: Any, tables: dict[str, str]) -> None:
             cursor.execute(past, [f'"{table}"', column, first, last, f'"{table}"', column])
 
 
-def _id_columns() -> dict[str, str]:
-    """Return our tables with an id sequence, with the name of the id column."""
+def _get_id_columns() -> dict[str, str]:
+    """Return the name of the id column by table, for each of our tables with an id sequence."""
     return {
         model._meta.db_table: str(model._meta.pk.column)
         for model in apps.get_models()

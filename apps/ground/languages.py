@@ -37,7 +37,7 @@ _STORED_AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?)( [A-Z]{3})?")
 
 @lru_cache(maxsize=512)
 def _match_tag(tag: str) -> str:
-    """Return the supported language for a language tag (``de`` for ``de-AT``); empty if there is none."""
+    """Return the supported language for a language tag (``de`` for ``de-AT``), or an empty string."""
     try:
         return translation.get_supported_language_variant(tag)
     except LookupError:
@@ -45,7 +45,7 @@ def _match_tag(tag: str) -> str:
 
 
 def match_language(*tags: str) -> str:
-    """Return the first supported language of some language tags, else English."""
+    """Return the first supported language of some language tags, otherwise English."""
     return next((code for tag in tags if tag and (code := _match_tag(tag.replace("_", "-").lower()[:20]))), ENGLISH)
 
 
@@ -56,7 +56,7 @@ def match_browser_language(accepted: str) -> str:
 
 @contextmanager
 def language_override(*tags: str) -> Iterator[None]:
-    """Activate the first supported language of some language tags, else English, for texts, numbers and dates."""
+    """Activate the first supported language of some language tags (otherwise English) for texts, numbers and dates."""
     with translation.override(match_language(*tags)):
         yield
 

@@ -80,7 +80,7 @@ class AddPostgresIndex(Operation):
 
 
 class DropPostgresIndex(AddPostgresIndex):
-    """Drops such an index without blocking readers and writers; ``definition`` is the dropped index's definition."""
+    """Drops an index of ``AddPostgresIndex`` without blocking; ``definition`` is needed to create the index again."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         self._drop(schema_editor)

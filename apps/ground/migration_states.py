@@ -1,13 +1,13 @@
 """Avoid re-rendering every model on each migration operation.
 
-Django keeps model classes for the state of each migration. For every operation it renders the changed model's class
-again, and those of all related models, which are nearly all because of the shop: 97 % of the time of ``migrate``. But
+Django keeps model classes for the state of each migration. For every operation, Django renders the changed model's
+class and the classes of all related models again. Because of the shop, these are nearly all models, and rendering takes
+97 % of the time of ``migrate``. This module renders fewer classes:
 
-- if only indexes, constraints or verbose names change, no other class is affected, so the existing class is updated, or
-  nothing is done;
-- no model refers to a new model, so only its own class is rendered;
-- a changed class only affects classes that refer to it, directly or indirectly, by a relation or as their base. Classes
-  that it refers to itself learn about the new class as of any other rendered class.
+- If only indexes, constraints or verbose names change, no class is rendered: the existing class is updated if needed.
+- If a model is new, no other model refers to it, so only its own class is rendered.
+- If a class changes, only this class and the classes that refer to it, directly or indirectly, by a relation or as
+  their base, are rendered.
 
 Everything else is unchanged Django.
 """
@@ -36,19 +36,19 @@ _alter_field = ProjectState.alter_field
 @contextmanager
 def fast_migration_states() -> Iterator[None]:
     """Render only the necessary models during migrations."""
-    sparing_ones: dict[str, Callable[..., Any]] = {
+    replacements: dict[str, Callable[..., Any]] = {
         **{name: _update_existing_class(getattr(ProjectState, name)) for name in _INDEX_METHODS},
         "add_model": _add_new_model,
         "_find_reload_model": _find_referring_models,
         "alter_model_options": _alter_options,
         "alter_field": _alter_field_sparingly,
     }
-    djangos = {name: getattr(ProjectState, name) for name in sparing_ones}
-    _set_methods(sparing_ones)
+    originals = {name: getattr(ProjectState, name) for name in replacements}
+    _set_methods(replacements)
     try:
         yield
     finally:
-        _set_methods(djangos)
+        _set_methods(originals)
 
 
 def _set_methods(methods: dict[str, Callable[..., Any]]) -> None:
@@ -64,7 +64,7 @@ def _add_new_model(state: ProjectState, model: ModelState) -> None:
 
 
 def _find_referring_models(state: ProjectState, app_label: str, model_name: str, delay: bool = False) -> set[_Key]:
-    """Return the model and all models that refer to it, directly or indirectly; none is delayed, unlike in Django."""
+    """Return the model and all models that refer to it, directly or indirectly; unlike in Django, none is delayed."""
     affected: set[_Key] = set()
     pending = [(app_label, model_name)]
     # Use a copy of the state: computing the relations of the state itself would move an altered field to the end of
@@ -86,9 +86,9 @@ def _find_referring_models(state: ProjectState, app_label: str, model_name: str,
 def _update_existing_class(change: Callable[..., None]) -> Callable[..., None]:
     """Wrap a change of a model's indexes or constraints, so that the existing class is updated."""
 
-    def wrapper(state: ProjectState, app_label: str, model_name: str, option: str, *change_of_it: Any) -> None:
+    def wrapper(state: ProjectState, app_label: str, model_name: str, option: str, *arguments: Any) -> None:
         with _without_rendering(state):
-            change(state, app_label, model_name, option, *change_of_it)
+            change(state, app_label, model_name, option, *arguments)
         if "apps" in vars(state):
             options = state.models[app_label, model_name].options
             setattr(state.apps.get_model(app_label, model_name)._meta, option, list(options[option]))
@@ -122,7 +122,7 @@ def _essential_definition(field: "Field[Any, Any]") -> tuple[Any, ...]:
 
 @contextmanager
 def _without_rendering(state: ProjectState) -> Iterator[None]:
-    """Prevent rendering of classes: a state without rendered classes renders none."""
+    """Prevent the rendering of classes by taking the rendered classes out of the state during the block."""
     classes = vars(state).pop("apps", None)
     try:
         yield

@@ -2,7 +2,6 @@
 
 All amounts are decimals and round half up, here and nowhere else. Amounts are split by cumulative rounding, so the
 parts always add up to the total.
-Rule: decisions, Refunds (Arithmetic).
 """
 
 from collections.abc import Sequence
@@ -68,7 +67,7 @@ def round_to_step(amount: Decimal, step: Decimal) -> Decimal:
 
 
 def round_up_to_ending(amount: Decimal, step: Decimal, below: Decimal) -> Decimal:
-    """Round an amount up to ``below`` less than a multiple of a step: 9.20 to 9.99 with a step of 1 and 0.01."""
+    """Round an amount up to ``below`` less than a multiple of a step: 9.20 becomes 9.99 for step 1 and 0.01."""
     return ((amount + below) / step).quantize(Decimal(1), ROUND_CEILING) * step - below
 
 
@@ -115,10 +114,10 @@ def split_amount(total: Decimal, weights: Sequence[Decimal], currency: str) -> l
 
 
 def calculate_portion(total: Decimal, units: int, of: int, currency: str) -> Decimal:
-    """Return the share of the first ``units`` of ``of`` equal units in an amount.
+    """Return the part of an amount that belongs to the first ``units`` of ``of`` equal units.
 
-    The difference of two portions is the share of the units between them. So removing units one by one gives in total
-    exactly the same as removing them at once.
+    The difference of two portions is the part that belongs to the units between them. So removing units one by one
+    gives in total exactly the same as removing them at once.
     """
     return round_money(total * units / of, currency) if of else ZERO
 

@@ -11,11 +11,11 @@ from django.db import DatabaseError, connection, connections, transaction
 
 logger = logging.getLogger(__name__)
 
-# Fewer new rows than this change no plan; PostgreSQL's autovacuum counts them.
+# The minimum number of new rows for a refresh: fewer rows change no plan, and PostgreSQL's autovacuum counts them.
 MIN_CHANGED_ROWS = 100
 # PostgreSQL assumes that this many shops share each table, regardless of its own count.
 ASSUMED_SHOPS = 50
-# During a long write, statistics are refreshed after this many rows, and each time after this many times as many.
+# During a long write, statistics are refreshed after this many rows, and then whenever the number has quadrupled.
 FIRST_REFRESH, REFRESH_FACTOR = 1_000, 4
 
 
@@ -29,9 +29,9 @@ def refresh_statistics() -> None:
 
 
 def refresh_statistics_while_writing(before: int, after: int) -> None:
-    """Refresh the statistics during a long write if due.
+    """Refresh the statistics during a long write, if a refresh is due.
 
-    A session's plans for small tables would otherwise read whole tables that are large by now.
+    Without a refresh, plans made while the tables were small would read whole tables that have grown large.
 
     Args:
         before: The number of rows written at the previous call.

@@ -190,7 +190,7 @@ def insert_row(instance: Model, fields: Sequence[AnyField], returning: Sequence[
     """Insert one row with a statement that is built once per model.
 
     Returns:
-        The returned columns; None if a value is an expression, which only the ORM can write.
+        The returned columns, or None if a value is an expression, which only the ORM can write.
     """
     call = _build_single_insert(instance, fields, returning)
     return None if call is None else call.fetch()
@@ -385,7 +385,7 @@ _REPEATED = frozenset({Decimal, NoneType, UUID, datetime, str})
 
 
 def _get_pre_save(field: AnyField) -> Callable[[Model, bool], object] | None:
-    """Return the function that computes a field's value at each save; None if the value does not change."""
+    """Return the function that computes a field's value at each save, or None if the value does not change."""
     if isinstance(field, DateField) and not (field.auto_now or field.auto_now_add):
         return None
     return None if type(field).pre_save is Field.pre_save else field.pre_save

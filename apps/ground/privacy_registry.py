@@ -10,7 +10,7 @@ from operator import or_
 
 from django.db.models import Q
 
-# Column names by model label, e.g. ``orders.Order``.
+# The names of columns by model label, e.g. ``orders.Order``.
 ColumnsByModel = Mapping[str, Collection[str]]
 
 _personal: dict[str, set[str]] = {}

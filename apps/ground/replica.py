@@ -21,7 +21,7 @@ from apps.ground.transient_errors import is_transient_db_error
 T = TypeVar("T")
 
 REPLICA_ALIAS = "replica"
-# How long a replica that did not respond is not used, in seconds.
+# The seconds for which a replica that did not respond is not used.
 BACK_OFF_SECONDS = 5.0
 _SAMPLE_SECONDS = 1.0
 
@@ -50,10 +50,10 @@ class ReplicaStatus:
     """The replica's lag as measured by this process.
 
     At most once per second, a read asks the primary for its position. Everything up to this position was written after
-    the previous sample, so the lag is rather over- than underestimated.
+    the previous sample, so the lag may be overestimated, but not underestimated.
 
     Attributes:
-        lag: The maximum lag in seconds as last measured; None if the replica does not respond or was never asked.
+        lag: The maximum lag in seconds as last measured, or None if the replica does not respond or was never asked.
     """
 
     lag: float | None = None

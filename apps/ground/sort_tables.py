@@ -1,4 +1,4 @@
-"""Sort tables: narrow tables with the indexes of frequently changing columns, next to the wide tables of the rows.
+"""Sort tables: narrow tables that index the frequently changing columns of wide tables.
 
 If a column of any index changes, PostgreSQL enters the row into all indexes of the table: sixteen for products, and as
 many for customers, including text indexes. If no indexed column changes, PostgreSQL touches no index ("heap-only
@@ -56,7 +56,7 @@ class Rank(models.Model):
 
 
 def sort_table_key(model: str, related_name: str = "ranked") -> Any:
-    """Return the primary key of a sort table: its row; ``related_name`` is the row's accessor for the entry."""
+    """Return the primary key of a sort table, which refers to the row; ``related_name`` is the accessor on the row."""
     return models.OneToOneField(
         model,
         on_delete=models.DO_NOTHING,
@@ -69,7 +69,7 @@ def sort_table_key(model: str, related_name: str = "ranked") -> Any:
 
 
 def map_to_sort_columns(model: type[models.Model], names: Iterable[str]) -> tuple[str, ...]:
-    """Map the names of an order to columns of sort tables if these have them; ``join_sort_tables`` adds the join.
+    """Map the names of an order to columns of sort tables where possible; ``join_sort_tables`` adds the join.
 
     After such a column the id is also taken from the sort table, because SQLite does not know that both are equal.
     """
@@ -92,7 +92,7 @@ def order_rows(rows: QuerySet[M, Any], names: Iterable[str]) -> QuerySet[M, Any]
 
 
 def join_sort_tables(rows: QuerySet[M, Any]) -> QuerySet[M, Any]:
-    """Join ordered rows with the sort tables in their order."""
+    """Join ordered rows with the sort tables that their order uses."""
     for rank in get_used_sort_tables(rows.model, rows.query.order_by):
         rows = rows.filter(_shop_condition(rank))
     return rows
@@ -141,14 +141,14 @@ def add_shop_condition(condition: Q, rank: str = "ranked") -> Q:
 
 
 def get_used_sort_tables(model: type[models.Model], order: Iterable[object]) -> dict[str, type[Rank]]:
-    """Return the sort tables in an order, by the rows' accessor."""
+    """Return the sort tables that an order uses, keyed by the reverse accessor on the model."""
     used = {name.lstrip("-").partition("__")[0] for name in order if isinstance(name, str) and "__" in name}
     return {name: rank for name, rank in get_sort_tables(model).items() if name in used}
 
 
 @cache
 def get_sort_tables(model: type[models.Model]) -> dict[str, type[Rank]]:
-    """Return the sort tables for lists of a model, by the rows' accessor."""
+    """Return the sort tables for lists of a model, keyed by the reverse accessor on the model."""
     relations = (relation for relation in model._meta.related_objects if relation.one_to_one)
     candidates = {str(relation.get_accessor_name()): relation.related_model for relation in relations}
     return {name: rank for name, rank in candidates.items() if issubclass(rank, Rank) and rank.is_for_lists}
@@ -156,7 +156,7 @@ def get_sort_tables(model: type[models.Model]) -> dict[str, type[Rank]]:
 
 @cache
 def _map_columns(model: type[models.Model]) -> dict[str, str]:
-    """Return the accessor of the sort table for each column."""
+    """Return the accessor of the sort table that has a copy of a column, by column."""
     return {column: name for name, rank in get_sort_tables(model).items() for column in _get_copied_columns(rank)}
 
 

@@ -54,10 +54,10 @@ def _give_keys(instances: Sequence[Model], rows: Rows) -> None:
 
 @contextmanager
 def collect_statements(batch: StatementBatch | None = None) -> Iterator[StatementBatch]:
-    """Collect statements and run them when the block ends; use it in a transaction.
+    """Collect statements, and run them as a batch when the block ends. Must be used inside a transaction.
 
     Args:
-        batch: The caller's batch. If present, the block's statements join it and run with it.
+        batch: An outer batch to add the statements to; the caller then runs it.
     """
     if batch is not None:
         yield batch

@@ -2,7 +2,6 @@
 
 Unlike Python's default, the parser rejects input that would be lost, changed or cause a crash later: duplicate keys,
 deep nesting, numbers that a float would round, NUL characters and lone surrogates, other encodings.
-Rule: decisions, Conventions (Body, Numbers in bodies).
 """
 
 import json

@@ -16,7 +16,7 @@ def normalize_tags(words: Iterable[str]) -> list[str]:
 
 
 def find_tag_error(tags: list[str]) -> str | None:
-    """Return the error message for tags that cannot be stored; None if there is no problem."""
+    """Return the error message for tags that cannot be stored, or None if there is no problem."""
     if len(tags) > MAX_TAGS:
         return too_many("tags", MAX_TAGS)
     if any(len(tag) > MAX_LENGTH for tag in tags):

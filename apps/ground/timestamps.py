@@ -1,14 +1,11 @@
-"""Parse timestamps in all formats that clients of the interface use.
-
-Rule: decisions, Conventions (Timestamps).
-"""
+"""Parse timestamps in all formats that clients of the interface use."""
 
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from email.utils import parsedate_to_datetime
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
-# One day before the end of the last year, so that the time can be rendered in every time zone.
+# Leave a day before the end of year 9999, so that the time can be rendered in every time zone.
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _MOMENT = re.compile(

@@ -10,7 +10,7 @@ RETRY_AFTER = "2.0"
 
 # The database's error message for a write to a read-only shop.
 READ_ONLY_ERROR = "the shop can only be read"
-# The message to people about a read-only shop.
+# The message for people about a read-only shop.
 SHOP_MOVING_MESSAGE = "This shop is being moved, and can only be read for the moment."
 
 _STALE_PLAN = "cached plan must not change result type"
@@ -40,7 +40,7 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 
 def is_rolled_back(error: BaseException) -> bool:
-    """Return True if the database rolled the transaction back because of others; the work can be retried."""
+    """Return True if the database rolled the transaction back because of a concurrent one; a retry may succeed."""
     return any(_get_sqlstate(cause) in _ROLLBACK_CODES or is_stale_plan(cause) for cause in _iterate_causes(error))
 
 

@@ -1,4 +1,4 @@
-"""Demo locations; the catalog's demo data stocks them."""
+"""Demo locations of a shop. The demo data of the catalog stocks them."""
 
 from datetime import datetime
 
@@ -45,7 +45,10 @@ LOW_STOCK_AT = 3
 
 
 def load_demo_locations(shop: Shop, at: datetime) -> None:
-    """Create three locations and set the low-stock threshold; the first location already exists, so it is updated."""
+    """Create the demo locations and set the low-stock threshold.
+
+    The first location already exists, so it is updated.
+    """
     shop.low_stock_at = LOW_STOCK_AT
     shop.save(update_fields=["low_stock_at"])
     primary: Location = get_primary_location()

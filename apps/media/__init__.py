@@ -1,5 +1,5 @@
-"""Images and other uploaded binary content: validation, names, resizing; without database access.
+"""Validate, name and resize images and other uploaded content, without database access.
 
-A rendition is a resized version of an image, created on the first request. Content is bytes that a shop stores once,
-however many rows refer to the bytes.
+A rendition is a resized version of an image, created on the first request. A shop stores equal content only once, even
+if many rows refer to it.
 """

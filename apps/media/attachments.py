@@ -10,13 +10,15 @@ class AttachmentRefused(ValueError):
 
 
 class AttachmentTooLarge(AttachmentRefused):
-    """Raised when an attachment is larger than allowed; it is not decoded."""
+    """Raised before decoding when an attachment is larger than allowed."""
 
 
 def decode_attachment(text: object, max_bytes: int) -> bytes:
-    """Decode strict Base64 of the standard alphabet, with padding.
+    """Decode a strict Base64 text in the standard alphabet, with padding.
 
-    Line breaks are allowed, because many clients wrap lines as in MIME. All other foreign characters are refused.
+    Line breaks are allowed, because many clients wrap lines as in MIME. All other characters outside of the alphabet
+    are
+    refused.
 
     Args:
         text: The value from the request body, of any JSON type.

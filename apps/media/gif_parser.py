@@ -28,7 +28,7 @@ class GifStructure:
     spans: tuple[tuple[int, int], ...]
 
     def clean(self, data: bytes) -> bytes:
-        """Return the GIF without comments, foreign extensions and bytes after the trailer."""
+        """Return the GIF without comments, informational extensions and bytes after the trailer."""
         return b"".join(data[start:end] for start, end in self.spans)
 
 
@@ -63,7 +63,8 @@ class _Walker:
         while data[position] != _TRAILER:
             start, kind = position, data[position]
             if kind == _IMAGE:
-                # Descriptor of ten bytes, optional color table, one byte of code size, sub-blocks.
+                # An image has a descriptor of ten bytes, an optional color table, one byte for the code size, and
+                # sub-blocks.
                 position = self._after_sub_blocks(start + 10 + _color_table_size(data[start + 9]) + 1)
                 frames += 1
                 keep = True

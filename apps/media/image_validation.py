@@ -32,7 +32,7 @@ TOO_MANY_PIXELS = f"is larger than {MAX_MEGAPIXELS} megapixels"
 TOO_MANY_FRAMES = f"has more than {MAX_FRAMES} frames"
 
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
-# Set once and not around each call: `catch_warnings` is not thread-safe.
+# Set the filters once and not around each call, because `catch_warnings` is not thread-safe.
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 warnings.simplefilter("error", Image.DecompressionBombWarning)
 
@@ -54,7 +54,7 @@ class ImageRefused(ValueError):
 
 
 class ImageFormat(StrEnum):
-    """Accepted image formats, named as in the specification."""
+    """Accepted image formats."""
 
     PNG = "png"
     GIF = "gif"
@@ -123,7 +123,7 @@ class OpenedImage:
 
     @property
     def transposition(self) -> Image.Transpose | None:
-        """The operation that turns the pixels upright; None if they already are."""
+        """The operation that turns the pixels upright, or None if they are already upright."""
         return _ORIENTATIONS.get(self.orientation)
 
 
@@ -179,7 +179,10 @@ def open_image(content: bytes) -> OpenedImage:
 
 
 def check_pixels(pillow_image: Image.Image) -> None:
-    """Refuse images beyond the pixel limit; repeat after each GIF frame, which can enlarge the canvas."""
+    """Refuse images beyond the pixel limit.
+
+    Repeat this check after each GIF frame, because a frame can enlarge the canvas.
+    """
     if pillow_image.width * pillow_image.height > MAX_PIXELS:
         raise ImageRefused(TOO_MANY_PIXELS)
 
@@ -215,7 +218,7 @@ class _MeteredBytes(io.BytesIO):
 
 
 def _check_png_end(content: bytes) -> None:
-    """Refuse a PNG without its last chunk; Pillow accepts such files if all pixels can be decoded."""
+    """Refuse a PNG without its last chunk. Pillow accepts such files if all pixels can be decoded."""
     position, kind = 8, b""
     while kind != b"IEND":
         # struct.error means that the data ends early.

@@ -13,9 +13,9 @@ from apps.media.names import Transformation
 from apps.media.transform import transform_image
 
 _SOI, _EOI, _SOS = 0xD8, 0xD9, 0xDA
-# Markers without a length: one byte for old decoders, restarts, start and end of image.
+# Markers without a length: the temporary marker (0x01), restarts, and start and end of image.
 _MARKERS_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xDA)})
-# Start of the segments that stay: JFIF (density), ICC profile and Adobe (color encoding).
+# The first bytes of the segments that are kept: JFIF (density), ICC profile and Adobe (color encoding).
 _JFIF, _JFIF_SIZE = 0xE0, 14
 _KEPT_SEGMENTS = {_JFIF: b"JFIF\0", 0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
 # Chunks that affect how PNG and APNG are drawn; text, time, EXIF and all other chunks are dropped.
@@ -82,7 +82,7 @@ def _iterate_jpeg(data: bytes) -> Iterator[bytes]:
 
 
 def _find_end_of_scan(data: bytes, position: int) -> int:
-    """Return the position of the next marker; stuffed bytes and restarts belong to the scan."""
+    """Return the position of the next marker. Stuffed bytes and restart markers belong to the scan."""
     while True:
         position = data.index(0xFF, position)
         following = data[position + 1]

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 
-# Strips the images of the current shop; returns the number of changed images.
+# A function that strips the images of the current shop and returns the number of changed images.
 MetadataStripper = Callable[[], int]
 _registered: dict[str, MetadataStripper] = {}
 
 
 def register_metadata_stripper(name: str, clean: MetadataStripper) -> None:
-    """Register the images of an app."""
+    """Register the function that strips the images of an app."""
     _registered[name] = clean
 
 
 def strip_all_metadata() -> dict[str, int]:
-    """Strip all images of the current shop; return the number of changed images by registered name."""
+    """Strip all images of the current shop and return the number of changed images by registered name."""
     return {name: clean() for name, clean in _registered.items()}

@@ -1,4 +1,4 @@
-"""File names of images: sanitized for storage, parsed as transformations when served.
+"""File names of images, which are sanitized for storage and parsed as transformations when served.
 
 A name such as `mug_200x200.jpg` is ambiguous: it may be a file of exactly that name, or a smaller version of `mug.jpg`.
 The exact name takes precedence. Views therefore look up the requested name first, and only then call
@@ -66,7 +66,7 @@ class Transformation:
     Attributes:
         width: The maximum width in CSS pixels; None for any.
         height: The maximum height in CSS pixels; None for any.
-        crop: The part that remains if the image fills the box; None to fit the whole image. Needs both sides.
+        crop: The part that remains if the image fills the box; None to fit the whole image. A crop needs both sides.
         scale: Device pixels per CSS pixel: 1, 2 or 3.
     """
 
@@ -94,7 +94,7 @@ def normalize_filename(name: str, image_format: ImageFormat) -> str:
     """Return a file name that is safe in paths, URLs and headers.
 
     The result consists of ASCII letters, digits, `-` and `_`, starts and ends with a letter or digit, and has the
-    extension of the content's format. Rule: spec part A, ProductImage, file naming.
+    extension of the content's format.
 
     Args:
         name: The name from the client; directories are dropped.

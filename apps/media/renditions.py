@@ -19,7 +19,9 @@ DELETED_AT_ONCE = 10
 
 
 def get_or_create_rendition(storage: Storage, folder: str, name: str, make: Callable[[], bytes]) -> bytes:
-    """Return a rendition of an image; beyond the limit, the oldest renditions are deleted.
+    """Return a stored rendition of an image, or create and store the rendition.
+
+    Beyond the limit, the oldest renditions are deleted.
 
     Args:
         storage: The storage of renditions.
@@ -33,7 +35,7 @@ def get_or_create_rendition(storage: Storage, folder: str, name: str, make: Call
         return stored_data
     data = make()
     try:
-        _make_room(storage, folder)
+        _delete_oldest_renditions(storage, folder)
         stored_name = storage.save(path, ContentFile(data))
         if stored_name != path:
             # Another request stored the same rendition first, and this storage never overwrites.
@@ -44,7 +46,7 @@ def get_or_create_rendition(storage: Storage, folder: str, name: str, make: Call
     return data
 
 
-def _make_room(storage: Storage, folder: str) -> None:
+def _delete_oldest_renditions(storage: Storage, folder: str) -> None:
     names = list_files(storage, folder)
     if len(names) < MAX_RENDITIONS:
         return

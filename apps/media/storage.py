@@ -1,4 +1,4 @@
-"""Access to file storages.
+"""Access to the storages of uploaded and generated files.
 
 There are two storages, in folders by default, or in a bucket if ``STORAGE_URL`` is set: ``default`` never reuses a
 name, and ``contents`` names each file by its digest.
@@ -20,7 +20,7 @@ from apps.ground.exceptions import DomainError
 
 logger = logging.getLogger(__name__)
 
-# Errors of folders and buckets.
+# Errors that storages in folders and buckets raise.
 FAILURES = (OSError, BotoCoreError, ClientError)
 _RETRY_SECONDS = 5.0
 
@@ -76,7 +76,7 @@ class ContentFileStorage(FileSystemStorage):
     """
 
     def save(self, name: str | None, content: Any, max_length: int | None = None) -> str:
-        """Write a file, overwriting an existing one; digests need no validation or alternative name."""
+        """Write a file, or overwrite an existing file. Digests need no validation or alternative name."""
         return self._save(str(name), content)
 
     def _save(self, name: str, content: File[bytes]) -> str:
@@ -133,7 +133,7 @@ def read_file(storage: Storage, path: str) -> bytes | None:
 
 
 def list_files(storage: Storage, folder: str) -> list[str]:
-    """Return the names of the files in a folder; empty if the folder does not exist."""
+    """Return the names of the files in a folder, or an empty list if the folder does not exist."""
     try:
         return storage.listdir(folder)[1]
     except FileNotFoundError:
@@ -141,7 +141,7 @@ def list_files(storage: Storage, folder: str) -> list[str]:
 
 
 def list_folders(storage: Storage, folder: str) -> list[str]:
-    """Return the names of the folders in a folder; empty if the folder does not exist."""
+    """Return the names of the folders in a folder, or an empty list if the folder does not exist."""
     try:
         return storage.listdir(folder)[0]
     except FileNotFoundError:

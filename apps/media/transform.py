@@ -29,7 +29,7 @@ _MODELS = {"L": "gray", "LA": "gray", "P": "rgb", "RGB": "rgb", "RGBA": "rgb"}
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The part of the upright image to use, in its own pixels, and the resulting size."""
+    """The part of the upright image to use, in pixels of the image, and the size of the result."""
 
     source: tuple[float, float, float, float]
     size: tuple[int, int]
@@ -71,7 +71,8 @@ def transform_image(data: bytes, transformation: Transformation) -> bytes:
 def _get_png_options(pillow_image: Image.Image, size: int, *, resized: bool) -> dict[str, int]:
     """Return the compression options for a PNG, given the size of the original file.
 
-    If the original was compressed to no less than half of its raw size, it has few repetitions. Searching for them
+    If the original was compressed to no less than half of its raw size, it has few repetitions. Searching for
+    repetitions
     takes half of the time and saves almost nothing, so only Huffman coding is used.
     """
     if resized:
@@ -118,7 +119,7 @@ def _decode(image: OpenedImage, plan: _Plan, *, resized: bool) -> Image.Image:
                 None, (math.ceil(pillow_image.width * ratio * 2), math.ceil(pillow_image.height * ratio * 2))
             )
         pillow_image.load()
-        # Only resampling needs a full color mode; a PNG that is not resized keeps its own.
+        # Only resampling needs a full color mode. A PNG that is not resized keeps its color mode.
         upright = (
             _convert_for_resampling(pillow_image)
             if resized or image.format is ImageFormat.JPEG
@@ -142,7 +143,7 @@ def _convert_for_resampling(pillow_image: Image.Image) -> Image.Image:
     if pillow_image.mode in {"L", "LA", "RGB", "RGBA"}:
         return pillow_image
     if pillow_image.mode.startswith("I"):
-        # 16 bits per pixel; `convert` alone would clip values at 255 instead of scaling.
+        # The mode has 16 bits per pixel. `convert` alone would clip values at 255 instead of scaling them.
         return pillow_image.point(lambda value: value * (1 / 256) + 0).convert("L")
     if pillow_image.mode == "1":
         return pillow_image.convert("L")
@@ -150,7 +151,7 @@ def _convert_for_resampling(pillow_image: Image.Image) -> Image.Image:
 
 
 def _strip(pillow_image: Image.Image) -> None:
-    """Remove data that Pillow would write, such as JPEG comments; keep what affects the pixels."""
+    """Remove data that Pillow would write, such as JPEG comments. Data that affects the pixels is kept."""
     info: dict[str | tuple[int, int], object] = {
         key: value for key, value in pillow_image.info.items() if key == "transparency" and pillow_image.mode != "RGBA"
     }
@@ -178,7 +179,7 @@ def _transform_gif(pillow_image: Image.Image, frames: int, plan: _Plan) -> bytes
     first_frame = next(resized_frames)
     output = io.BytesIO()
     if animated:
-        # A generator, so that only quantized frames are held in memory.
+        # The frames come from a generator, so that only quantized frames are held in memory.
         first_frame.save(output, "GIF", save_all=True, append_images=resized_frames, disposal=2, **options)
     else:
         first_frame.save(output, "GIF")

@@ -1,4 +1,4 @@
-"""Accept images as Base64 attachment, download or upload, and validate their pixels."""
+"""Load images from a Base64 attachment, a URL or an upload, and validate their pixels."""
 
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
@@ -52,7 +52,7 @@ def load_image_from_body(
     Args:
         attachment: Base64 data.
         src: A URL to download.
-        filename: The client's file name; default from the URL, or a neutral name.
+        filename: The file name from the client. If it is missing, the name comes from the URL or is a neutral name.
         seconds: The time limit of a download.
         longest_url: The maximum length of a URL.
 

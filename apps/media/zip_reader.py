@@ -33,7 +33,7 @@ _MAX_COMMENT = 0xFFFF
 # A directory entry has 46 bytes, the name and a few dozen bytes of extra fields.
 _MAX_DIRECTORY_BYTES_PER_ENTRY = 1024
 
-# Refused flags: encrypted; compressed patch data; strong encryption; masked headers.
+# Flags of refused entries: encryption, compressed patch data, strong encryption and masked headers.
 _REFUSED_FLAGS = 0x0001 | 0x0020 | 0x0040 | 0x2000
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _RESERVED = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
@@ -64,7 +64,7 @@ class ZipEntry:
 
 
 class EntryReader:
-    """Reads an entry; counts all bytes and verifies size and CRC at the end."""
+    """Reads an entry, counts all bytes, and verifies the size and the CRC at the end."""
 
     def __init__(self, stream: IO[bytes], entry: ZipEntry, meter: "_Meter") -> None:
         self._stream = stream
@@ -139,7 +139,8 @@ class ValidatedZip:
     def unpack(self, entries: Iterable[ZipEntry]) -> Iterator[tuple[ZipEntry, EntryReader]]:
         """Unpack entries one after the other.
 
-        An entry that the caller does not read to its end is verified before the next one, so a completed iteration has
+        An entry that the caller does not read to its end is verified before the next entry, so a completed iteration
+        has
         verified all entries.
 
         Raises:
@@ -202,7 +203,7 @@ def _convert_errors() -> Iterator[None]:
 
 
 def _check_end_record(file: BinaryIO, packed_bytes: int, max_entries: int) -> int:
-    """Limit the directory before zipfile creates an object per entry; return the start of the directory."""
+    """Limit the directory before zipfile creates an object per entry, and return the start of the directory."""
     size = file.seek(0, 2)
     refuse_if(size > packed_bytes, f"The archive is {larger_than(packed_bytes)}.")
     tail_start = max(0, size - _MAX_COMMENT - _END_RECORD.size - _ZIP64_LOCATOR_SIZE)
@@ -239,7 +240,7 @@ def _validate_entry(info: zipfile.ZipInfo) -> ZipEntry:
     )
     control = not name.isprintable() and any(unicodedata.category(character) == "Cc" for character in name)
     refuse_if(control, f"The archive has a control character in a name: {quoted_name}")
-    # Windows ignores trailing dots and blanks, so ".. " equals "..", and everything after the dot of a device name.
+    # Windows ignores trailing dots and blanks (".. " equals "..") and everything after the dot of a device name.
     parts = path.split("/")
     refuse_if(not _is_relative(parts, name), f"The archive has a name that is no plain relative path: {quoted_name}")
     reserved = any(_is_reserved(part) for part in parts)

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class MetafieldsConfig(AppConfig):
-    """The app configuration; it registers topics for each owner type, and the shop as the first owner."""
+    """The app configuration. It registers topics for each owner type, and the shop as the first owner type."""
 
     name = "apps.metafields"
 

@@ -1,4 +1,4 @@
-"""Columns of metafields without customer data; values may be personal.
+"""Which columns of metafields contain no customer data. Values of metafields may be personal.
 
 See ``apps.ground.privacy_registry``.
 """

@@ -1,6 +1,6 @@
-"""URL routes of metafields, below each registered owner and, for the shop, at the top level.
+"""URL routes of metafields: below each registered owner type and, for the shop's own metafields, at the top level.
 
-Import this module after all apps have registered their owners.
+Import this module only after all apps have registered their owner types.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Webhook topics of metafields: create, update and delete for each owner type."""
+"""Registers webhook topics of metafields: create, update and delete for each owner type."""
 
 from django.db.models import Model
 from django.utils.translation import gettext, gettext_noop
@@ -10,12 +10,11 @@ from apps.metafields.domain.owners import OwnerType
 from apps.metafields.models import Metafield
 
 _LABEL = register_message(gettext_noop("{owner} metafield"), owner=gettext)
-# Labels of owner types that have no topics of their own.
+# Labels of owner types without topics of their own, marked for translation here.
 _OWNERS = (gettext_noop("Product image"), gettext_noop("Shop"))
 
 
 def register_metafield_topics(owner: OwnerType) -> None:
-    """Register the metafield topics of an owner type."""
     label = _LABEL.format(owner=owner.resource.replace("_", " ").capitalize())
     scope = owner.get_scope("read") or ""
 

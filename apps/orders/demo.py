@@ -33,7 +33,7 @@ CODES = (("WELCOME10", "10", "percentage"), ("FIVEOFF", "5.00", "fixed_amount"),
 NOTES = ("Leave it with the neighbour, please.", "It is a gift: no prices in the parcel.", "Ring twice.")
 TAGS = ("gift", "repeat", "b2b", "fragile", "rush")
 COMMENTS = ("Called the customer about the address.", "Packed with extra paper.", "Asked the workshop for a date.")
-# Payment states in proportion; ``two payments`` is a deposit and a later payment of the balance.
+# Payment states, weighted by frequency. ``two payments`` is a deposit and a later payment of the balance.
 PAYMENTS = ("paid",) * 11 + ("authorized",) * 3 + ("pending",) * 3 + ("voided", "deposit", "two payments", "captured")
 
 
@@ -99,7 +99,7 @@ def _finish(
 def _order_values(
     rng: random.Random, demo_data: DemoData, number: int, customer: Customer | None
 ) -> tuple[Attrs, OrderParts]:
-    """Return the values of an order."""
+    """Return the column values and the other parts of a demo order."""
     currency = demo_data.shop.currency
     vat = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
     lines = [{**line, "tax_lines": vat} for line in _lines(rng, demo_data.variants)]

@@ -58,5 +58,5 @@ def register_order_topics() -> None:
         ("orders/export", gettext_noop("Orders exported")),
         ("orders/import", gettext_noop("Orders imported")),
     ):
-        # Only for the audit log: without a scope, apps cannot subscribe.
+        # These topics are only for the audit log: apps cannot subscribe to a topic without a scope.
         topics.register_topic(name, scope="", render=_nothing, label=label)

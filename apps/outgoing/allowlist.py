@@ -14,7 +14,7 @@ IPNetwork = IPv4Network | IPv6Network
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
-# Host names never end like this: C libraries parse 127.1, 2130706433, 0x7f.1 and 0177.0.0.1 as addresses.
+# Host names never end in a number: C libraries parse 127.1, 2130706433, 0x7f.1 and 0177.0.0.1 as addresses.
 NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
 

@@ -1,8 +1,8 @@
 """The asyncio HTTP client: many concurrent small requests over keep-alive connections, used for webhooks.
 
-URLs are checked by text, names when they are looked up, and literal addresses when the socket is created; the client
-connects only to checked addresses. The client follows no redirects, uses no cookies, proxies or stored credentials, and
-decompresses nothing.
+The text of a URL is checked first, the addresses of a name after the lookup, and a literal address before the socket
+is created. The client connects only to checked addresses, follows no redirects, uses no cookies, proxies or stored
+credentials, and decompresses nothing.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ class _Route:
     Attributes:
         origin: Scheme, host and port, the key for sharing connections.
         head: The request line and the constant headers.
-        until: When the URL must be checked again, in seconds of the monotonic clock.
+        until: The time from which the URL must be checked again, in seconds of the monotonic clock.
     """
 
     target: Target
@@ -67,7 +67,7 @@ class _Route:
 
 
 class AsyncClient:
-    """An HTTP client for an event loop; a context manager that closes its connections."""
+    """An HTTP client for an event loop. As a context manager, the client closes its connections at the end."""
 
     def __init__(self, *, connections: int = 200, seconds_kept: float = 30.0) -> None:
         """Create the client inside a running loop.
@@ -104,7 +104,9 @@ class AsyncClient:
         """Send a request once and return the beginning of the response.
 
         Raises:
-            HttpRequestFailed: No response came in time, or the guard refused the URL; error statuses are returned.
+            HttpRequestFailed: No response came in time, or the guard refused the URL. Responses with an error status
+                are
+                returned.
         """
         try:
             route = self._routes.get(url)
@@ -121,7 +123,7 @@ class AsyncClient:
             progress.ended = progress.now()
 
     async def _send(self, route: _Route, request: bytes, progress: Progress) -> Reply:
-        """Send the request on an idle connection; if the server has closed all of these, connect again."""
+        """Send the request on an idle connection, or on a new one if the server has closed all idle connections."""
         ends_at = time.monotonic() + TOTAL_SECONDS
         while (wire := self._take_idle(route.origin)) is not None:
             try:
@@ -147,7 +149,7 @@ class AsyncClient:
     # --- connections -------------------------------------------------------------------------------------------------
 
     def _take_idle(self, origin: Origin) -> Http1Connection | None:
-        """Return the most recently used idle connection, if any."""
+        """Return the most recently used idle connection, or None."""
         wires = self._idle.get(origin)
         while wires:
             wire = wires.pop()
@@ -180,7 +182,7 @@ class AsyncClient:
         self._sweep = self._loop.call_later(_SWEEP_SECONDS, self._close_idle)
 
     async def _connect(self, target: Target, progress: Progress) -> Http1Connection:
-        """Connect to the first address of the target that accepts."""
+        """Connect to the first address of the target that accepts a connection."""
         failure: OSError | None = None
         for address in await self._addresses(target):
             progress.peer = str(address.sockaddr[0])
@@ -212,7 +214,7 @@ class AsyncClient:
         return wire
 
     async def _addresses(self, target: Target) -> list[Address]:
-        """Return the addresses of a target; literal addresses are checked here, names by the lookup.
+        """Return the addresses of a target. Literal addresses are checked here, names by the lookup.
 
         Raises:
             AddressRefused: The guard refuses an address.
@@ -250,7 +252,7 @@ def _look_up(host: str, port: int) -> list[Address]:
 
 
 def _get_literal_address(target: Target) -> Address | None:
-    """Return the address if the URL contains a literal one; None for names."""
+    """Return the literal IP address in the URL, or None if the URL contains a name."""
     try:
         ip = ip_address(target.host)
     except ValueError:
@@ -259,7 +261,7 @@ def _get_literal_address(target: Target) -> Address | None:
 
 
 def _tls_context() -> ssl.SSLContext:
-    """Return a context for TLS 1.2 or later, verified against the system's authorities."""
+    """Return a context for TLS 1.2 or later that verifies certificates with the system's authorities."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
@@ -296,7 +298,7 @@ _ERROR_CLASSES: tuple[tuple[tuple[type[BaseException], ...], type[HttpRequestFai
 
 
 def _convert_error(error: BaseException) -> HttpRequestFailed | None:
-    """Return the matching ``HttpRequestFailed`` for an error of the network or its libraries; None for other errors."""
+    """Return the matching ``HttpRequestFailed`` for a network error, or None for other errors."""
     for kinds, error_class, message in _ERROR_CLASSES:
         if isinstance(error, kinds):
             return error_class() if error_class is TimedOut else error_class(message)

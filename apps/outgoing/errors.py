@@ -8,7 +8,7 @@ from apps.ground.error_messages import larger_than
 
 
 class HttpRequestFailed(Exception):
-    """Raised when no usable response came; the message contains no internal names or addresses."""
+    """Raised when no usable response was received. The message contains no internal names or addresses."""
 
     code: ClassVar[str] = "failed"
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     _Socket = object
 
-# The reader receives the first bytes of the body together with the headers.
+# The limit includes a read buffer, because the first bytes of the body are received together with the headers.
 HEADER_BYTES = 32 * 1024 + io.DEFAULT_BUFFER_SIZE
 
 
@@ -29,7 +29,7 @@ HEADER_BYTES = 32 * 1024 + io.DEFAULT_BUFFER_SIZE
 class CallBudget:
     """The remaining time and bytes of a call, over all of its connections.
 
-    `ends_at` is in seconds of the monotonic clock; `room` is the number of bytes that may be received in the
+    `ends_at` is a time of the monotonic clock, in seconds. `room` is the number of bytes that may be received in the
     current step.
     """
 
@@ -98,7 +98,10 @@ class MeteredTLSSocket(_Metered, ssl.SSLSocket):
 
 
 class _Guarded(HTTPConnection):
-    """Opens its socket through the guard; `host` stays the name, for the Host header and the certificate."""
+    """A connection that opens its socket through the guard.
+
+    `host` stays the host name, which the Host header and the check of the certificate need.
+    """
 
     meter: CallBudget
     connect_seconds: float
@@ -117,12 +120,12 @@ class GuardedHTTPConnection(_Guarded):
 
 
 class GuardedHTTPSConnection(_Guarded, HTTPSConnection):
-    """A TLS connection to a checked address; the certificate is checked against the name."""
+    """A TLS connection to a checked address. The certificate is checked against the host name."""
 
 
 @functools.cache
 def create_tls_context() -> ssl.SSLContext:
-    """Return a context for TLS 1.2 or later, verified against the system's authorities."""
+    """Return a context for TLS 1.2 or later that verifies certificates with the system's authorities."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.sslsocket_class = MeteredTLSSocket
@@ -142,12 +145,12 @@ def create_connection(target: Target, budget: CallBudget, connect_seconds: float
 
 
 def open_socket(host: str, port: int, budget: CallBudget, connect_seconds: float) -> socket.socket:
-    """Connect to the first of the host's checked addresses that accepts.
+    """Connect to the first of the host's checked addresses that accepts a connection.
 
     Raises:
         AddressRefused: An address of the host is private or internal.
         TimedOut: The call's time is used up.
-        OSError: The name is unknown (`socket.gaierror`), or no address accepts.
+        OSError: The name is unknown (`socket.gaierror`), or no address accepts a connection.
     """
     failure = OSError(gettext_noop("no address"))
     for address in resolve_host(host, port, timeout=budget.seconds_left()):

@@ -1,4 +1,4 @@
-"""A connection of the asyncio client: sends one request at a time and reads the beginning of the response.
+"""A connection of the asyncio client, which sends one request at a time and reads the beginning of the response.
 
 llhttp (``httptools``) parses in strict mode. There are limits for a header, for all headers, for the stored part of the
 body and for the total time.
@@ -56,7 +56,10 @@ class Progress:
 
 
 class Headers(Mapping[str, str]):
-    """Response headers with case-insensitive lookup, in their original order; the first of equal names counts."""
+    """Response headers in their original order, with case-insensitive lookup.
+
+    If a name occurs more than once, the lookup returns the first value.
+    """
 
     __slots__ = ("pairs",)
 
@@ -121,7 +124,7 @@ class Http1Connection(asyncio.Protocol):
         self._begin_message()
 
     async def send_request(self, request: bytes, progress: Progress, ends_at: float) -> Reply:
-        """Send a request and wait for the response until a time of the monotonic clock.
+        """Send a request and wait for the response until ``ends_at``, a time of the monotonic clock.
 
         Raises:
             HttpRequestFailed: There was no usable response; the connection is closed.
@@ -158,7 +161,7 @@ class Http1Connection(asyncio.Protocol):
         self.peer, self.is_open = str(peer[0]) if peer else None, True
 
     def data_received(self, data: bytes) -> None:
-        """Feed received bytes to the parser; bytes between requests close the connection."""
+        """Feed received bytes to the parser. Bytes that arrive between requests close the connection."""
         if self._parser is None or self._response is None or self._response.done():
             self.close()
             return
@@ -198,7 +201,7 @@ class Http1Connection(asyncio.Protocol):
             self.is_open = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Store a header, within limits."""
+        """Store a header. Headers beyond the limits are refused."""
         size = len(name) + len(value)
         self._headers_left -= size
         if size > HEADER_BYTES or self._headers_left < 0 or len(self._headers) >= MAX_HEADERS:
@@ -206,7 +209,7 @@ class Http1Connection(asyncio.Protocol):
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """Read the status; headers of interim responses are ignored."""
+        """Read the status. The headers of interim responses are ignored."""
         if self._parser is None or (status := self._parser.get_status_code()) < INTERIM_UNTIL:
             return
         self._status, self._is_head_done = status, True
@@ -224,7 +227,7 @@ class Http1Connection(asyncio.Protocol):
             self.close()
 
     def on_message_complete(self) -> None:
-        """Complete the response, unless it is an interim one."""
+        """Complete the response, unless the message is an interim response."""
         if not self._is_head_done:
             self._begin_message()
             return

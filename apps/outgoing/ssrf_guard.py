@@ -1,4 +1,4 @@
-"""SSRF guard: decides which hosts outgoing requests may reach. All clients use it.
+"""The SSRF guard, which decides which hosts outgoing requests may reach. All clients use the guard.
 
 `check_url` checks a URL when it is saved and when it is used. The code that opens the socket checks again
 (`resolve_host`, or `check_addresses` in a client with its own lookup) and connects to exactly the checked address, so
@@ -33,7 +33,7 @@ URL_MAX_LENGTH = 4096
 DEFAULT_PORTS = {"http": 80, "https": 443}
 LOWEST_FREE_PORT = 1024
 
-# Python 3.11 treats all of these as global.
+# Networks that are never public, although Python 3.11 treats them as global.
 NEVER_PUBLIC = tuple(
     ip_network(text)
     for text in (
@@ -143,12 +143,12 @@ def is_own_address(ip: IPAddress) -> bool:
 def check_url(url: str, *, schemes: Collection[str]) -> Target:
     """Check the text of a URL, when it is saved and again when it is used.
 
-    The function does no lookups: unknown names are no error here, and resolved addresses are checked at the socket.
+    The function does no lookups: unknown names raise no error, and resolved addresses are checked at the socket.
     Only `OUTGOING_BLOCKED_HOST_CHECK` may query the database, so asyncio clients call this function in a thread.
 
     Args:
         url: An absolute URL from a user or app.
-        schemes: The accepted schemes, of "http" and "https".
+        schemes: The accepted schemes: "http", "https" or both.
 
     Raises:
         AddressRefused: The host is private, local or internal.
@@ -173,12 +173,12 @@ def check_url(url: str, *, schemes: Collection[str]) -> Target:
 
 
 def resolve_host(host: str, port: int, *, timeout: float | None = None) -> list[Address]:
-    """Look up a host and check all of its addresses; connect only to the result.
+    """Look up a host and check all of its addresses. Callers must connect only to the returned addresses.
 
     Args:
         host: A name, or an IP address without brackets.
         port: The port to connect to.
-        timeout: Seconds; the system's resolver has no configurable limit.
+        timeout: The time limit of the lookup in seconds; None for no limit.
 
     Raises:
         AddressRefused: An address is private or internal.
@@ -201,7 +201,7 @@ def check_addresses(host: str, records: Iterable[str]) -> None:
 
 
 def _split(url: str) -> SplitResult:
-    """Split a URL into parts, if its text is unambiguous."""
+    """Split a URL into parts. Refuse a URL that different parsers could interpret differently."""
     try:
         url.encode()  # refuses lone surrogates
         parts = urlsplit(url)
@@ -218,7 +218,7 @@ def _split(url: str) -> SplitResult:
 
 
 def _canonical_host(host: str) -> str | IPAddress:
-    """Return an IP address for plain notation, otherwise a lower-case ASCII name."""
+    """Return an IP address if the host is written as an address, otherwise a lower-case ASCII name."""
     if "%" in host:  # an escape, or an IPv6 zone, which only link-local addresses need
         raise AddressRefused
     try:
@@ -265,7 +265,10 @@ def _unwrap(ip: IPAddress) -> IPAddress:
 
 
 def _look_up(host: str, port: int, timeout: float | None) -> list[Address]:
-    """Call `getaddrinfo` with a time limit; an abandoned thread ends when the system's resolver gives up."""
+    """Call `getaddrinfo` with a time limit.
+
+    After a timeout, the abandoned thread ends when the system's resolver gives up.
+    """
     result: Future[list[Address]] = Future()
 
     def look_up() -> None:

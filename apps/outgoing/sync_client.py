@@ -1,7 +1,7 @@
 """The synchronous HTTP client: downloads from given URLs, and callbacks to other servers.
 
-Requests contain only what the caller passes and go to the host of the URL: no cookies, no credentials from the
-environment, no proxy, no referrer. Downloads send none of the caller's headers, so redirects cannot leak secrets.
+Requests go directly to the host of the URL and contain only what the caller passes: no cookies, no credentials from
+the environment, no proxy, no referrer. Downloads send none of the caller's headers, so redirects cannot leak secrets.
 """
 
 import socket
@@ -56,10 +56,10 @@ CALLBACK = Limits(max_bytes=64 * KIB, total_seconds=5, connect_seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A finished download; a context manager that closes and deletes its file.
+    """A finished download. As a context manager, the download closes and deletes its file.
 
     Attributes:
-        file: The body, at position 0; on disk if it is large.
+        file: The body, at position 0. A large body is stored on disk.
         size: The size in bytes.
         content_type: The type that the server declares, or "".
         url: The URL after redirects.
@@ -82,7 +82,7 @@ class CallbackResponse:
     """The response to a callback, with any status.
 
     Attributes:
-        status: Only 200 to 299 are successful; redirects are not followed.
+        status: The status, also of a redirect, because redirects are not followed.
         headers: The headers, with case-insensitive names.
         body: The raw body without decompression, cut at the limit.
         truncated: True if the body was cut.
@@ -100,7 +100,9 @@ class CallbackResponse:
 
 
 def download_file(url: str, *, limits: Limits, schemes: Collection[str] = ("http", "https")) -> Download:
-    """Download a URL into a temporary file, following at most three redirects, which are checked as well.
+    """Download a URL into a temporary file.
+
+    At most three redirects are followed. Their URLs are checked as well.
 
     Raises:
         HttpRequestFailed: The download failed; the message is the reason.
@@ -128,10 +130,11 @@ def send_request(
     limits: Limits = CALLBACK,
     schemes: Collection[str] = ("https",),
 ) -> CallbackResponse:
-    """Call another server once and return the beginning of the response; redirects are not followed.
+    """Call another server once and return the beginning of the response. Redirects are not followed.
 
     Raises:
-        HttpRequestFailed: No response came in time, or the guard refused the URL; error statuses are returned.
+        HttpRequestFailed: No response came in time, or the guard refused the URL. Responses with an error status are
+            returned.
     """
     budget = CallBudget.start(limits.total_seconds)
     with _exchange(method, _check_url(url, schemes), budget, limits, body=body, headers=headers) as response:
@@ -163,7 +166,7 @@ def _exchange(
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Iterator[HTTPResponse]:
-    """Send a request and yield the response with headers, but unread body; the connection closes after the block."""
+    """Send a request and yield the response before its body is read. The connection closes after the block."""
     connection = create_connection(target, budget, limits.connect_seconds)
     default_headers = {"User-Agent": "Backoffice", "Accept-Encoding": "identity", "Connection": "close"}
     budget.room = HEADER_BYTES
@@ -206,7 +209,7 @@ def _convert_errors() -> Iterator[None]:
 
 
 def _iterate_body(response: HTTPResponse, budget: CallBudget) -> Iterator[bytes]:
-    """Yield the body in chunks; urllib3's `stream()` would accept chunk size lines of any length."""
+    """Yield the body in chunks, without urllib3's `stream()`, which accepts chunk size lines of any length."""
     while True:
         budget.room = MAX_BYTES_PER_CHUNK
         try:
@@ -221,7 +224,7 @@ def _iterate_body(response: HTTPResponse, budget: CallBudget) -> Iterator[bytes]
 
 def _save_body(response: HTTPResponse, target: Target, budget: CallBudget, limits: Limits) -> Download:
     """Write the body to a temporary file, which is closed if the download fails."""
-    # A compressed body could be a decompression bomb; the request does not accept one.
+    # A compressed body could be a decompression bomb, and the request asks for an uncompressed body.
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise BadResponse(gettext_noop("compressed answer"))
     declared = response.headers.get("Content-Length", "")
@@ -243,7 +246,7 @@ def _save_body(response: HTTPResponse, target: Target, budget: CallBudget, limit
 
 
 def _get_redirect_url(target: Target, location: str) -> str:
-    """Return the target of a redirect; bytes beyond ASCII are escaped, as in browsers."""
+    """Return the URL of a redirect. Bytes beyond ASCII are escaped, as in browsers."""
     try:
         escaped = quote(location.strip(), safe=string.punctuation, encoding="latin-1")
         return urldefrag(urljoin(target.url, escaped)).url

@@ -78,7 +78,7 @@ def _read_source(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def _render_guide(name: str, root: str) -> Guide:
-    """Render the page with links to the panel at the URL ``root``."""
+    """Render a page of the guide, with links to the panel at the URL ``root``."""
     markdown = MarkdownIt().enable("table")
     tokens, sections, title = markdown.parse(_read_source(name)), [], ""
     for token, inline_token in pairwise(tokens):
@@ -87,7 +87,7 @@ def _render_guide(name: str, root: str) -> Guide:
         elif token.type == "heading_open":
             token.attrSet("id", slugify(inline_token.content))
             sections += [(slugify(inline_token.content), inline_token.content)] if token.tag == "h2" else []
-    # The panel shows the title itself.
+    # Leave out the heading, because the template of the page shows the title.
     body = tokens[3:] if title and tokens[0].tag == "h1" else tokens
     for token in body:
         for child in token.children or ():

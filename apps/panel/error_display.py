@@ -1,7 +1,7 @@
 """Format errors as sentences for staff.
 
-The interface words an error as a continuation of the field name ("can't be blank"), in texts that clients compare
-literally. Pages show the same texts as sentences, below the field or with the field label in front.
+Error messages of the interface continue the field name ("can't be blank"), and clients compare them literally. Pages
+show the same messages as sentences, below the field or with the field label in front.
 """
 
 import re
@@ -24,16 +24,16 @@ _ENDS = (".", "!", "?", "…", ":")
 
 
 def as_sentence(text: str) -> str:
-    """Return a text that begins with a capital letter and ends with a full stop.
+    """Return a translated text that begins with a capital letter and ends with a full stop.
 
-    Texts that already end like a sentence stay unchanged and may begin with a lowercase name.
+    A translated text that already ends like a sentence is not changed, because it may begin with a lowercase name.
     """
     text = translate_stored(text.strip())
     return text if not text or text.endswith(_ENDS) else f"{text[0].upper()}{text[1:]}."
 
 
 def format_field_error(field: str, message: str, models: Models = ()) -> str:
-    """Return a message as a sentence that names its field; messages that are sentences stay as they are."""
+    """Return a message as a sentence that begins with the field label. Messages that are sentences get no label."""
     if field == "base" or message[:1].isupper():
         return as_sentence(message)
     return as_sentence(
@@ -59,7 +59,7 @@ def format_stored_error(text: str, fields: Container[str], models: Models = ()) 
 
 
 def _format_part(text: str, fields: Container[str] | None, models: Models) -> str:
-    """Return one message as a sentence; ``fields`` has the names that count as fields, None accepts any name."""
+    """Return one message as a sentence. ``fields`` contains the names that count as fields; None accepts any name."""
     if field_match := _ABOUT_PART.fullmatch(text):
         return f"{capfirst(translate_stored(field_match['part']))}: {_format_part(field_match['said'], None, models)}"
     field_match = _ABOUT_FIELD.fullmatch(text)

@@ -40,7 +40,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Render the 403 page with the missing permission and the account owner to ask.
 
-    A user who holds the permission is refused for another reason, so the page names no permission.
+    If the user holds the permission, the request was refused for another reason, and the page names no permission.
     """
     shop = get_request_shop(request)
     owner = None
@@ -85,7 +85,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Render the 404 page, also for objects that the user may not know about."""
+    """Render the 404 page, also for objects that the user has no access to."""
     text = _(
         "There is no page at this address. It may have been deleted, or it belongs to a shop that you don't have "
         "access to."
@@ -109,7 +109,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _render_unavailable(request: HttpRequest, reason: str) -> HttpResponse:
-    """Render the 503 page without any database query; the user and pending messages are not loaded."""
+    """Render the 503 page without any database query, and therefore without the user and pending messages."""
     context = {
         "status": 503,
         "title": _("Temporarily unavailable"),
@@ -133,7 +133,7 @@ def _render_page(request: HttpRequest, status: int, title: str, text: str, **con
 
 
 def _get_missing_permissions(request: HttpRequest, exception: Exception) -> tuple[str, ...]:
-    """Return the Django permissions; any one of them would have been sufficient."""
+    """Return the Django permissions that the page requires; any one of them is sufficient."""
     if isinstance(exception, MissingPermission):
         return exception.permissions
     match = request.resolver_match
@@ -147,7 +147,7 @@ def _get_missing_permissions(request: HttpRequest, exception: Exception) -> tupl
 
 
 def _record_refused_attempt(request: HttpRequest) -> None:
-    """Record the refused attempt to change something in the audit log."""
+    """Record in the audit log that a write request was refused."""
     assert isinstance(request.user, User)
     membership = Membership.rows().filter(user=request.user).select_related("user").first()
     if membership is None:

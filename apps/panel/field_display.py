@@ -1,6 +1,6 @@
 """Format recorded columns and values for staff: field labels and localized values.
 
-Recorded names are those of database columns or interface fields; values are JSON or text.
+Recorded names are names of database columns or interface fields. Recorded values are JSON or text.
 """
 
 import re
@@ -24,7 +24,7 @@ from apps.ground.tenancy import get_current_shop
 # Models that may have the column, the most likely first.
 Models: TypeAlias = Iterable[type[Model]]
 
-# Field labels that differ from the interface name.
+# Field labels that replace the verbose name of the column or the name of the interface field.
 _LABELS = {
     "accepts_marketing": gettext_lazy("Email marketing"),
     "address1": gettext_lazy("Address"),
@@ -146,7 +146,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def get_subject_models(label: str) -> Models:
-    """Return the model of an event subject such as ``orders.order``; empty if the model no longer exists."""
+    """Return the model of an event subject such as ``orders.order``, or an empty tuple if it no longer exists."""
     try:
         return (apps.get_model(label),)
     except LookupError:
@@ -154,7 +154,7 @@ def get_subject_models(label: str) -> Models:
 
 
 def get_field_label(field: str, models: Models = ()) -> str:
-    """Return the label of a field; nested names such as ``addresses.0.city`` include the position."""
+    """Return the label of a field. The label of a nested name such as ``addresses.0.city`` includes the position."""
     label = ""
     for part in field.split("."):
         if part.isdecimal() and label:
@@ -165,12 +165,17 @@ def get_field_label(field: str, models: Models = ()) -> str:
 
 
 def get_changed_field_labels(subject: str, changes: Iterable[str]) -> list[str]:
-    """Return the sorted labels of the fields that an event changed; ``subject`` as for ``get_subject_models``."""
+    """Return the sorted labels of the fields that an event changed.
+
+    Args:
+        subject: The event subject, such as ``orders.order``.
+        changes: The names of the changed fields.
+    """
     return sorted(get_field_label(name, get_subject_models(subject)) for name in changes)
 
 
 def format_field_value(field: str, value: object, models: Models = ()) -> str:
-    """Format a field value for staff; empty values give an empty string."""
+    """Format a field value for staff. Empty values become an empty string."""
     if value is None or value == "":
         return ""
     if isinstance(value, bool):
@@ -185,7 +190,7 @@ def format_field_value(field: str, value: object, models: Models = ()) -> str:
 
 
 def find_column(field: str, models: Models) -> "Field[Any, Any] | None":
-    """Return the column ``field`` of the first model that has it."""
+    """Return the column ``field`` of the first model that has such a column, or None."""
     for model in models:
         with suppress(FieldDoesNotExist):
             column = model._meta.get_field(field)
@@ -195,14 +200,14 @@ def find_column(field: str, models: Models) -> "Field[Any, Any] | None":
 
 
 def localize_stored_value(field: str, text: str) -> str:
-    """Localize a value that was stored as text; amounts of money in the reader's number format."""
+    """Localize a stored text if it is an amount of money; return other texts unchanged."""
     if field in _AMOUNTS and _NUMBER.fullmatch(text):
         return languages.format_amount(Decimal(text), get_current_shop().currency)
     return languages.localize_stored_amount(text) if field == "total_price" else text
 
 
 def _get_label(part: str, models: Models) -> str:
-    """Return the verbose name of a column, or the translated name of an unknown field."""
+    """Return the verbose name of a column, or the translated field name if there is no other verbose name."""
     column, plain = find_column(part, models), part.removesuffix("_id").replace("_", " ")
     verbose_name = str(column.verbose_name) if column is not None else plain
     return _(plain) if verbose_name == plain else verbose_name

@@ -126,7 +126,10 @@ def submit_once_or_redirect(
 
 
 def _claim_key(user: User, key: str, fingerprint: str) -> SentForm | None:
-    """Insert the key; return None if it exists. Wait while another transaction inserts the same key."""
+    """Insert the key and return its row, or return None if the key has already been used.
+
+    The insert waits while another transaction inserts the same key.
+    """
     row = SentForm(key=_hash_key(user, key), user=user, fingerprint=fingerprint, created_at=timezone.now())
     try:
         with transaction.atomic():
@@ -155,12 +158,15 @@ def _belongs_to_user(request: HttpRequest, key: str) -> bool:
 
 
 def _hash_key(user: User, key: str) -> str:
-    """Return the hash under which a key is stored; the hash has a fixed length and cannot be submitted."""
+    """Return the hash under which a key is stored. The hash has a fixed length and cannot be submitted as a key."""
     return hashlib.sha256(f"{user.pk}:{key}".encode()).hexdigest()
 
 
 def _fingerprint(request: HttpRequest) -> str:
-    """Return a hash of the path, the values and the files, without the fields that differ per page."""
+    """Return a hash of the path, the submitted values, and the names and sizes of files.
+
+    Fields that differ per page, such as the form key, are left out.
+    """
     typed = sorted((name, values) for name, values in request.POST.lists() if name not in _PAGE_FIELDS)
     files = sorted((name, _get_file_sizes(request, name)) for name in request.FILES)
     return hashlib.sha256(repr((request.path, typed, files)).encode()).hexdigest()

@@ -29,14 +29,14 @@ _PARTS = ("tasks", "cards", "sections", "recent")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A row of the to-do list, shown while there is such work.
+    """A task in the to-do list, shown while its query returns rows.
 
     Attributes:
         title: The work to do; the page shows the number of rows before the title.
         note: A short description of the rows.
         model: The model of the linked list. Only users who may open that list see the task.
         query: The query string that filters the list to exactly these rows.
-        rows: Returns the rows, called inside the shop scope.
+        rows: Returns the rows; the function is called inside the shop scope.
         order: The sort order in the to-do list.
         is_urgent: True if a person is waiting for this work.
     """
@@ -127,7 +127,7 @@ def get_home_context(request: HttpRequest) -> Context:
 
 
 def get_tasks(request: HttpRequest) -> list[TaskCount]:
-    """Return the user's open tasks; the rows of each task are counted up to a limit."""
+    """Return the user's open tasks. The rows of each task are counted up to a limit."""
     open_tasks = []
     for task in sorted(_tasks, key=lambda task: (task.order, str(task.title))):
         if link := menu.get_list_url(request, task.model, task.query):
@@ -138,7 +138,10 @@ def get_tasks(request: HttpRequest) -> list[TaskCount]:
 
 
 def get_cards(request: HttpRequest) -> list[tuple[Card, Figure, str]]:
-    """Return the user's cards with figures and list URLs; the URL is empty if the user may not open the list."""
+    """Return the user's cards with figures and list URLs.
+
+    The URL is empty if the user may not open the list.
+    """
     visible_cards = (
         card
         for card in sorted(_cards, key=lambda card: (card.order, str(card.title)))
@@ -171,7 +174,7 @@ def _greeting() -> str:
 
 
 def get_recent_events(request: HttpRequest) -> list[tuple[Event, str, str]]:
-    """Return the newest events with actor names and sentences, for users who may see the audit log."""
+    """Return the newest events with actor names and descriptions, if the user may see the audit log."""
     if not has_permission(request, "events.view_event"):
         return []
     events = list(Event.rows().order_by("-id").defer("payload")[:RECENT_EVENTS])

@@ -25,7 +25,7 @@ class LanguageMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Activate a language by path, user and browser."""
+        """Handle the request in the reader's language, if the path is a page for people."""
         is_of_staff = bool(_STAFF_PATHS.match(request.path_info))
         if not is_of_staff and not _CUSTOMER_PATHS.match(request.path_info):
             return self.get_response(request)

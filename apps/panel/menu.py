@@ -39,7 +39,7 @@ SWITCHER_SHOPS = 8
 class MenuItem:
     """The menu settings of a page: section, icon (a Material Symbols name), order and optional title.
 
-    ``words`` are further search terms for the command palette, separated by commas.
+    ``search_terms`` are further search terms for the command palette, separated by commas.
     """
 
     section: str
@@ -77,7 +77,7 @@ class AddFormEntry(PageEntry):
     noun: str = ""
 
     def get_rank(self, query: PaletteQuery) -> int | None:
-        """Return the rank of this form for a query that names the model or a verb such as "add"."""
+        """Return the rank of this form for a palette query, or None if the form does not match."""
         return query.rank_add_form(self.noun, self.search_terms)
 
 
@@ -158,18 +158,21 @@ def build_navigation(request: HttpRequest) -> list[Context]:
 
 
 def get_shop_name(request: HttpRequest) -> str:
-    """Return the title above the menu."""
+    """Return the name of the shop as the title above the menu."""
     return str(get_request_shop(request) or "Backoffice")
 
 
 def get_shop_domain(request: HttpRequest) -> str:
-    """Return the subtitle above the menu."""
+    """Return the domain of the shop as the subtitle above the menu."""
     shop = get_request_shop(request)
     return shop.domain if shop else ""
 
 
 def build_shop_switcher(request: HttpRequest) -> list[Context]:
-    """Return links to the user's other shops, or an empty list if there are none."""
+    """Return links to the user's other shops and to the shop chooser.
+
+    Return an empty list if the user has no other shop and is not an operator.
+    """
     shop = get_request_shop(request)
     if shop is None or not isinstance(request.user, User):
         return []

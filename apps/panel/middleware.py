@@ -29,16 +29,15 @@ _INCOMPLETE = re.compile(r"\A/s/(?P<handle>[-\w]+)(/|/admin)?\Z")
 class ShopMiddleware:
     """Serve ``/s/<handle>/admin/…`` inside the shop scope, with the shop's time zone and URLs.
 
-    Panel routes see the path without the prefix. An unknown shop and a shop without a membership of the user both
-    return
-    404. Streamed responses produce their body after the shop scope has ended.
+    Panel routes see the path without the prefix. The response is 404 if the shop does not exist or the user is not a
+    member of the shop. Streamed responses produce their body after the shop scope has ended.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Enter the shop in the path, if the path contains a shop."""
+        """Serve requests for a shop's panel inside the shop scope, and all other requests unchanged."""
         if path_match := _PANEL.match(request.path_info):
             return self._enter(request, path_match["handle"], path_match["rest"])
         if path_match := _INCOMPLETE.match(request.path_info):
@@ -46,7 +45,7 @@ class ShopMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> None:
-        """Turn the error about a row deleted during the request into a 404."""
+        """Respond with 404 if a row was deleted while the request used it."""
         if isinstance(exception, RowDeleted):
             raise Http404 from exception
 

@@ -1,4 +1,4 @@
-"""Form fields for amounts of money: shop currency, its decimals, decimal comma or point."""
+"""Form fields for amounts of money, typed with a decimal comma or point and limited to the decimals of the currency."""
 
 from decimal import Decimal
 from typing import Any
@@ -41,7 +41,7 @@ class MoneyField(forms.DecimalField):
 
     @property
     def input_currency(self) -> str:
-        """The currency that users type the amount in; empty if unknown."""
+        """The currency that users type the amount in, or an empty string if it is unknown."""
         return self.currency
 
     def to_python(self, value: object) -> Decimal | None:  # type: ignore[override]
@@ -54,7 +54,7 @@ class MoneyField(forms.DecimalField):
         return super().to_python(value)
 
     def clean(self, value: object) -> Decimal | None:
-        """Check that the amount has no more decimals than the currency allows."""
+        """Check that the amount is below the limit and has no more decimals than the currency allows."""
         amount = super().clean(value)
         if amount is not None and amount >= MAX_AMOUNT:
             raise ValidationError(

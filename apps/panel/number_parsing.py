@@ -26,19 +26,19 @@ def normalize_number(text: str, currency: str) -> str:
 
     Args:
         text: The text as typed.
-        currency: The currency of the amount; empty if unknown.
+        currency: The currency of the amount, or an empty string if it is unknown.
 
     Raises:
-        InvalidNumber: The number is ambiguous, or names another currency.
+        InvalidNumber: The number is malformed or ambiguous, or names another currency.
     """
-    number = _without_currency(text.strip(), currency)
+    number = _strip_currency(text.strip(), currency)
     spaced_match = _SPACED.fullmatch(number.lstrip("-"))
     if spaced_match:
         sign = "-" if number.startswith("-") else ""
         number = sign + re.sub(rf"[{_SPACERS}]", "", spaced_match[1]) + (spaced_match[2] or "")
     commas, points = number.count(","), number.count(".")
     if commas and points:
-        return _with_both(number)
+        return _parse_with_both_separators(number)
     if max(commas, points) > 1:
         if not _GROUPED.fullmatch(number.lstrip("-")):
             raise InvalidNumber(_("Enter a number."))
@@ -57,7 +57,7 @@ def normalize_number(text: str, currency: str) -> str:
     return number.replace(",", ".")
 
 
-def _with_both(text: str) -> str:
+def _parse_with_both_separators(text: str) -> str:
     """Parse a number with commas and points: the last separator is the decimal separator."""
     decimal_separator = max(".,", key=text.rfind)
     integer_part, _sign, decimals = text.rpartition(decimal_separator)
@@ -67,7 +67,7 @@ def _with_both(text: str) -> str:
     return f"{integer_part.replace(',', '').replace('.', '')}.{decimals}"
 
 
-def _without_currency(text: str, currency: str) -> str:
+def _strip_currency(text: str, currency: str) -> str:
     """Strip the currency code or symbol before or after the number."""
     for sign in (currency, currency.lower(), _SYMBOLS.get(currency, "")):
         if sign and text.startswith(sign):

@@ -1,7 +1,7 @@
 """Optimistic locking for objects without a version column, so that saving never overwrites newer changes.
 
 The page carries a fingerprint of the displayed values in the field ``seen``. For rows with a version,
-``apps.panel.admin_base.forms`` does the same.
+``apps.panel.admin_base.forms`` compares the version instead.
 """
 
 import hashlib

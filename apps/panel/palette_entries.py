@@ -24,7 +24,7 @@ def register_settings_entries(finder: EntryFinder) -> EntryFinder:
 
 
 def get_palette_entries(request: HttpRequest) -> list[PageEntry]:
-    """Return the pages that the user may open; the order breaks ties between equally ranked pages."""
+    """Return the pages that the user may open. Their order breaks ties between equally ranked pages."""
     settings = (entry for finder in _settings for entry in finder(request))
     return [
         *get_page_entries(request),

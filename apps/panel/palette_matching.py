@@ -7,17 +7,17 @@ from functools import lru_cache
 
 from django.utils.translation import pgettext
 
-# Plural endings count as the same word: employees, taxes, Sprachen, Bilder.
+# English and German plural endings. A word with such an ending matches the word without the ending.
 _ENDINGS = frozenset(("s", "es", "e", "n", "en", "er", "nen", "innen"))
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _SHORTEST_STEM, _SHORTEST_PART, _SHORTEST_VERB = 3, 4, 3
 
-# Ranks: exact title or term, title prefix, term prefix, parts of title or terms, section.
+# Ranks of matches: 0 exact title or term, 1 title prefix, 2 term prefix, 3 parts of title or terms, 4 section.
 _TITLE, _SECTION = 1, 4
 
 
 class PaletteQuery:
-    """A typed text in the active language, split into words and verbs."""
+    """A text typed into the palette, split into words. ``verbs`` are words such as "create"."""
 
     def __init__(self, text: str) -> None:
         words = _split_words(text)
@@ -57,7 +57,10 @@ class PaletteQuery:
         return fits.index(True) if self.text and True in fits else None
 
     def rank_add_form(self, noun: str, keywords: str) -> int | None:
-        """Return the rank of an add form if the query names the model or contains a verb such as "create"."""
+        """Return the rank of an add form, or None if the form does not match.
+
+        The query may name the model, contain a verb such as "create", or both.
+        """
         nouns = [word for word in self.words if word not in self.verbs]
         names = (*_split_words(noun), *(_join_phrases(keywords) if self.verbs else ()))
         if not all(any(_matches_prefix(word, name) for name in names) for word in nouns):
@@ -70,7 +73,7 @@ class PaletteQuery:
 
 @lru_cache(maxsize=4096)
 def _split_words(text: str) -> tuple[str, ...]:
-    """Return the casefolded words of a text; umlauts become two letters, other accents are removed."""
+    """Return the casefolded words of a text. Umlauts become two letters, other accents are removed."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", text.casefold()).translate(_UMLAUTS))
     return tuple(re.findall(r"\w+(?:\.\w+)*", "".join(mark for mark in plain if not unicodedata.combining(mark))))
 

@@ -1,4 +1,4 @@
-"""Search behind the command palette.
+"""The search behind the command palette.
 
 Pages come first, the best match on top, followed by rows: products, customers and orders before their dependent rows.
 Users only find rows of this shop that they may view. Results are never cached, each model returns at most five rows,
@@ -45,7 +45,7 @@ _finders: list[SearchFunction] = []
 
 
 def register_search(finder: SearchFunction) -> SearchFunction:
-    """Register another search function; the function checks permissions and limits its results itself."""
+    """Register another search function. The function checks permissions and limits its results itself."""
     _finders.append(finder)
     return finder
 

@@ -16,13 +16,13 @@ class MissingPermission(PermissionDenied):
     """Raised when the user lacks a Django permission that the page requires."""
 
     def __init__(self, *permissions: str) -> None:
-        """Accept several permissions when any one of them is sufficient."""
+        """Create the error for a page that requires any one of the permissions."""
         super().__init__(_("Required permission: {permissions}.").format(permissions=_(" or ").join(permissions)))
         self.permissions = permissions
 
 
 def require_permission(request: HttpRequest, *permissions: str) -> None:
-    """Raise unless the user holds at least one of the permissions in this shop.
+    """Check that the user holds at least one of the permissions in this shop.
 
     Raises:
         MissingPermission: The user holds none of the permissions.

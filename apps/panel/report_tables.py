@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportTable:
-    """Rows below named columns.
+    """A table of a report.
 
     Attributes:
         title: The heading of the table.
@@ -22,5 +22,5 @@ class ReportTable:
 
     @property
     def labeled_rows(self) -> list[list[tuple[str, object]]]:
-        """The rows, each value paired with the name of its column."""
+        """The rows as lists of (column name, value) pairs."""
         return [list(zip(self.columns, row, strict=True)) for row in self.rows]

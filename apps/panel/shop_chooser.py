@@ -52,7 +52,7 @@ def choose_shop(request: HttpRequest) -> HttpResponse:
 
 
 class NewShopForm(forms.ModelForm[Shop]):
-    """Form with the required settings of a new shop."""
+    """A form with the required settings of a new shop."""
 
     class Meta:
         model = Shop

@@ -26,7 +26,7 @@ from apps.staff.models import Membership
 
 
 class StaffSite(ThemedSite):
-    """The panel of the shop in the request; ``ShopMiddleware`` has checked access.
+    """The panel of the current shop; ``ShopMiddleware`` has already checked that the user has access to the shop.
 
     allauth handles login, logout and passwords, so that no login path bypasses the second factor.
     """
@@ -38,10 +38,11 @@ class StaffSite(ThemedSite):
     def register(
         self, model_or_iterable: object, admin_class: type[ModelAdmin[Model]] | None = None, **options: object
     ) -> None:
-        """Register only subclasses of ``PanelAdmin``.
+        """Register subclasses of ``PanelAdmin`` and ignore all other model admins.
 
-        Third-party packages register their own models (groups, second factors, email addresses). Their admins know no
-        shops and would show the rows of all users.
+        Third-party packages register their own models (groups, second factors, email addresses). Their model admins do
+        not
+        filter by shop and would show the rows of all users.
         """
         from apps.panel.admin_base.model_admin import PanelAdmin
 
@@ -61,7 +62,7 @@ class StaffSite(ThemedSite):
         return bool(request.user.is_active and get_request_shop(request) is not None)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Replace the "view on site" redirect, which would reach beyond the shop, and add the panel's own routes."""
+        """Add the panel's own routes and remove the "view on site" redirect, which could lead to other shops."""
         return [
             path("links/", self.admin_view(self.links), name="links"),
             path("session/", self.admin_view(self.session), name="session"),
@@ -76,7 +77,10 @@ class StaffSite(ThemedSite):
         ]
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[object]:
-        """Return an empty list: the menu replaces it, and the default costs four queries per model on every page."""
+        """Return an empty list, because the menu replaces Django's list of apps.
+
+        The default implementation costs four queries per model on every page.
+        """
         return []
 
     def index(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:

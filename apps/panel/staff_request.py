@@ -9,7 +9,7 @@ from apps.ground.exceptions import DomainError
 from apps.shops.models import Shop
 from apps.staff.models import User
 
-# Template context: values by name.
+# The values of a template context, by name.
 Context: TypeAlias = dict[str, Any]
 
 
@@ -35,7 +35,7 @@ class EventKwargs(TypedDict):
 
 
 def as_staff_request(request: HttpRequest) -> StaffRequest:
-    """Cast a request to ``StaffRequest``; Django's own signatures only know ``HttpRequest``."""
+    """Cast a request to ``StaffRequest``, because Django's type hints only name ``HttpRequest``."""
     return cast("StaffRequest", request)
 
 

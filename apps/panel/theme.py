@@ -85,12 +85,12 @@ else:
 unfold_list.ROW_CLASSES[:] = []
 unfold_list.LINK_CLASSES[:] = ["bo-to"]
 unfold_list.CHECKBOX_CLASSES[:] = ["action-checkbox"]
-# The select box of bulk actions has the same problem.
+# Replace the many classes of the select box of bulk actions for the same reason.
 ActionForm.base_fields["action"].widget.attrs["class"] = "bo-action"
 
 
 class ReadOnlyField(UnfoldAdminReadonlyField):
-    """A read-only field: the value is formatted by the form field's ``render_read_only`` method, if there is one.
+    """A read-only field that formats its value with the form field's ``render_read_only`` method, if there is one.
 
     Decimals of other fields are shown without trailing zeros.
     """
@@ -107,7 +107,7 @@ class ReadOnlyField(UnfoldAdminReadonlyField):
         )
 
     def get_admin_url(self, remote_field: "ForeignObjectRel", remote_obj: Model) -> str:
-        """Return another row, as a link if the user may open it."""
+        """Return the name of a related row, as a link if the user may open the row."""
         request = getattr(self.form, "request", None)
         model_admin = self.model_admin.admin_site._registry.get(remote_field.model)
         if request and model_admin and not model_admin.has_view_or_change_permission(request, remote_obj):
@@ -119,12 +119,12 @@ themed_forms.UnfoldAdminReadonlyField = ReadOnlyField
 
 
 def _count_inline_errors(inline: "InlineAdminFormSet") -> int:
-    """Count the invalid fields of inline rows; the theme counts invalid rows."""
+    """Count the invalid fields of inline rows. The theme's own function counts invalid rows."""
     return sum(map(len, inline.formset.errors)) + len(inline.formset.non_form_errors())
 
 
 def _count_general_errors(form: "AdminForm", inlines: "Iterable[InlineAdminFormSet]") -> int:
-    """Count the invalid fields in the tab of the form itself."""
+    """Count the invalid fields in the general tab: the fields of the form and of inlines without their own tab."""
     rows = (inline for inline in inlines if not getattr(inline.opts, "tab", False))
     return len(form.errors) + sum(map(_count_inline_errors, rows))
 

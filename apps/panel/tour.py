@@ -42,7 +42,7 @@ HOME = TourStep(
 
 @dataclass(frozen=True, slots=True)
 class TourStop:
-    """A step in the tour of one user: its number, from 1, and URL."""
+    """A step of a user's tour with its number, counted from 1, and its URL."""
 
     step: TourStep
     number: int
@@ -60,7 +60,7 @@ class TourPosition:
 
 
 def get_stops(request: HttpRequest) -> list[TourStop]:
-    """Return the tour of this user; the home page is the last stop."""
+    """Return the stops of this user's tour in order; the home page is the last stop."""
     steps = {
         address: step
         for model, model_admin in admin.site._registry.items()
@@ -73,7 +73,10 @@ def get_stops(request: HttpRequest) -> list[TourStop]:
 
 
 def get_offered_stops(request: HttpRequest) -> list[TourStop]:
-    """Return the tour if the user has neither ended nor started it and it has more than one stop."""
+    """Return the stops of the tour if the user has neither started nor ended the tour.
+
+    Return an empty list for a tour with a single stop.
+    """
     if TOUR_VAR in request.GET or not isinstance(request.user, User) or request.user.tour_ended_at:
         return []
     tour_stops = get_stops(request)

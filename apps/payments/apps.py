@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class PaymentsConfig(AppConfig):
-    """The app configuration; it registers topics and demo data."""
+    """The app configuration, which registers topics and demo data."""
 
     name = "apps.payments"
 

@@ -1,4 +1,4 @@
-"""Demo payment handlers: an enabled production handler and a sandbox handler."""
+"""Creates demo payment handlers: an enabled production handler and a sandbox handler."""
 
 from datetime import datetime
 

@@ -1,6 +1,7 @@
-"""Columns of payments without customer data: the published payment configuration.
+"""Which columns of payments contain no customer data.
 
-See ``apps.ground.privacy_registry``.
+The configuration of payment handlers is published, and redeemed tokens are stored as digests. See
+``apps.ground.privacy_registry``.
 """
 
 from apps.ground.privacy_registry import ColumnsByModel

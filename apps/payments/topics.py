@@ -1,4 +1,4 @@
-"""Webhook topics of payments."""
+"""Webhook topics of payment handlers."""
 
 from django.utils.translation import gettext_noop
 
@@ -7,7 +7,6 @@ from apps.payments.api.payment_handlers import PaymentHandlerSerializer
 
 
 def register_payment_topics() -> None:
-    """Register the topics of payment handlers."""
     register_resource_topics(
         "payment_handlers",
         gettext_noop("Payment handler"),

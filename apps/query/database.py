@@ -175,7 +175,7 @@ class SearchFields:
         return conditions or [MATCH_NOTHING]
 
     def _compile(self, node: Node, zone: tzinfo, *, negated: bool, unions: int) -> Q:
-        """Compile with negations pushed down to the terms and the deepest operand of each group first.
+        """Compile a node, with negations pushed down to the terms and the deepest operand of each group first.
 
         SQLite's parser allows 100 open symbols: "a OR NOT (b AND NOT (c" opens five per level, "(((c" opens one.
         """
@@ -205,7 +205,7 @@ class SearchFields:
 
 
 def _push_down_negation(node: Node) -> Node:
-    """Push a leading NOT down by one group."""
+    """Push a leading NOT one level down, into the operands of its group."""
     if not isinstance(node, Not) or isinstance(node.operand, Term):
         return node
     if isinstance(node.operand, Not):

@@ -73,7 +73,7 @@ class Text:
         return Q(_AnyLookup(self.lookup, tuple(self.get_lookups(term))))
 
     def get_lookups(self, term: Term) -> Iterable[tuple[str, str]]:
-        """Return the lookups with their arguments; one of them must match."""
+        """Return lookups with their arguments; at least one of them must match."""
         return (("istartswith" if term.kind is Kind.PREFIX else "iexact", term.value),)
 
 
@@ -113,7 +113,7 @@ class Tags(Text):
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few values, in any case."""
+    """One of a few values, ignoring case."""
 
     lookup: str
     choices: Iterable[str]
@@ -144,7 +144,7 @@ class Integer:
         return self.build_comparison(term, zone)
 
     def build_comparison(self, term: Term, _zone: tzinfo, /) -> Q:
-        """Compile a term with a complete value."""
+        """Compile a comparison with a complete value, which is not a prefix."""
         return Q(**{f"{self.lookup}__{_LOOKUPS[term.comparator]}": self.parse_value(term)})
 
     def parse_value(self, term: Term) -> object:
@@ -171,7 +171,7 @@ class Number(Integer):
 
 @dataclass(frozen=True)
 class Boolean(Integer):
-    """``true`` or ``false``, in any case."""
+    """``true`` or ``false``, ignoring case."""
 
     def parse_value(self, term: Term) -> object:
         """Convert the value's text to a boolean, which only supports equality."""
@@ -222,7 +222,7 @@ class Related:
 
     Attributes:
         rows: Returns the related rows; called per query, so that tenancy scopes apply.
-        link: The related rows' column with the searched row's primary key.
+        link: The column of the related rows that holds the searched row's primary key.
         field: The compared field of the related rows.
     """
 

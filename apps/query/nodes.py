@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 ESCAPABLE = r"\s:\\()\"'*<>=-"
-"""The characters that a backslash escapes, as the inside of a regex class; before others a backslash is literal."""
+"""The characters that a backslash escapes, as the inside of a regex class.
+
+Before other characters, a backslash is literal.
+"""
 
 _TO_ESCAPE = re.compile(rf"[\s:\\()*]|^[{ESCAPABLE}]")
 
@@ -22,7 +25,7 @@ class Comparator(StrEnum):
 
 
 class Kind(StrEnum):
-    """How the value of a term is matched."""
+    """The way in which a term's value is matched."""
 
     EXACT = "exact"
     PREFIX = "prefix"
@@ -35,7 +38,7 @@ class Term:
     """A single condition.
 
     Attributes:
-        field: The dotted path before the comparator; None for a bare word.
+        field: The dotted path before the comparator, or None for a bare word.
         comparator: ``Comparator.EQUAL`` for bare words, prefixes and presence.
         value: The text without quotes, escapes and the asterisk; empty for presence.
         kind: Exact, a prefix (``Album*``), a suffix (``*@example.com``, in searches), or presence (``*``).

@@ -63,8 +63,8 @@ def parse_query(text: str) -> Node:
 def parse_search(text: str) -> Node:
     """Parse a search: the filter language plus shortcuts that people and clients use.
 
-    A value may begin with an asterisk, ``email:*@example.com``. ``SearchFields.parse`` knows the fields that accept
-    suffixes, and the fields with values that continue over the next words.
+    A value may begin with an asterisk, ``email:*@example.com``. ``SearchFields.parse`` also allows values of several
+    words without quotes.
 
     Raises:
         QuerySyntaxError: As for ``parse_query``.

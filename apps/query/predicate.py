@@ -1,8 +1,8 @@
 """Compile queries to functions over JSON payloads: the filters of webhook subscriptions.
 
-Equality is exact and case-sensitive, ``*`` ends a prefix. A path through arrays matches if any element matches, for
-each condition separately. Null, the empty text and the empty collection count as absent. A predicate never raises:
-values that cannot be compared do not match.
+Equality is exact and case-sensitive, a trailing ``*`` matches a prefix. A path through arrays matches if any element
+matches, for each condition separately. Null, the empty text and the empty collection count as absent. A predicate never
+raises: values that cannot be compared do not match.
 """
 
 import math
@@ -125,7 +125,7 @@ def _build_test(term: Term) -> _Test:
 
 
 def _build_keyword_test(term: Term) -> _Test:
-    """Test a comma-separated text tag by tag, and other values unchanged."""
+    """Build a test that compares a comma-separated text tag by tag, and other values as a whole."""
     test = _build_test(term)
 
     def matches(value: object) -> bool:

@@ -40,9 +40,9 @@ def create_demo_refunds(shop: Shop, at: datetime) -> None:
 
 
 def _refund_items(order: Order, count: int | None, note: str, at: datetime, *, restock: bool = True) -> Refund:
-    """Refund ``count`` of the first line item, or the whole order with shipping if None, at the suggested amount.
+    """Refund ``count`` items of the first line item, or the whole order with shipping if ``count`` is None.
 
-    Restocked items return to the location they were taken from.
+    The suggested amount is refunded. Restocked items return to the location they were taken from.
     """
     lines = get_line_items(order) if count is None else get_line_items(order)[:1]
     restock_type = None if restock else RefundLineItem.RestockType.NO_RESTOCK

@@ -199,7 +199,7 @@ class CallerQueries:
 
     @strawberry.field(description="The calling app, or the app of an id.")
     def app(self, info: Info, id: strawberry.ID | None = None) -> AppType | None:
-        """Return the calling app; other apps are not visible."""
+        """Return the calling app. Other apps are not visible."""
         installation = _load_installation(info)
         return (
             _build_app(installation) if id is None or parse_number_of_type(id, "App") == installation.app_id else None
@@ -211,7 +211,7 @@ class CallerQueries:
 
     @strawberry.field(description="The calling app at work in the shop, or the installation of an id.")
     def app_installation(self, info: Info, id: strawberry.ID | None = None) -> AppInstallationType | None:
-        """Return the calling app's installation; other installations are not visible."""
+        """Return the calling app's installation. Other installations are not visible."""
         installation = _load_installation(info)
         return (
             _build_installation(installation)

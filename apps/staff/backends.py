@@ -16,17 +16,17 @@ from apps.staff.models import Membership, User
 
 
 class MembershipBackend(ModelBackend):
-    """Authenticates by email and password; ``has_perm`` refers to the current shop only."""
+    """Authenticates users by email and password. ``has_perm`` refers to the current shop only."""
 
     def get_all_permissions(self, user_obj: AbstractBaseUser | AnonymousUser, obj: Model | None = None) -> set[str]:
-        """Return the user's Django permissions in the current shop; empty outside of a shop."""
+        """Return the user's Django permissions in the current shop, or an empty set outside of a shop."""
         if not isinstance(user_obj, User) or not user_obj.is_active or obj is not None:
             return set()
         membership = get_current_membership(user_obj)
         return set(_get_permissions(membership)) if membership else set()
 
     def has_perm(self, user_obj: AbstractBaseUser | AnonymousUser, perm: str, obj: Model | None = None) -> bool:
-        """Return True if the user has the permission in the current shop; account owners have all permissions."""
+        """Return True if the user has the permission in the current shop. Account owners have all permissions."""
         if not isinstance(user_obj, User) or not user_obj.is_active:
             return False
         membership = get_current_membership(user_obj)
@@ -45,7 +45,7 @@ class MembershipBackend(ModelBackend):
         return membership.account_owner or any(perm.startswith(prefix) for perm in _get_permissions(membership))
 
     def with_perm(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise: permissions depend on the shop, so this query is not supported."""
+        """Raise a ``TypeError``, because permissions depend on the shop and this query is not supported."""
         raise TypeError("Permissions depend on the shop; ask the memberships.")
 
 

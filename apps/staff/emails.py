@@ -15,13 +15,13 @@ logger = logging.getLogger(__name__)
 
 
 def send_invitation(request: HttpRequest, user: User) -> None:
-    """Send the invitation unless the user has a password; mail server errors are shown and not raised.
+    """Send the invitation unless the user has a password. Mail server errors are shown and not raised.
 
     Users with a password log in as usual and find the new shop there.
     """
     if user.has_usable_password():
         return
-    # The link leads outside of the panel.
+    # The link in the email belongs to no shop's panel.
     with use_global_urls():
         form = ResetPasswordForm({"email": user.email})
         if not form.is_valid():

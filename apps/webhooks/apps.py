@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class WebhooksConfig(AppConfig):
-    """The app configuration; it connects webhooks with the registries of other apps."""
+    """The app configuration, which registers webhooks with other apps."""
 
     name = "apps.webhooks"
 

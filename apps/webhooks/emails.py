@@ -1,4 +1,4 @@
-"""Warning emails about failing subscriptions: at 50 and 75 percent of the way to being disabled, and when disabled."""
+"""Warning emails to the shop: when a subscription fails for a while, and when it is disabled or deleted."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""Personal and non-personal columns of webhooks, for the erasure of customer data.
+"""Which columns of webhooks contain personal data, for the erasure of customer data.
 
-Payloads, and the responses of receivers, are personal; ``domain.redaction`` erases them. All other text columns hold no
+Payloads and the responses of receivers are personal; ``domain.redaction`` erases them. Other text columns contain no
 customer data. See ``apps.ground.privacy_registry``.
 """
 

@@ -9,7 +9,7 @@ from apps.webhooks.domain.engine import subscription_health
 
 
 def register_webhook_tasks() -> None:
-    """Register the jobs and the cleanup of webhooks."""
+    """Register the background jobs of webhooks and the hourly cleanup."""
     queue.register_task(
         subscription_health.SEND_WARNING, emails.send_warning, gettext_lazy("Warning about failing webhooks")
     )

@@ -1,4 +1,4 @@
-"""Topics about webhook subscriptions in the audit log, and the erasure request to an app that was uninstalled."""
+"""Webhook topics of this app: changes of subscriptions, for the audit log, and ``shop/redact``."""
 
 from django.db.models import Model
 from django.utils.translation import gettext_noop
@@ -24,7 +24,6 @@ def _shop_redact_schema(version: str) -> Schema:
 
 
 def register_webhook_topics() -> None:
-    """Register the topics of webhooks."""
     label = gettext_noop("Data erasure requested from uninstalled app")
     topics.register_topic(
         SHOP_REDACT,

@@ -1,4 +1,4 @@
-"""A local webhook receiver for tests and development: checks signatures, records requests, responds as configured.
+"""A local webhook receiver for tests and development, which checks signatures and records requests.
 
 The receiver checks signatures as an app would, knowing only the app's secret. ``manage.py webhook_receiver`` and the
 tests use it.
@@ -15,16 +15,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 MAX_BODY = 8 * 1024 * 1024
-# Receivers that follow Standard Webhooks refuse older deliveries.
+# The maximum age of a request; receivers that follow Standard Webhooks refuse older ones.
 TOLERANCE_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
-    """A request that the receiver got.
+    """A request received by the receiver.
 
     Attributes:
-        verified: For each signature header, whether the signature is valid.
+        verified: True or False for each signature header, depending on whether the signature is valid.
     """
 
     path: str
@@ -33,19 +33,19 @@ class ReceivedRequest:
     verified: Mapping[str, bool]
 
     def get_header(self, suffix: str) -> str:
-        """Return the header with a name suffix such as ``-Topic``, ignoring case; blank if there is none."""
+        """Return the header with a name that ends with a suffix such as ``-Topic``, ignoring case, or "" if there is none."""
         return next((value for name, value in self.headers.items() if name.lower().endswith(suffix.lower())), "")
 
 
 @dataclass(slots=True)
 class ReceiverBehavior:
-    """How the receiver responds to requests.
+    """The configured responses of a receiver.
 
     Attributes:
         status: The status of responses.
         headers: Extra response headers, e.g. ``Retry-After``.
         delay_seconds: Seconds to wait before each response.
-        failure_count: The number of requests answered with ``status`` before all others get 200; None for no limit.
+        failure_count: The number of requests that get ``status``. Later requests get 200. None means no limit.
     """
 
     status: int = 200
@@ -54,7 +54,7 @@ class ReceiverBehavior:
     failure_count: int | None = None
 
     def next_status(self) -> int:
-        """Return the status of the next response."""
+        """Return the status of the next response, and count the request."""
         if self.failure_count is None:
             return self.status
         self.failure_count -= 1
@@ -62,18 +62,18 @@ class ReceiverBehavior:
 
 
 class _Server(ThreadingHTTPServer):
-    """An HTTP server with one thread per connection and a backlog as large as a dispatcher's burst of connections."""
+    """An HTTP server with a thread per connection, and a backlog that can hold all connections of a dispatcher."""
 
     daemon_threads = True
     request_queue_size = 256
 
 
 class WebhookReceiver:
-    """A receiver on the loopback interface; a context manager that listens while it is open.
+    """A receiver on the loopback interface. Used as a context manager, it listens inside the block.
 
     Attributes:
         requests: The received requests in order of arrival.
-        behaviour: How the receiver answers; may be changed at any time.
+        behaviour: How the receiver responds; can be changed at any time.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class WebhookReceiver:
         behaviour: ReceiverBehavior | None = None,
         on_request: Callable[[ReceivedRequest, int], None] | None = None,
     ) -> None:
-        """Bind to a port, a free one by default.
+        """Bind to a port.
 
         Args:
-            secrets: The app's secrets; without any, signatures are not checked.
-            port: The port to listen on; 0 for a free one.
-            behaviour: How to answer requests.
+            secrets: The app's secrets. Without secrets, signatures are not checked.
+            port: The port to listen on; 0 selects a free port.
+            behaviour: How to respond to requests.
             on_request: Called with each request and the status of its response.
         """
         self.secrets, self.behavior, self.on_request = secrets, behaviour or ReceiverBehavior(), on_request
@@ -111,7 +111,7 @@ class WebhookReceiver:
         self._server.serve_forever(0.05)
 
     def wait_for(self, count: int, *, seconds: float = 10.0) -> list[ReceivedRequest]:
-        """Return the received requests, after waiting for at least ``count`` of them.
+        """Wait until at least ``count`` requests arrived, and return all received requests.
 
         Raises:
             TimeoutError: Fewer requests arrived in time.
@@ -125,7 +125,7 @@ class WebhookReceiver:
 
 
 def verify_signatures(headers: Mapping[str, str], body: bytes, secrets: Sequence[str]) -> dict[str, bool]:
-    """Check the signatures of a request against an app's secrets; return the result per header."""
+    """Check each signature header of a request against an app's secrets; return the results by header."""
     by_name = {name.lower(): value for name, value in headers.items()}
     body_signature = next((value for name, value in by_name.items() if name.endswith("-hmac-sha256")), "")
     message_id, timestamp = by_name.get("webhook-id", ""), by_name.get("webhook-timestamp", "")
@@ -160,7 +160,7 @@ def _handler(catcher: WebhookReceiver) -> type[BaseHTTPRequestHandler]:
             behaviour = catcher.behavior
             if behaviour.delay_seconds:
                 time.sleep(behaviour.delay_seconds)
-            # Respond with 401 to requests with an invalid signature, as a real receiver does.
+            # Respond with 401 if a signature is invalid, as a real receiver does.
             status = behaviour.next_status() if all(verified.values()) else 401
             self._respond(status, behaviour.headers)
             if catcher.on_request:
@@ -174,7 +174,7 @@ def _handler(catcher: WebhookReceiver) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
 
         def log_message(self, *_: Any) -> None:
-            """Log nothing; the command prints each request itself."""
+            """Log nothing, because the command prints each request itself."""
 
         def handle_one_request(self) -> None:
             try:

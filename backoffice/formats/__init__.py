@@ -1,1 +1,1 @@
-"""Date and time formats."""
+"""Date and time formats by language."""

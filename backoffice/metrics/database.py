@@ -1,4 +1,4 @@
-"""Time that each thread spends waiting for the database."""
+"""Measures the time that each thread spends waiting for the database."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ from django.db.backends.signals import connection_created
 
 @dataclass
 class DatabaseTime(threading.local):
-    """Totals of this thread: seconds spent in exchanges with the database, and the number of exchanges.
+    """The number of database exchanges of the current thread, and the seconds spent waiting for them.
 
     On PostgreSQL an exchange is every wait for the server, including commits; on SQLite a statement or a commit.
     """
@@ -24,7 +24,7 @@ database_time = DatabaseTime()
 
 
 def enable_measuring() -> None:
-    """Measure new database connections of this process."""
+    """Measure all database connections that this process opens from now on."""
     connection_created.connect(_measure_connection, dispatch_uid="metrics")
 
 

@@ -1,4 +1,7 @@
-"""Gauges that are read from the database on each scrape; every web process and machine reports the same values."""
+"""Gauges that are read from the database on each scrape.
+
+Every web process on every machine reports the same values.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +20,7 @@ from backoffice.server import supervisor
 class DatabaseGauges(Collector):
     """Collector of gauges for queued work and running processes.
 
-    ``backoffice_up`` is 0 if the database does not answer; the gauges from the database are then missing.
+    If the database does not respond, ``backoffice_up`` is 0 and the gauges from the database are missing.
     """
 
     def collect(self) -> Iterator[Metric]:

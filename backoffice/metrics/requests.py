@@ -1,4 +1,4 @@
-"""Outermost middleware of a measured web process: count, time and log each request."""
+"""The outermost middleware of a measured web process, which counts, times and logs each request."""
 
 import logging
 import time
@@ -41,19 +41,19 @@ _refusals = Counter(
 )
 
 
-# Create the series at the start, so that the monitoring also sees the first increase.
+# Create all series at the start, so that monitoring also notices the first increase.
 for _status in (400, 408, 411, 413, 414, 415, 431, 503):
     _refusals.labels(str(_status))
 
 
 def count_early_error(status: int) -> None:
-    """Count a request that the server rejected before Django."""
+    """Count a request that the server rejected before it reached Django."""
     if settings.METRICS_TOKEN:
         _refusals.labels(str(status)).inc()
 
 
 def measure_requests(get_response: GetResponse) -> GetResponse:
-    """Count, time and log requests, as configured."""
+    """Middleware that counts, times and logs each request, as configured."""
     if settings.METRICS_TOKEN:
         database.enable_measuring()
 
@@ -81,8 +81,8 @@ def measure_requests(get_response: GetResponse) -> GetResponse:
 def get_route(request: HttpRequest) -> str:
     """Return the URL pattern of the request, e.g. ``admin/api/<str:version>/products/<id:id>.json``.
 
-    Metrics use patterns so that ids do not create series. The result is ``static`` for static files and ``none`` if no
-    pattern matches.
+    Metrics use patterns, because paths with ids would create a series for each id. The result is ``static`` for static
+    files and ``none`` if no pattern matches.
     """
     match: ResolverMatch | None = getattr(request, "resolver_match", None)
     if match is not None:
@@ -91,7 +91,7 @@ def get_route(request: HttpRequest) -> str:
 
 
 def _log(request: HttpRequest, response: HttpResponseBase, route: str, duration: float) -> None:
-    """Log a request as a line or as JSON fields; query strings may hold personal data and are never logged."""
+    """Log a request as a line or as JSON fields. The query string is left out, because it may contain personal data."""
     size = response.headers.get("Content-Length", "")
     fields = {
         **get_actor_ids(request),

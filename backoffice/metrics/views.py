@@ -12,9 +12,9 @@ from backoffice.metrics import database_gauges, requests
 
 
 def metrics_view(request: HttpRequest) -> HttpResponse:
-    """Return the metrics of all web processes of this machine and the database gauges in the text format of Prometheus.
+    """Return the metrics of this machine's web processes and the database gauges in the Prometheus text format.
 
-    The request needs ``Authorization: Bearer <BACKOFFICE_METRICS_TOKEN>``, else the response is 401.
+    The request needs the header ``Authorization: Bearer <BACKOFFICE_METRICS_TOKEN>``; otherwise the response is 401.
 
     Raises:
         Http404: The installation has no metrics token.

@@ -1,7 +1,7 @@
-"""One client connection: requests and responses in order, with a timeout for every wait.
+"""A client connection, which handles requests and responses in order, with a timeout for every wait.
 
-``deadline`` is the end of the current wait: for a request, its head, its body, for the client to read the response or
-to close the connection. There is no deadline while a thread works on a request.
+``deadline`` is the end of the current wait, for example for the head or body of a request, or for the client to read
+the response. There is no deadline while a thread works on a request.
 """
 
 import asyncio
@@ -18,17 +18,17 @@ from backoffice.server.threads import Answer, Job, build_error_response, build_r
 if TYPE_CHECKING:
     from backoffice.server.process import Process
 
-# In seconds. A proxy must close its idle connections sooner than IDLE_SECONDS.
+# These timeouts are in seconds. A proxy must close its idle connections sooner than IDLE_SECONDS.
 FIRST_BYTE_SECONDS = 10.0
 IDLE_SECONDS = 75.0
 HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 BODY_SILENCE_SECONDS = 8.0
 SEND_SILENCE_SECONDS = 30.0
-# Smaller bodies do not count towards the limit of the process.
+# Bodies smaller than this do not count towards the limit of the process.
 SMALL_BODY = 64 * 1024
-# After an early error the rest of the request is read and discarded for a while. If the socket were closed with unread
-# bytes, the client would lose the response.
+# After an early error, the rest of the request is read and discarded for a while. If the socket were closed while bytes
+# are unread, the client would not receive the response.
 LINGER_SECONDS = 30.0
 LINGER_SILENCE_SECONDS = 2.0
 LINGER_BYTES = 256 * 1024 * 1024
@@ -37,8 +37,6 @@ _PIECE = 256 * 1024
 
 
 class Connection(asyncio.Protocol):
-    """A connection of a client."""
-
     __slots__ = (
         "_body_until",
         "_environ",
@@ -79,14 +77,14 @@ class Connection(asyncio.Protocol):
         self.deadline = process.loop.time() + FIRST_BYTE_SECONDS
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Register the open connection."""
+        """Register the new connection in its process."""
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self._environ = {**self._process.environ, "REMOTE_ADDR": peer[0] if peer else ""}
         self._process.connections[self] = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Clean up; the result of a request in a thread is discarded."""
+        """Clean up. If a thread still works on a request, its result is discarded."""
         self._process.connections.pop(self, None)
         for reception in (self._reception, *self._waiting):
             if reception is not None:
@@ -97,20 +95,21 @@ class Connection(asyncio.Protocol):
         self.deadline = inf
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes."""
+        """Pass received bytes to the parser."""
         if self._linger_until:
             self._discard(len(data))
             return
         if self._refused is not None:
             return
         if self._working is not None and not self._paused:
-            # Leave the bytes of later requests in the kernel.
+            # Do not read later requests yet; their bytes stay in the kernel.
             self._paused = True
             self._transport.pause_reading()
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            # The server supports no other protocol; the request itself is complete and gets a response.
+            # The client asks for another protocol, which the server does not support. The request is complete and gets
+            # a response.
             self._refused = HTTPStatus.BAD_REQUEST
         except httptools.HttpParserCallbackError as error:
             self._refuse(_status_of(error.__context__))
@@ -118,7 +117,7 @@ class Connection(asyncio.Protocol):
             self._refuse(HTTPStatus.BAD_REQUEST)
 
     def eof_received(self) -> bool:
-        """Finish the complete requests although the client sends no more."""
+        """Respond to the complete requests, although the client sends nothing more."""
         if self._linger_until or self.is_idle:
             return False
         self._half_closed = True
@@ -137,23 +136,23 @@ class Connection(asyncio.Protocol):
             self._send_file()
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
+        """Start to receive a request."""
         self._reception = Reception(self._environ.copy())
         if self._working is None:
             self.deadline = self._process.loop.time() + HEAD_SECONDS
 
     def on_url(self, url: bytes) -> None:
-        """Add a part of the request target."""
+        """Add a part of the request target to the current request."""
         if self._reception is not None:
             self._reception.add_target(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Add a header."""
+        """Add a header to the current request."""
         if self._reception is not None:
             self._reception.add_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Check the complete head and decide whether to accept the body."""
+        """Check the head of the request, and decide whether to accept its body."""
         reception = self._reception
         if reception is None:
             return
@@ -172,7 +171,7 @@ class Connection(asyncio.Protocol):
                 self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, chunk: bytes) -> None:
-        """Add a part of the body."""
+        """Add a part of the body to the current request."""
         reception = self._reception
         if reception is not None:
             if reception.length > SMALL_BODY:
@@ -184,7 +183,7 @@ class Connection(asyncio.Protocol):
                 self.deadline = min(self._process.loop.time() + BODY_SILENCE_SECONDS, self._body_until)
 
     def on_message_complete(self) -> None:
-        """Queue the complete request."""
+        """Add the complete request to the queue of this connection."""
         reception = self._reception
         if reception is not None:
             self._reception = None
@@ -203,7 +202,7 @@ class Connection(asyncio.Protocol):
         return self._working is not None
 
     def _next(self) -> None:
-        """Start the next request unless another is in progress."""
+        """Start the next request, unless another one is in progress."""
         if self._working is not None or self._file is not None or self._linger_until:
             return
         if not self._waiting:
@@ -256,7 +255,7 @@ class Connection(asyncio.Protocol):
             self._sent()
 
     def _send_file(self) -> None:
-        """Write as much of the file as the client can take."""
+        """Write file contents until the client reads too slowly or the file ends."""
         assert self._file is not None
         self.deadline = self._process.loop.time() + SEND_SILENCE_SECONDS
         while self._writable:
@@ -268,7 +267,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(chunk)
 
     def _sent(self) -> None:
-        """Continue after the whole response was handed to the transport."""
+        """Continue with the next request after the whole response was passed to the transport."""
         if not self._keep_alive or (self._half_closed and not self._waiting):
             self._finish()
             return
@@ -280,7 +279,7 @@ class Connection(asyncio.Protocol):
         self._next()
 
     def _finish(self) -> None:
-        """Close the connection after the last response."""
+        """Close the connection after its last response was sent."""
         if self._paused or self._refused is not None or self._reception is not None:
             self._linger()
         else:
@@ -288,7 +287,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _refuse(self, status: HTTPStatus) -> None:
-        """Send an error after the response in progress, and read nothing more."""
+        """Stop reading requests, and send an error after the response in progress."""
         if self._reception is not None:
             self._release(self._reception)
         self._refused = status
@@ -301,7 +300,7 @@ class Connection(asyncio.Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Close the sending side and discard received bytes for a while."""
+        """Close the sending direction, and discard received bytes for a while."""
         now = self._process.loop.time()
         self._linger_until = now + LINGER_SECONDS
         self.deadline = now + LINGER_SILENCE_SECONDS
@@ -321,10 +320,10 @@ class Connection(asyncio.Protocol):
             self.deadline = min(self._process.loop.time() + LINGER_SILENCE_SECONDS, self._linger_until)
 
     def expire(self) -> None:
-        """Handle the passed deadline."""
+        """End the current wait, because its deadline has passed."""
         unsent = self._unsent_bytes()
         if unsent and unsent != self._unsent:
-            # The client still reads, but slowly.
+            # Extend the deadline, because the client still reads, but slowly.
             self._unsent = unsent
             self.deadline = self._process.loop.time() + SEND_SILENCE_SECONDS
         elif unsent or self._linger_until:
@@ -335,7 +334,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def hurry(self, seconds: float) -> None:
-        """Close an idle connection soon, because the process stops."""
+        """Shorten the deadline of an idle connection, because the process stops."""
         if self.is_idle:
             self.deadline = min(self.deadline, self._process.loop.time() + seconds)
 
@@ -358,5 +357,5 @@ class Connection(asyncio.Protocol):
 
 
 def _status_of(error: BaseException | None) -> HTTPStatus:
-    """Return the status for a rejected request or a full disk."""
+    """Return the status to send for an error while a request is received."""
     return error.status if isinstance(error, Refused) else HTTPStatus.SERVICE_UNAVAILABLE

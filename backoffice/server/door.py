@@ -1,4 +1,4 @@
-"""Rules of the application for requests that the server has not passed to it yet."""
+"""The rules that an application gives the server for requests that have not reached the application yet."""
 
 import logging
 from collections.abc import Hashable
@@ -12,18 +12,21 @@ logger = logging.getLogger("backoffice.server")
 
 
 class Door:
-    """Default rules; applications override them."""
+    """Default rules, which an application can override."""
 
     def body_limit(self, environ: Environ) -> int:
-        """Return the maximum size of the request body; called with the headers, before the body is read."""
+        """Return the maximum size of the body. Called after the headers, before the body is read."""
         return 64 * 1024 * 1024
 
     def refusal(self, status: HTTPStatus) -> tuple[Headers, bytes]:
-        """Return headers (without the length) and body of an error response that the server sends itself."""
+        """Return the body and the headers (without the length) of an error response that the server sends itself."""
         return [("Content-Type", "text/plain; charset=utf-8")], status.phrase.encode()
 
     def at_once(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
-        """Return a response that needs no thread, or None; called in the event loop, so the method must not block."""
+        """Return a response that needs no thread, or None.
+
+        The method is called in the event loop, so it must not block.
+        """
         return None
 
     def owner(self, environ: Environ) -> Hashable:
@@ -34,7 +37,7 @@ class Door:
         return None
 
     def answered(self, environ: Environ) -> None:
-        """Handle the end of a request; called in its thread, with data that the application left in the environ."""
+        """Called in the request's thread when the request ends, with data that the application left in the environ."""
 
     def leave(self) -> None:
-        """Clean up; called in each thread when it ends."""
+        """Called in each thread when the thread ends, to clean up."""

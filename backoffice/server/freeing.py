@@ -1,23 +1,23 @@
-"""Return freed memory to the system.
+"""Makes glibc return freed memory to the system.
 
-glibc's allocator raises its thresholds after large blocks and then takes such blocks from per-thread arenas, which it
-rarely gives back. With fixed thresholds a large response gets its own mapping, which is unmapped with it. Smaller
-blocks, the bulk of all requests, are not affected.
+glibc's allocator raises its thresholds after large blocks. It then allocates such blocks in per-thread arenas, which it
+rarely returns to the system. With fixed thresholds, the memory for a large response is mapped separately, and unmapped
+when it is freed. Smaller blocks, which most requests need, are not affected.
 """
 
 import ctypes
 import os
 from collections.abc import Mapping
 
-# M_TRIM_THRESHOLD, M_MMAP_THRESHOLD (bytes) and M_ARENA_MAX in ``malloc.h``.
+# The values of M_TRIM_THRESHOLD, M_MMAP_THRESHOLD (both in bytes) and M_ARENA_MAX in ``malloc.h``.
 _BOUNDS = {-1: 128 * 1024, -3: 128 * 1024, -8: 2}
 
 
 def limit_malloc_arenas(environment: Mapping[str, str] = os.environ) -> bool:
-    """Set the thresholds for this process and its forks, unless the environment sets any (``MALLOC_…``).
+    """Set fixed thresholds for this process and its forks, unless the environment contains a ``MALLOC_…`` variable.
 
     Returns:
-        True if the thresholds were set; other C libraries have none.
+        True if the thresholds were set. C libraries other than glibc do not have them.
     """
     if any(name.startswith("MALLOC_") for name in environment):
         return False

@@ -1,4 +1,4 @@
-"""One web process: accept connections, check their deadlines, shut down in order."""
+"""A web process, which accepts connections, checks their deadlines and shuts down in order."""
 
 import asyncio
 import contextlib
@@ -17,18 +17,18 @@ from backoffice.server.threads import Application, Threads
 logger = logging.getLogger("backoffice.server")
 
 SWEEP_SECONDS = 0.25
-# Maximum number of bytes of large bodies in one process. Only received bytes count: a client could announce large
-# bodies without cost and so block other clients.
+# The maximum number of bytes of large bodies in a process. Only received bytes count, because a client could announce
+# large bodies at no cost and block others.
 RECEIVING_BYTES = 512 * 1024 * 1024
-# After the stop signal idle connections stay open for this long, so that a request that is just being sent still gets a
-# response and learns that the connection closes.
+# After the stop signal, idle connections stay open for this long. A request that is being sent then still gets a
+# response, which announces that the connection closes.
 STOP_IDLE_SECONDS = 0.5
 STOP_SECONDS = 28.0
 STOP_ACCEPT_SECONDS = 0.5
 
 
 class Process:
-    """State shared by the connections of a web process."""
+    """A web process: its connections, its threads, and the state that they share."""
 
     def __init__(
         self, listener: socket.socket, application: Application, door: Door, *, threads: int, processes: int, most: int
@@ -47,7 +47,7 @@ class Process:
         self.loop: asyncio.AbstractEventLoop
 
     def run(self, beat: Callable[[], None]) -> None:
-        """Serve until SIGTERM or SIGINT, then finish accepted requests.
+        """Serve until SIGTERM or SIGINT, and then finish accepted requests.
 
         Args:
             beat: Called several times a second as a heartbeat.
@@ -72,7 +72,7 @@ class Process:
     async def _stop(self, beat: Callable[[], None]) -> None:
         self.closing = self.threads.stopping = True
         self.idle_seconds = STOP_IDLE_SECONDS
-        # Connections that the kernel has accepted must still be served.
+        # Accept waiting connections now, because the kernel has already completed their handshakes.
         until = self.loop.time() + STOP_ACCEPT_SECONDS
         while self._accept() and self.loop.time() < until:
             pass
@@ -94,7 +94,7 @@ class Process:
         self.loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> bool:
-        """Accept one connection from the shared socket; a busy process leaves connections to the others."""
+        """Accept a connection from the shared socket, and return True if there was one."""
         try:
             accepted, _ = self._listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -119,7 +119,7 @@ class Process:
             accepted.close()
 
     def _drop_oldest_connection(self) -> None:
-        """Close the oldest connection without a running request."""
+        """Close the oldest connection on which no request is in progress."""
         for connection in self.connections:
             if not connection.is_working:
                 connection.abort()
@@ -131,12 +131,12 @@ class Process:
             connection.expire()
 
     def reserve(self, size: int) -> bool:
-        """Count received bytes of a large body; return False if the limit is reached."""
+        """Count received bytes of a large body. Return False if the limit of the process is reached."""
         if self._receiving + size > RECEIVING_BYTES:
             return False
         self._receiving += size
         return True
 
     def give_back(self, size: int) -> None:
-        """Subtract the bytes of a released body."""
+        """Subtract the bytes of a body that was released."""
         self._receiving -= size

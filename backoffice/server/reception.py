@@ -1,4 +1,4 @@
-"""One incoming request: the head as a WSGI environ, the body in memory or in a temporary file."""
+"""An incoming request. The head becomes a WSGI environ, and the body is kept in memory or in a temporary file."""
 
 import io
 import sys
@@ -9,11 +9,11 @@ from urllib.parse import unquote_to_bytes
 
 from backoffice.server.door import Environ
 
-# Limits of the head in bytes and header lines.
+# Limits for the head: bytes and number of headers.
 TARGET_BYTES = 8 * 1024
 HEAD_BYTES = 64 * 1024
 HEADER_LINES = 100
-# Larger bodies go to a temporary file, smaller ones stay in memory.
+# Bodies larger than this go to a temporary file, smaller ones stay in memory.
 MEMORY_BYTES = 1024 * 1024
 
 _MAX_NAMES = 1000
@@ -21,7 +21,7 @@ _names: dict[bytes, str] = {}
 
 
 class Refused(Exception):
-    """Raised when the server rejects a request before the application sees it."""
+    """Raised when the server rejects a request before it reaches the application."""
 
     def __init__(self, status: HTTPStatus) -> None:
         super().__init__(status.phrase)
@@ -39,7 +39,7 @@ class Reception:
         self.lines = 0
         self.head_bytes = 0
         self.length = 0
-        # Bytes counted towards the body limit of the process.
+        # The bytes of this body that count towards the body limit of the process.
         self.reserved = 0
         self.keep_alive = False
         self._memory: list[bytes] = []
@@ -56,10 +56,10 @@ class Reception:
             raise Refused(HTTPStatus.REQUEST_URI_TOO_LONG)
 
     def add_header(self, name: bytes, value: bytes) -> None:
-        """Add a header; drop names with an underscore, which the environ can't distinguish from names with a dash.
+        """Add a header. Names with an underscore are dropped, because the environ cannot tell it from a dash.
 
         Raises:
-            Refused: There are too many headers, they are too long, or there is a second host.
+            Refused: There are too many headers, they are too long, or there are two Host headers.
         """
         self.lines += 1
         self.head_bytes += len(name) + len(value)
@@ -77,10 +77,10 @@ class Reception:
         environ[key] = text
 
     def end_of_head(self, method: bytes, version: str) -> None:
-        """Complete the environ after the last header.
+        """Complete the environ after the last header was received.
 
         Raises:
-            Refused: The server does not support the request.
+            Refused: The request uses a feature that the server does not support.
         """
         if version not in {"1.1", "1.0"}:
             raise Refused(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
@@ -96,7 +96,7 @@ class Reception:
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         length = environ.get("CONTENT_LENGTH")
         if length is not None:
-            # The parser only accepts digits that fit into 64 bits.
+            # int() is safe here, because the parser only accepts digits that fit into 64 bits.
             self.length = int(length)
 
     def add_body(self, chunk: bytes) -> None:
@@ -113,7 +113,7 @@ class Reception:
         self._spool.write(chunk)
 
     def end_of_body(self) -> None:
-        """Make the complete body readable for the application."""
+        """Rewind the complete body, so that the application can read it."""
         if self._spool is not None:
             self._spool.seek(0)
             self.environ["wsgi.input"] = self._spool
@@ -122,14 +122,14 @@ class Reception:
             self._memory = []
 
     def close(self) -> None:
-        """Release the memory or file of the body."""
+        """Release the memory or close the file of the body."""
         self._memory = []
         if self._spool is not None:
             self._spool.close()
 
 
 def base_environ(host: str, port: int, *, threads: int, processes: int) -> Environ:
-    """Return the part of the environ that all requests share."""
+    """Return the environ keys that are the same for all requests."""
     return {
         "SCRIPT_NAME": "",
         "SERVER_NAME": host,
@@ -145,7 +145,7 @@ def base_environ(host: str, port: int, *, threads: int, processes: int) -> Envir
 
 
 def _environ_name(name: bytes) -> str:
-    """Return ``HTTP_X_NAME`` for ``X-Name``; blank for a header to drop."""
+    """Return the environ key of a header, e.g. ``HTTP_X_NAME`` for ``X-Name``, or "" if the header must be dropped."""
     key = "" if b"_" in name else name.decode("latin-1").upper().replace("-", "_")
     if key and key not in {"CONTENT_TYPE", "CONTENT_LENGTH"}:
         key = f"HTTP_{key}"
@@ -155,7 +155,7 @@ def _environ_name(name: bytes) -> str:
 
 
 def _get_origin_form(target: bytes) -> bytes:
-    """Return path and query of a target, which may be an absolute URL.
+    """Return the path and query of a request target, which may be an absolute URL.
 
     Raises:
         Refused: The target is neither a path nor a URL.
@@ -173,7 +173,7 @@ def _get_origin_form(target: bytes) -> bytes:
 
 
 def _unquote_path(path: bytes) -> str:
-    """Unquote a path for WSGI, but keep escaped slashes escaped, because they separate nothing."""
+    """Unquote a path for WSGI. Escaped slashes stay escaped, because they do not separate segments."""
     if b"%" not in path:
         return path.decode("latin-1")
     escaped = path.replace(b"%2f", b"%252F").replace(b"%2F", b"%252F")

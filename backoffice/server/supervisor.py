@@ -1,6 +1,7 @@
-"""Supervisor: forks web processes from one loaded application and replaces processes that end.
+"""The supervisor, which forks web processes from a loaded application and replaces processes that end.
 
-The supervisor owns the listening socket, so that clients wait and are not rejected if all processes are killed.
+The supervisor owns the listening socket. If all processes are killed, clients therefore wait for new ones and are not
+rejected.
 """
 
 import contextlib
@@ -26,9 +27,9 @@ from backoffice.server.threads import Application
 logger = logging.getLogger("backoffice.server")
 
 BACKLOG = 1024
-# A process with a blocked event loop is replaced after this many seconds.
+# A process is replaced after its event loop was blocked for this many seconds.
 HUNG_SECONDS = 60.0
-# A process that ends sooner than this after its start is replaced after a delay.
+# If a process ends within this many seconds after its start, it is replaced after a delay.
 QUICK_SECONDS = 1.0
 STOP_SECONDS = 30.0
 
@@ -37,7 +38,7 @@ _BEAT = struct.Struct("d")
 
 
 class Board:
-    """Shared memory with the time of each process's last heartbeat (monotonic seconds)."""
+    """Shared memory that contains the time of each process's last heartbeat, in seconds of the monotonic clock."""
 
     def __init__(self, places: int) -> None:
         self.places = places
@@ -48,21 +49,21 @@ class Board:
         _BEAT.pack_into(self._memory, slot * _BEAT.size, time.monotonic())
 
     def clear(self, slot: int) -> None:
-        """Remove a process that ended."""
+        """Delete the heartbeat of a process that ended."""
         _BEAT.pack_into(self._memory, slot * _BEAT.size, 0.0)
 
     def age(self, slot: int) -> float | None:
-        """Return the seconds since the last heartbeat; None before the first."""
+        """Return the seconds since the last heartbeat of a process, or None before its first heartbeat."""
         (at,) = _BEAT.unpack_from(self._memory, slot * _BEAT.size)
         return time.monotonic() - at if at else None
 
     def serving(self) -> int:
-        """Return the number of processes that serve."""
+        """Return the number of processes that are serving."""
         ages = [self.age(slot) for slot in range(self.places)]
         return sum(age is not None and age < 5 for age in ages)
 
 
-# The board of the server that this process belongs to; None outside of a server.
+# The board of the server to which this process belongs, or None outside of a server.
 board: Board | None = None
 
 
@@ -76,10 +77,10 @@ class _Child:
 def run_server(
     load: Callable[[], tuple[Application, Door]], *, host: str, port: int, processes: int, threads: int
 ) -> None:
-    """Serve an application until SIGTERM or SIGINT; accepted requests are finished first.
+    """Serve an application until SIGTERM or SIGINT, and then finish accepted requests.
 
-    ``load`` imports the application. It is called once before the processes are forked, and must not leave threads or
-    connections open.
+    ``load`` imports the application. It is called once, before the processes are forked, so it must not leave threads
+    running or connections open.
 
     Raises:
         SystemExit: The address is not available.
@@ -101,7 +102,7 @@ def run_server(
 
         def beat() -> None:
             if os.getppid() != parent:
-                # The supervisor was killed and can't stop this process.
+                # Exit, because the supervisor was killed and cannot stop this process.
                 os.kill(os.getpid(), signal.SIGTERM)
             shared.beat(slot)
 
@@ -112,7 +113,7 @@ def run_server(
 
 @contextlib.contextmanager
 def _exit_if_unavailable(host: str, port: int) -> Iterator[None]:
-    """Exit with one sentence if the address is not available."""
+    """Exit with a single sentence if the address is not available."""
     try:
         yield
     except OSError as error:
@@ -120,7 +121,7 @@ def _exit_if_unavailable(host: str, port: int) -> Iterator[None]:
 
 
 def _bind_socket(host: str, port: int) -> socket.socket:
-    """Return a socket bound to the address; it rejects connections until the application is loaded."""
+    """Return a socket that is bound to the address but rejects connections until the application is loaded."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((host, port))
@@ -129,39 +130,39 @@ def _bind_socket(host: str, port: int) -> socket.socket:
 
 
 def _raise_file_limit() -> int:
-    """Raise the limit of open files and return the maximum number of connections per process."""
+    """Raise the limit for open files, and return the maximum number of connections per process."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     target = 16_384 if hard == resource.RLIM_INFINITY else min(hard, 16_384)
     if soft < target:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
             soft = target
-    # The other half is for bodies in temporary files, databases and uploads.
+    # Use only half for connections, because temporary files of bodies, databases and uploads need files as well.
     return max(64, min(soft // 2, 4096))
 
 
 class Supervisor:
-    """Starts, replaces and stops the web processes."""
+    """Starts web processes, replaces ended processes, and stops all of them at the end."""
 
     def __init__(self, listener: socket.socket, board: Board, work: Callable[[int], None]) -> None:
         self._listener = listener
         self._board = board
         self._work = work
         self._children: dict[int, _Child] = {}
-        # Process slots to fill, with the time.
+        # Maps the slots of processes to start to the time when they may start.
         self._vacant: dict[int, float] = dict.fromkeys(range(board.places), 0.0)
         self._stopping = False
         self._wake_out, self._wake_in = socket.socketpair()
 
     def run(self) -> None:
-        """Supervise until stopped."""
+        """Start the processes, and replace ended processes until the stop signal."""
         self._wake_out.setblocking(False)
         self._wake_in.setblocking(False)
         for number in _SIGNALS:
             signal.signal(number, self._handle_signal)
         signal.set_wakeup_fd(self._wake_in.fileno(), warn_on_full_buffer=False)
         gc.collect()
-        # Loaded modules stay in memory pages that the processes share.
+        # Loaded modules stay in memory pages that the processes share, if garbage collection does not touch them.
         gc.freeze()
         while not self._stopping:
             self._fill()
@@ -189,7 +190,7 @@ class Supervisor:
             self._children[pid] = _Child(pid, slot, now)
 
     def _fork(self, slot: int) -> int:
-        # No signal may reach the child while it still has the supervisor's handlers.
+        # Block all signals, because none may reach the child while it still has the supervisor's handlers.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         pid = os.fork()
         if pid:
@@ -210,7 +211,7 @@ class Supervisor:
         finally:
             logging.shutdown()
             sys.stdout.flush()
-            # Code further up the supervisor's stack must not run in the child.
+            # Exit here, because code further up the supervisor's stack must not run in the child.
             os._exit(code)
 
     def _reap(self) -> None:
@@ -236,7 +237,7 @@ class Supervisor:
                 self._signal(child, signal.SIGKILL)
 
     def _stop(self) -> None:
-        """Let the processes finish, and kill them after half a minute."""
+        """Let the processes finish their requests, and kill the remaining ones after half a minute."""
         self._listener.close()
         until = time.monotonic() + STOP_SECONDS
         for child in self._children.values():

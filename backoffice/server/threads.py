@@ -1,7 +1,7 @@
-"""Thread pool that runs the application and builds responses.
+"""The thread pool that runs the application and builds responses.
 
-A response is computed completely before it is sent, so its length is always known and no thread waits for a client.
-Long responses go to a temporary file.
+A response is computed completely before it is sent. Its length is therefore always known, and no thread waits for a
+client. Long responses go to a temporary file.
 """
 
 import contextlib
@@ -22,11 +22,12 @@ logger = logging.getLogger("backoffice.server")
 
 Application = Callable[..., Iterable[bytes]]
 
-# Maximum number and time of queued requests; further requests are rejected, so that the others are served in time.
+# The maximum number of queued requests per thread, and the maximum time in the queue. Further requests are rejected, so
+# that those in the queue are served in time.
 WAITING_PER_THREAD = 32
 WAITING_SECONDS = 10.0
 RETRY_AFTER = ("Retry-After", "1")
-# Longer responses in chunks go to a temporary file.
+# A response in chunks that is longer than this goes to a temporary file.
 MEMORY_BYTES = 1024 * 1024
 
 _BODILESS = {204, 304}
@@ -34,7 +35,7 @@ _BODILESS = {204, 304}
 
 @dataclass(slots=True)
 class Answer:
-    """A response: the head with a short body, and the file of a long body."""
+    """A response. ``data`` contains the head and a short body; ``file`` contains a long body."""
 
     data: bytes
     keep_alive: bool
@@ -42,7 +43,7 @@ class Answer:
 
 
 class Job:
-    """A request that waits for a thread."""
+    """A request that a thread is to process."""
 
     __slots__ = ("answered", "environ", "keep_alive", "owner", "since")
 
@@ -57,7 +58,7 @@ class Job:
 
 
 class Threads:
-    """Threads that live as long as the process, so that each keeps its database connection."""
+    """Threads that run as long as the process, so that each keeps its database connection."""
 
     def __init__(self, application: Application, door: Door, number: int) -> None:
         self._application = application
@@ -67,7 +68,7 @@ class Threads:
         ]
         self._most = number + number * WAITING_PER_THREAD
         self._queue: FairQueue[Job] = FairQueue(number, self._most)
-        # Requests in the queue or in a thread; only the event loop changes the count.
+        # The number of requests in the queue or in a thread. Only the event loop changes it.
         self.busy = 0
         self.stopping = False
 
@@ -76,15 +77,15 @@ class Threads:
             thread.start()
 
     def take(self, owner: Hashable) -> bool:
-        """Return True if another request of this owner can be queued; it would wait too long otherwise."""
+        """Return True if the queue has room for another request of this owner."""
         return self.busy < self._most and self._queue.takes(owner)
 
     def submit(self, job: Job) -> None:
-        """Queue a request; its ``answered`` is called once, in a thread."""
+        """Queue a request. A thread calls its ``answered`` once, with the response."""
         self._queue.put(job)
 
     def stop(self, seconds: float) -> None:
-        """Stop the threads; a hung thread is left behind."""
+        """Stop the threads, and leave those behind that do not stop in time."""
         self._queue.end(len(self._threads))
         until = time.monotonic() + seconds
         for thread in self._threads:
@@ -114,7 +115,7 @@ class Threads:
 
 
 class _Run:
-    """One call of the application."""
+    """A call of the application for a request."""
 
     __slots__ = ("_headers", "_job", "_status", "_stopping", "_written")
 
@@ -150,7 +151,7 @@ class _Run:
 
 
 def _collect_body(chunks: Iterable[bytes], written: list[bytes]) -> tuple[bytes, IO[bytes] | None, int]:
-    """Return the body in memory or as a rewound file, and its length.
+    """Return the body as bytes or as a file at its start, and the length of the body.
 
     Raises:
         OSError: The disk for long responses is full.
@@ -180,10 +181,10 @@ def _collect_body(chunks: Iterable[bytes], written: list[bytes]) -> tuple[bytes,
 def build_head(
     status: str, headers: Headers, length: int | None, environ: Environ, *, keep_alive: bool
 ) -> tuple[bytes, bool]:
-    """Return the head of a response and whether the connection stays open.
+    """Return the head of a response, and True if the connection stays open.
 
-    ``status`` is a text such as ``200 OK``; ``length`` is the size of the body in bytes. With None the application's
-    own length is kept, because the body is not sent.
+    ``status`` is a text such as ``200 OK``; ``length`` is the size of the body in bytes. If ``length`` is None, the
+    body is not sent, and the application's own Content-Length is kept.
     """
     lines = [f"HTTP/1.1 {status}\r\n"]
     for name, value in headers:
@@ -205,7 +206,7 @@ def build_head(
 
 
 def build_error_response(door: Door, status: HTTPStatus, environ: Environ, *, keep_alive: bool) -> Answer:
-    """Return the error response for a request that does not reach the application."""
+    """Build the error response for a request that does not reach the application."""
     headers, body = door.refusal(status)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers = [*headers, RETRY_AFTER]
@@ -213,7 +214,7 @@ def build_error_response(door: Door, status: HTTPStatus, environ: Environ, *, ke
 
 
 def build_response(status: HTTPStatus, headers: Headers, body: bytes, environ: Environ, *, keep_alive: bool) -> Answer:
-    """Return a short response."""
+    """Build a response with a short body."""
     data, keep_alive = build_head(f"{status.value} {status.phrase}", headers, len(body), environ, keep_alive=keep_alive)
     return Answer(data if environ.get("REQUEST_METHOD") == "HEAD" else data + body, keep_alive)
 
@@ -222,7 +223,7 @@ _date_line = (0.0, "")
 
 
 def _date() -> str:
-    """Return the ``Date`` header and the end of the head, rebuilt once a second."""
+    """Return the ``Date`` header and the blank line after the head, which are rebuilt once a second."""
     global _date_line
     now = float(int(time.time()))
     built_at, line = _date_line

@@ -1,10 +1,10 @@
-"""Fair queue of requests: slow or frequent requests of one owner do not block those of others.
+"""A fair queue of requests, in which slow or frequent requests of one owner do not block those of others.
 
-Each request has an owner (``Door.owner``). The next request is one of the owner with the fewest running requests; ties
-go in turn. While several owners are active, a quarter of the threads (at least one) is reserved for owners other than
-the busiest, and one owner may occupy at most half of the queue; further requests of this owner are rejected. A single
-owner can use everything. Requests without an owner (None) take turns like the others, but do not count as an active
-owner. All limits apply to one process.
+Each request has an owner (``Door.owner``). The next request comes from the owner with the fewest running requests;
+owners with equally many are served in turn. While several owners are active, a quarter of the threads (at least one) is
+reserved for owners other than the busiest. Each owner may then occupy at most half of the queue, and its further
+requests are rejected. A single active owner can use all threads and the whole queue. Requests without an owner (None)
+are served like those of an owner, but they do not count as an active owner. All limits apply to one process.
 """
 
 import threading
@@ -14,7 +14,7 @@ from collections.abc import Hashable
 from queue import SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
-# For this many seconds after requests of two different owners, several owners count as active.
+# Several owners count as active for this many seconds after requests of two different owners.
 SEVERAL_SECONDS = 60.0
 
 
@@ -23,14 +23,14 @@ class Owned(Protocol):
 
     @property
     def owner(self) -> Hashable:
-        """Return a key that is equal for all requests of an owner."""
+        """Return a key that is the same for all requests of an owner."""
 
 
 T = TypeVar("T", bound=Owned)
 
 
 class FairQueue(Generic[T]):
-    """Queued requests by owner, and the number of running requests per owner.
+    """A queue of requests by owner, with the number of running requests of each owner.
 
     The inner queue holds a wake-up for each request; the thread that receives a wake-up picks the next request. If
     every waiting owner already uses its share of threads, the wake-up is sent again when a running request is done.
@@ -39,7 +39,7 @@ class FairQueue(Generic[T]):
     def __init__(self, threads: int, places: int) -> None:
         self._lock = threading.Lock()
         self._bells: SimpleQueue[bool] = SimpleQueue()
-        # Waiting requests by owner, in the order in which the owners are served.
+        # Waiting requests by owner, in the order in which owners are served.
         self._waiting: dict[Hashable, deque[T]] = {}
         self._working: Counter[Hashable] = Counter()
         self._unheard = 0
@@ -49,7 +49,7 @@ class FairQueue(Generic[T]):
         self._several_until = 0.0
 
     def takes(self, owner: Hashable) -> bool:
-        """Return True if another request of the owner fits into the queue; the owner counts as active."""
+        """Mark the owner as active, and return True if the queue has room for another of its requests."""
         with self._lock:
             if owner is not None and owner != self._last:
                 if self._last is not None:
@@ -70,11 +70,11 @@ class FairQueue(Generic[T]):
         self._bells.put(True)
 
     def get(self) -> T | None:
-        """Wait for the next request and count it as running; return None once the queue has ended."""
+        """Wait for the next request and count it as running. Return None after the end of the queue."""
         while True:
             goes_on = self._bells.get()
             with self._lock:
-                # At the end nothing is reserved.
+                # After the end no threads are reserved.
                 waiting = self._next(self._share if goes_on and self._several() else self._threads)
                 if waiting is None and not goes_on:
                     return None
@@ -90,7 +90,10 @@ class FairQueue(Generic[T]):
             return item
 
     def _next(self, fewest: int) -> deque[T] | None:
-        """Take the next owner's requests out of the order; None if all owners run at least ``fewest`` requests."""
+        """Remove the next owner's requests from the order and return them.
+
+        Return None if all waiting owners run at least ``fewest`` requests.
+        """
         best_owner = None
         for owner in self._waiting:
             if self._working[owner] < fewest:
@@ -98,7 +101,7 @@ class FairQueue(Generic[T]):
         return self._waiting.pop(best_owner[0]) if best_owner else None
 
     def done(self, item: T) -> None:
-        """Count a request as no longer running."""
+        """Count a request as finished, and send missed wake-ups again."""
         with self._lock:
             self._working[item.owner] -= 1
             if not self._working[item.owner]:
@@ -108,6 +111,6 @@ class FairQueue(Generic[T]):
             self._bells.put(True)
 
     def end(self, threads: int) -> None:
-        """Let this many threads end after the queued requests."""
+        """End this many threads, after the requests that are already queued."""
         for _ in range(threads):
             self._bells.put(False)

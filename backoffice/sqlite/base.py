@@ -1,4 +1,4 @@
-"""SQLite connections with a write queue: write transactions queue, reads do not."""
+"""SQLite connections with a queue for write transactions. Reads do not wait in the queue."""
 
 import time
 from typing import Any
@@ -7,7 +7,8 @@ from django.db.backends.sqlite3 import base
 
 from backoffice.sqlite.write_queue import WriteQueue
 
-# Waits below this share of the timeout are not subtracted from SQLite's own timeout, which would take two statements.
+# A wait shorter than this share of the timeout is not subtracted from SQLite's own timeout, because changing that
+# timeout takes two statements.
 _NEGLIGIBLE = 0.1
 # The type stubs lack the internals of database backends.
 _Django: Any = base.DatabaseWrapper
@@ -16,14 +17,14 @@ _Django: Any = base.DatabaseWrapper
 class DatabaseWrapper(_Django):
     """Django's SQLite backend with a queue for write transactions.
 
-    A write transaction waits for its turn as long as SQLite itself would wait (``PRAGMA busy_timeout``), and then
-    raises SQLite's own error. The turn ends with the transaction, the connection or the process.
+    A write transaction waits in the queue for as long as SQLite itself would wait (``PRAGMA busy_timeout``), and then
+    raises the same error as SQLite. The next writer may start when the transaction, the connection or the process ends.
     """
 
     _write_queue: WriteQueue | None = None
 
     def _start_transaction_under_autocommit(self) -> None:
-        """Begin a transaction in queue order.
+        """Begin a transaction after those of earlier writers.
 
         Raises:
             OperationalError: Other writers did not finish in time: "database is locked".
@@ -42,9 +43,9 @@ class DatabaseWrapper(_Django):
             raise
 
     def _get_queue(self) -> WriteQueue | None:
-        """Return the write queue of this process and file, or None.
+        """Return the write queue of the database file, or None if this connection needs none.
 
-        Transactions that begin as readers and databases in memory need no queue.
+        Databases in memory and transactions that begin as readers need no queue.
         """
         if self.transaction_mode != "IMMEDIATE" or self.is_in_memory_db():
             return None
@@ -62,7 +63,7 @@ class DatabaseWrapper(_Django):
         if waited_ms < timeout_ms * _NEGLIGIBLE:
             super()._start_transaction_under_autocommit()
             return
-        # The current writer did not use the queue.
+        # Only a writer that does not use the queue can still lock the file; wait for it for the rest of the timeout.
         self.connection.execute(f"PRAGMA busy_timeout = {max(0, int(timeout_ms - waited_ms))}")
         try:
             super()._start_transaction_under_autocommit()

@@ -1,18 +1,19 @@
-"""Fair write queue of a SQLite file: writers of all processes go first come, first served.
+"""A fair write queue for a SQLite file. It serves writers of all processes in the order of their arrival.
 
 SQLite's own wait is no queue: a blocked writer sleeps for longer and longer, and the next writer that happens to find
-the file free goes first. With many writers most are quick and some wait for seconds.
+the file free goes first. With many writers, most are quick but some wait for seconds.
 
-The queue consists of kernel locks on bytes of an empty file. A writer takes a timestamp from the clock that all
-processes share and locks the byte with that number. The writer may start once it can lock all bytes up to its own,
-because then no earlier writer waits or writes. No state needs repair, and a killed process blocks no other.
+The queue consists of kernel locks on bytes of an empty file. A writer takes a timestamp from the monotonic clock, which
+all processes share, and locks the byte at that position. The writer may start once it can lock all bytes up to its own,
+because then no earlier writer is waiting or writing. The kernel releases the locks of a killed process, so a crash
+cannot block the queue.
 
-Kernel locks can't wake a waiter that also has a timeout. A writer that finishes therefore looks up the next waiter,
-uses the timestamp as its socket address and wakes it. Waiters also poll every ``POLL_SECONDS`` in case a process died
-before it could wake them.
+Waiting for a kernel lock cannot be combined with a timeout. Each waiter therefore opens a socket whose address contains
+its timestamp. A writer that finishes finds the next timestamp and wakes that waiter through the socket. Waiters also
+poll every ``POLL_SECONDS``, in case a process died before it could wake them.
 
-The queue only makes writers fair; SQLite's own lock keeps them apart. Without the queue (no such locks on this system,
-or a read-only folder) SQLite works as usual.
+The queue only makes the order fair; SQLite's own lock prevents simultaneous writes. If there can be no queue (because
+the system lacks such locks or the folder is read-only), SQLite works as usual.
 """
 
 import contextlib
@@ -28,7 +29,7 @@ from pathlib import Path
 from typing import Self
 
 POLL_SECONDS = 0.01
-# ``struct flock`` of 64-bit Linux: type, base, start, length, process id.
+# The format of ``struct flock`` on 64-bit Linux: type, base, start, length, process ID.
 _FLOCK = struct.Struct("hhqqi4x")
 _SUPPORTED = sys.platform == "linux" and sys.maxsize > 2**32
 
@@ -38,10 +39,10 @@ _unusable_paths: set[str] = set()
 
 
 class WriteQueue:
-    """One connection's place in the write queue; it keeps the turn until ``leave`` or ``close``."""
+    """The position of a connection in the write queue. Its turn to write lasts until ``leave`` or ``close``."""
 
     def __init__(self, path: str, fd: int) -> None:
-        """Use a separate open file for each connection: connections that share one would count as one writer."""
+        """Create the queue with its own open file, because connections that share a file would count as one writer."""
         self._path, self._fd, self._has_turn = path, fd, False
         status = os.fstat(fd)
         self._name = f"\0backoffice-gate-{status.st_dev:x}-{status.st_ino:x}-"
@@ -50,7 +51,7 @@ class WriteQueue:
 
     @classmethod
     def open_for(cls, database: str) -> "Self | None":
-        """Return the queue of a database file; None, logged once, if the file can't have a queue."""
+        """Return the queue of a database file. If the file can have no queue, log this once and return None."""
         path = f"{os.path.realpath(database)}-gate"
         try:
             if _SUPPORTED:
@@ -66,15 +67,15 @@ class WriteQueue:
         return None
 
     def try_enter(self) -> bool:
-        """Take the turn if no other writer holds it or waits."""
+        """Take the turn to write if no other writer is writing or waiting."""
         self._has_turn = self._has_turn or self._lock(0, time.monotonic_ns() + 1)
         return self._has_turn
 
     def wait(self, seconds: float) -> bool:
-        """Queue for the turn and return True if it came in time."""
+        """Wait in the queue, and return True if the turn came in time."""
         deadline = time.monotonic() + seconds
         while not self._lock(stamp := time.monotonic_ns(), 1):
-            # A writer that read the clock later already has the turn.
+            # Another writer that read the clock later already has the turn, so take a new timestamp.
             continue
         try:
             with self._open_wakeup_socket(stamp) as wakeup_socket:
@@ -88,33 +89,33 @@ class WriteQueue:
             return True
         finally:
             if not self._has_turn:
-                # An earlier writer may have sent its wake-up here, so pass it on.
+                # An earlier writer may have sent its wake-up to this socket, so wake the next writer.
                 self._release()
 
     def leave(self) -> None:
-        """Pass the turn to the next writer; do nothing if the turn is not held."""
+        """End the turn and wake the next writer. Do nothing without a turn."""
         if self._has_turn:
             self._has_turn = False
             self._release()
 
     def close(self) -> None:
-        """Leave the queue for good."""
+        """Leave the queue and close its file."""
         self.leave()
         self._finalizer()
 
     def close_inherited(self) -> None:
-        """Close the file in a forked process; the turn and the lock belong to the parent."""
+        """Close the file in a forked process, without releasing the lock, which belongs to the parent."""
         self._has_turn = False
         self._finalizer()
 
     @property
     def is_open(self) -> bool:
-        """Return False after ``close``, and in a process forked from the one that opened the file."""
+        """Return False after ``close``, and in a process that was forked after the file was opened."""
         return self._finalizer.alive
 
     def _release(self) -> None:
         self._set_lock(fcntl.F_UNLCK, 0, 0)
-        # If the wake-up fails, the next writer finds out by polling.
+        # If the wake-up fails, the next writer notices by polling.
         with contextlib.suppress(OSError):
             if (stamp := self._find_next_stamp()) > 0:
                 with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender_socket:
@@ -122,7 +123,7 @@ class WriteQueue:
                     sender_socket.sendto(b"!", f"{self._name}{stamp}")
 
     def _find_next_stamp(self) -> int:
-        """Return the timestamp of the next writer; 0 if a writer holds the turn or none waits."""
+        """Return the timestamp of the next writer, or 0 if a writer has the turn or no writer waits."""
         next_stamp, end = 0, 0
         while True:
             request = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, end, 0)
@@ -131,11 +132,11 @@ class WriteQueue:
                 return next_stamp
             if start == 0:
                 return 0
-            # The kernel reports any of the locks, so there may be an earlier one.
+            # The kernel reports any one of the locks, so look for an earlier one.
             next_stamp = end = start
 
     def _open_wakeup_socket(self, stamp: int) -> socket.socket:
-        """Return the socket that other writers wake; if it can't be bound, polling is enough."""
+        """Return a socket on which other writers can wake this one. If it cannot be bound, polling is sufficient."""
         wakeup_socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         with contextlib.suppress(OSError):
             wakeup_socket.bind(f"{self._name}{stamp}")
@@ -153,7 +154,10 @@ class WriteQueue:
 
 
 def _open_file(path: str, database: str) -> int:
-    """Open the queue's file with the permissions and, as root, the owner of the database file, as SQLite does."""
+    """Open the queue's file with the permissions and, if the user is root, the owner of the database file.
+
+    SQLite does the same for its own additional files.
+    """
     status = Path(database).stat()
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

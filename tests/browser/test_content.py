@@ -75,7 +75,7 @@ def test_a_file_is_edited_with_the_keyboard_alone(
 
     assert read_content(committed_shop, draft, LAYOUT) == before + "<!-- mine -->"
     page.get_by_role("region", name="Earlier versions").get_by_role("link").first.click()
-    expect(page.get_by_label("Differences")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Differences")).to_be_visible()
     page.get_by_role("button", name="Restore this version").click()
     expect(page.get_by_text(f"Restored {LAYOUT}.")).to_be_visible()
     assert read_content(committed_shop, draft, LAYOUT) == before

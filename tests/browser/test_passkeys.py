@@ -131,7 +131,7 @@ def test_a_missing_passkey_shows_an_error(logged_in_page: Open, committed_shop: 
 
     page.get_by_role("button", name="Log in with a passkey").click()
 
-    expect(page.get_by_role("alert")).to_contain_text("none for this address")
+    expect(page.get_by_role("alert")).to_contain_text("there is no passkey for this site")
     assert window.problems == []
 
 

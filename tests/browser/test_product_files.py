@@ -58,7 +58,7 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
     expect(page.get_by_text("1 unknown column will be ignored:")).to_contain_text("Maker")
     expect(page.get_by_text("is not supported and ignored:")).to_contain_text("Product Category")
     page.get_by_role("link", name="Map columns…").click()
-    expect(page.get_by_role("link", name="Rows are products")).to_have_attribute("aria-current", "true")
+    expect(page.get_by_role("link", name="Import as products")).to_have_attribute("aria-current", "true")
     expect(page.get_by_label("Variant Price", exact=True)).to_have_value("Variant Price")
     page.get_by_label("Maker", exact=True).select_option("Vendor")
     barriers = window.barriers()

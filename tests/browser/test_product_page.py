@@ -166,7 +166,7 @@ def test_what_is_often_changed_is_seen_without_scrolling(
     assert [name for name in cells if not name.startswith("stock")][:6] == often
     assert len([name for name in cells if name.startswith("stock")]) == 3
     assert page.evaluate(CUT, row.element_handle()) == []
-    picture = row.get_by_label("Picture, 1", exact=True)
+    picture = row.get_by_label("Image, 1", exact=True)
     picture.focus()
     page.keyboard.press("ArrowDown")
     expect(picture).to_have_value(re.compile(r"\d+"))
@@ -184,7 +184,7 @@ def test_scripts_speak_the_language_of_the_page(
     expect(page.get_by_role("button", name="Weitere Option hinzufügen")).to_be_visible()
     expect(page.get_by_role("button", name="Fett")).to_be_visible()
     page.get_by_role("textbox", name="Werte der Option 1").first.fill("Rot,Blau,")
-    expect(page.get_by_role("button", name="Nach hinten: Rot")).to_be_visible()
+    expect(page.get_by_role("button", name="Später: Rot")).to_be_visible()
 
 
 @pytest.mark.parametrize("language", ["en-US", "de-DE"])

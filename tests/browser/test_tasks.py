@@ -43,7 +43,7 @@ def test_a_product_of_two_by_three_variants_with_a_picture_for_each_colour_costs
     hands.drop(page.get_by_role("region", name="Images"), *((f"{name}.png", "image/png", PNG) for name in COLOURS))
     for colour in COLOURS:
         hands.choose(page.get_by_label(f"Variants with {colour}.png"), colour)
-    hands.click(page.get_by_label("Price, S / Red"))
+    hands.click(page.get_by_label("Price, S / Red", exact=True))
     hands.type("9,90")
     hands.click(page.get_by_role("button", name="Fill Price down"))
     hands.click(page.get_by_role("button", name="Save", exact=True))
@@ -75,7 +75,7 @@ def test_the_price_of_twenty_products_costs_at_most_6_clicks(
     expect(page.get_by_label("Price: value", exact=True)).to_be_focused()
     hands.type(typed)
     if how:
-        hands.choose(page.get_by_label("Price: how", exact=True), how)
+        hands.choose(page.get_by_label("Price: method", exact=True), how)
     hands.click(page.get_by_role("button", name="Preview"))
     hands.click(page.get_by_role("button", name="Change 20 products"))
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
@@ -143,7 +143,7 @@ def test_by_keyboard_alone_the_search_leads_to_a_saved_product_in_under_25_keyst
     window = logged_in_page(owner, committed_shop)
     page = window.go()
     hands = InputCounter(page)
-    title, price = "Blue shirt of wool", page.get_by_label("Price, Default variant")
+    title, price = "Blue shirt of wool", page.get_by_label("Price, Default variant", exact=True)
 
     hands.press("Control+k")
     expect(page.get_by_role("searchbox", name="Search")).to_be_focused()

@@ -204,7 +204,7 @@ def test_orders_in_two_currencies_want_to_know_which(api: ApiClient) -> None:
     authorized = post_transaction(api, order, kind="authorization", amount="15127", currency="JPY")
     assert authorized.status_code == 201
     mixed = post_transaction(api, order, kind="capture", amount="50.00", currency="USD")
-    assert mixed.json() == {"errors": {"currency": ["must be JPY, that of the authorization"]}}
+    assert mixed.json() == {"errors": {"currency": ["must be JPY, the currency of the authorization"]}}
     captured = post_transaction(api, order, kind="capture", amount="15127", currency="JPY")
 
     assert captured.json()["transaction"]["currency"] == "JPY"
@@ -387,4 +387,4 @@ def test_payments_stay_in_the_currencies_of_their_order(api: ApiClient) -> None:
     assert silent.json() == {"errors": {"currency": ["can't be blank"]}}
     assert foreign.json() == {"errors": {"currency": ["is not a currency of the order"]}}
     assert finer.json() == {"errors": {"amount": ["is invalid"]}}
-    assert mixed.json() == {"errors": {"currency": ["must be JPY, that of the authorization"]}}
+    assert mixed.json() == {"errors": {"currency": ["must be JPY, the currency of the authorization"]}}

@@ -129,7 +129,7 @@ def test_rules_that_make_no_sense_are_explained(product_client: Panel) -> None:
     )
     none = product_client.http.post(product_client.url("catalog_smartcollection_add"), COLLECTION | empty_metafields())
 
-    assert "Rule 1, relation, is not included in the list." in response.content.decode()
+    assert "Rule 1: operator is not included in the list." in response.content.decode()
     assert "This field is required" in none.content.decode() or "Rules: can&#x27;t be blank." in none.content.decode()
 
 
@@ -149,7 +149,7 @@ def test_the_preview_shows_what_rules_would_choose(product_client: Panel, shop: 
     assert "<strong> 1 product </strong>" in " ".join(html.split())
     assert "&lt;b&gt;Mug" in html
     assert "No products match." in nothing.content.decode()
-    assert "Rule 1, relation" in bad.content.decode()
+    assert "Rule 1: operator" in bad.content.decode()
 
 
 def test_a_smart_collection_is_ordered_by_hand(product_client: Panel, shop: Shop) -> None:

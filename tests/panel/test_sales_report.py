@@ -65,7 +65,7 @@ def test_days_are_compared_with_the_previous_days(report_client: Panel, shop: Sh
     table = get_tables(report_client)["sales"]
 
     assert table.title == "60.00 USD, 50% more than in the previous period"
-    assert table.note == "3 orders; previous period, 3 May 2031 to 4 May 2031: 40.00 USD in 2 orders."
+    assert table.note == "3 orders. Previous period (3 May 2031 to 4 May 2031): 40.00 USD from 2 orders."
     assert table.rows == [("6 May 2031", 2, "40.00", 1, "20.00"), ("5 May 2031", 1, "20.00", 1, "20.00")]
     assert [(pair.back, pair.front) for pair in table.pairs] == [(50, 50), (50, 100)]
     assert get_file(report_client, "sales") == [
@@ -84,7 +84,7 @@ def test_days_are_written_as_the_reader_writes_them(report_client: Panel, shop: 
 
     table = dict(response.context["tables"])["sales"]
     assert "<span>5. Mai 2031</span><span>6. Mai 2031</span>" in response.content.decode()
-    assert table.note.startswith("2 Bestellungen; davor, vom 3. Mai 2031 bis 4. Mai 2031: ")
+    assert table.note.startswith("2 Bestellungen. Zeitraum davor (3. Mai 2031 bis 4. Mai 2031): ")
     assert [row[0] for row in table.rows] == ["6. Mai 2031", "5. Mai 2031"]
 
 

@@ -40,7 +40,7 @@ def test_the_grid_writes_the_changed_cells_with_the_reason(admin_client_with: Pa
         **build_cell(two, depot, ""),
     )
 
-    assert "2 levels changed." in get_messages(response)
+    assert "2 quantities changed." in get_messages(response)
     assert get_ledger(first_item, first)[1:] == [(-2, 3, "damaged")]
     assert get_ledger(first_item, depot) == [(2, 2, "damaged")]
     assert get_ledger(two, first) == []
@@ -117,7 +117,7 @@ def test_the_grid_keeps_oversold_cells_until_they_are_counted(admin_client_with:
     counted = save_grid(panel, **build_cell(item, first, 4, -2))
 
     assert "Nothing was changed." in get_messages(unchanged)
-    assert "1 level changed." in get_messages(counted)
+    assert "1 quantity changed." in get_messages(counted)
     assert get_available(item, first) == 4
 
 

@@ -247,6 +247,7 @@ def test_a_move_offers_the_locations_that_can_send(fulfillment_client: Panel, in
     assert f'value="{depot.pk}"' in page
     assert f'value="{closed.pk}"' not in page
     assert f'value="{row.assigned_location_id}"' not in page
+    assert f"{row.assigned_location.name}, no. {row.pk}" in page
     assert row.status == "closed"
     assert FulfillmentOrder.objects.exclude(pk=row.pk).get().assigned_location == depot
 

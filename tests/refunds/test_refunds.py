@@ -164,7 +164,7 @@ def test_two_currencies(api: ApiClient, shop: Shop) -> None:
 
     assert refused == {"currency": ["can't be blank"]}
     assert foreign == {"currency": ["is not a currency of the order"]}
-    assert mixed == {"transactions.0.currency": ["must be EUR, that of the payment"]}
+    assert mixed == {"transactions.0.currency": ["must be EUR, the currency of the payment"]}
     assert (calculated["currency"], calculated["refund_line_items"][0]["subtotal"]) == ("EUR", "9.00")
     assert (refund_data["transactions"][0]["amount"], refund_data["transactions"][0]["currency"]) == ("9.00", "EUR")
     assert (in_shop["transactions"][0]["amount"], in_shop["transactions"][0]["currency"]) == ("10.00", "USD")

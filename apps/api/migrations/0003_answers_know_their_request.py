@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 def keep_digests(apps, schema_editor):
-    """Replace the keys of the last day by their digests, like new keys."""
+    """Replace the keys of the last day with their digests, because new keys are stored as digests, too."""
     model = apps.get_model("api", "IdempotencyKey")
     for row in model._base_manager.only("pk", "key").iterator():
         digest = hashlib.sha256(row.key.encode()).hexdigest()

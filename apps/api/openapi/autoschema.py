@@ -1,7 +1,7 @@
-"""Describe an operation from the attributes of its viewset.
+"""Describe API operations for drf-spectacular, from the attributes of their viewsets.
 
-drf-spectacular walks the routes. The compiled declarations have the details that drf-spectacular would have to guess
-from DRF serializers.
+drf-spectacular finds the routes. The compiled serializer declarations contain details that drf-spectacular would
+otherwise have to guess from DRF serializers.
 """
 
 import re
@@ -183,7 +183,7 @@ def _success_response(view: ApiView, action: str, version: str, registry: Compon
     return {str(status): {"description": "Success", **_json_content(schema)}}
 
 
-# The responses of the standard actions.
+# The kind of response of each standard action.
 _RESPONSES: dict[str, Schema | str] = {
     "list": MANY,
     "create": ONE,

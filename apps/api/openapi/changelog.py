@@ -20,9 +20,9 @@ class Feature:
 
     Attributes:
         label: The name for readers, in Markdown.
-        parent: The key of the enclosing feature; a new feature is reported without the features in it.
-        signature: The type; a difference between versions is a change.
-        usage: Where a field is used, such as ``responses``. Features that differ in the usage only are one line.
+        parent: The key of the enclosing feature. If a feature is new, the features inside it are not reported.
+        signature: The type. A feature is reported as changed if its type differs between versions.
+        usage: Where a field is used, such as ``responses``. Features that differ only in usage share a line.
         deprecated: The reason for the deprecation; empty if the feature is not deprecated.
         description: The meaning, for readers.
     """
@@ -35,13 +35,13 @@ class Feature:
     description: str = ""
 
 
-# The features of a version by a key that is unique in the version.
+# The features of a version, by a key that is unique within the version.
 Features = Mapping[str, Feature]
 _sources: list[Callable[[str], Features]] = []
 
 
 def register_source(source: Callable[[str], Features]) -> None:
-    """Add a function that lists features of a version, in addition to those of the OpenAPI document."""
+    """Add a function that lists features of a version which are not in the OpenAPI document."""
     if source not in _sources:
         _sources.append(source)
 
@@ -57,7 +57,7 @@ def render_changelog() -> str:
 
 
 def _list_features(version: str) -> Features:
-    # apps.graphql.urls imports this module, and the generator is slow to import.
+    # Import the generator here, because it is slow to import and apps.graphql.urls imports this module.
     from apps.api.openapi.generators import get_document
 
     features = dict(list_document_features(get_document(version), version))
@@ -78,7 +78,7 @@ def list_document_features(described: Schema, version: str) -> Iterator[tuple[st
                     Feature(
                         f"parameter `{parameter['name']}` of `{route}`",
                         parent=route,
-                        signature=_sign(parameter["schema"]),
+                        signature=_serialize_type(parameter["schema"]),
                         description=parameter.get("description", ""),
                     ),
                 )
@@ -91,7 +91,7 @@ def list_document_features(described: Schema, version: str) -> Iterator[tuple[st
         owner = name.removesuffix(suffix) if suffix else name
         parent = f"object {name}"
         yield parent, Feature(f"object `{owner}`", usage=_SUFFIXES[suffix])
-        yield from _walk(schema, parent, owner, _SUFFIXES[suffix])
+        yield from _list_object_fields(schema, parent, owner, _SUFFIXES[suffix])
 
 
 def _get_reason(operation: Schema) -> str:
@@ -102,32 +102,34 @@ def _get_reason(operation: Schema) -> str:
 
 def _list_fields(declaration: Schema, route: str, usage: str) -> Iterator[tuple[str, Feature]]:
     for content in declaration.get("content", {}).values():
-        yield from _walk(content["schema"], route, route, usage)
+        yield from _list_object_fields(content["schema"], route, route, usage)
 
 
-def _walk(schema: Schema, parent: str, owner: str, usage: str, prefix: str = "") -> Iterator[tuple[str, Feature]]:
-    """Yield the fields of an object, and of the objects in the object."""
+def _list_object_fields(
+    schema: Schema, parent: str, owner: str, usage: str, prefix: str = ""
+) -> Iterator[tuple[str, Feature]]:
+    """Yield the fields of an object and of its nested objects, with their keys."""
     required = schema.get("required", ())
     for name, field in schema.get("properties", {}).items():
         path = f"{prefix}{name}"
         key = f"{parent}: {usage}: {path}"
         separator = " in " if " " in owner else "."
         label = f"field `{path}`{separator}`{owner}`" if separator == " in " else f"field `{owner}.{path}`"
-        signature = _sign(field) + (" required" if name in required else "")
+        signature = _serialize_type(field) + (" required" if name in required else "")
         yield key, Feature(label, parent, signature, usage, description=field.get("description", ""))
-        yield from _walk(field, key, owner, usage, f"{path}.")
+        yield from _list_object_fields(field, key, owner, usage, f"{path}.")
     for part in (schema.get("items"), *schema.get("oneOf", ())):
         if isinstance(part, dict):
-            yield from _walk(part, parent, owner, usage, prefix)
+            yield from _list_object_fields(part, parent, owner, usage, prefix)
 
 
-def _sign(schema: Schema) -> str:
-    """Return the type of a value, without texts and without the fields of objects, which are separate features."""
+def _serialize_type(schema: Schema) -> str:
+    """Serialize the type of a value, without descriptions and object fields, which are separate features."""
     own = {name: value for name, value in schema.items() if name not in {*_TEXT_KEYS, "properties", "required"}}
     for name in ("items", "oneOf"):
         if name in own:
             parts = own[name] if isinstance(own[name], list) else [own[name]]
-            own[name] = [_sign(part) for part in parts]
+            own[name] = [_serialize_type(part) for part in parts]
     return json.dumps(own, sort_keys=True)
 
 
@@ -137,7 +139,7 @@ def _list_first_lines(features: Features) -> dict[str, list[str]]:
 
 
 def compare_features(old: Features, new: Features) -> dict[str, list[str]]:
-    """Return the differences between two versions as lines, by the title of their section."""
+    """Return the differences between two versions as lines, grouped by section title."""
     common = [(old[key], new[key]) for key in new if key in old]
     groups = {
         "Added": [
@@ -157,12 +159,12 @@ def compare_features(old: Features, new: Features) -> dict[str, list[str]]:
 
 
 def _has_unchanged_parent(parent: str, other_features: Features, features: Features) -> bool:
-    """Return True unless the parent is added or removed as well."""
+    """Return False if the parent was added or removed, too, so that only the parent is reported."""
     return parent in other_features or parent not in features
 
 
 def _render_lines(features: list[Feature]) -> list[str]:
-    """Return a line per feature; features that differ in the usage only share a line."""
+    """Return a line per feature; features that differ only in usage share a line."""
     usages: dict[Feature, list[str]] = defaultdict(list)
     for feature in features:
         usages[replace(feature, usage="", parent="", signature="")].append(feature.usage)

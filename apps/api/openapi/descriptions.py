@@ -14,7 +14,7 @@ Descriptions = dict[str, dict[str, str]]
 
 @cache
 def load_descriptions() -> Descriptions:
-    """Return the descriptions by object (or ``any``) and by field name."""
+    """Return the descriptions of fields and parameters, by object name (or ``any``) and by field name."""
     return tomllib.loads(_PATH.read_text())
 
 
@@ -41,7 +41,7 @@ def _explain_fields(schema: Schema, parents: tuple[str, ...]) -> None:
     for name, field in schema.get("properties", {}).items():
         sentence = _find_description(name, parents)
         if sentence and "description" not in field:
-            # References have their own description; a schema that several fields share gets one per field.
+            # A ``$ref`` has its own description, so several fields that share a schema can be described separately.
             field = schema["properties"][name] = {**field, "description": sentence}
         _explain_fields(field, (name, *parents))
     for part in (schema.get("items"), *schema.get("oneOf", ())):

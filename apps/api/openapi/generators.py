@@ -17,7 +17,7 @@ class VersionGenerator(SchemaGenerator):
     """Generates the document of one version, and tells each view which version is described."""
 
     def __init__(self, version: str = "") -> None:
-        """Create a generator for one version; by default the newest, as Django's deployment check does."""
+        """Create a generator for one version, by default the newest, which Django's deployment check uses."""
         SchemaGenerator.__init__(self, api_version=version or get_latest_version())
 
     def create_view(self, callback: object, method: str, request: object = None) -> ApiView:

@@ -23,10 +23,10 @@ from apps.api.types import Schema
 from apps.shops.models.scopes import SCOPES
 
 _INTRODUCTION = Path(__file__).with_name("introduction.md")
-# Longer texts in examples, such as files, are shortened.
+# The maximum length of strings in examples; longer ones, such as files, are shortened.
 _LONGEST = 300
 
-# The effect of a standard operation, by the kind of the operation.
+# Sentences about the effect of standard operations, by the kind of operation.
 _EFFECTS = {
     "list": (
         "Returns one page of {noun}: 50 by default, up to 250 with `limit`. "
@@ -87,7 +87,7 @@ class _Operation:
 
     @property
     def noun(self) -> str:
-        """Return the name of the object or the list in the response; empty if the response has none."""
+        """Return the name of the object or list in the response, or an empty string if the response has none."""
         names = self.success_schema.get("required", ())
         return names[0].replace("_", " ") if names else ""
 
@@ -97,7 +97,7 @@ class _Operation:
 
     @property
     def required_fields(self) -> list[str]:
-        """Return the fields that the body must have, those of the wrapped object if the body wraps one."""
+        """Return the required fields of the body; if the body wraps an object, the required fields of that object."""
         content = self.schema.get("requestBody", {}).get("content", {}).get("application/json")
         if content is None:
             return []
@@ -191,7 +191,7 @@ def _paragraphs(operation: _Operation, example: Example | None, *, with_intro: b
 
 
 def _get_kind(operation: _Operation) -> str:
-    """Return the kind of a standard operation (a key of ``_EFFECTS``); empty for other operations."""
+    """Return the kind of a standard operation (a key of ``_EFFECTS``), or an empty string for other operations."""
     method, is_single = operation.method, operation.path.endswith("{id}.json")
     kinds = {
         "list": method == "get" and "page_info" in operation.query_names,
@@ -229,7 +229,7 @@ def _name_deletion_response(operation: _Operation) -> str:
 
 
 def _get_plural(operation: _Operation) -> str:
-    """Return the plural of the objects that an operation counts, from its path."""
+    """Return the plural name of the counted objects, taken from the operation's path."""
     return operation.path.removesuffix("/count.json").rsplit("/", 1)[1].replace("_", " ")
 
 
@@ -243,7 +243,7 @@ def _describe_scopes(scopes: list[str]) -> str:
 def _add_example(operation: _Operation, example: Example) -> None:
     operation.success[1]["content"]["application/json"]["example"] = _shorten(example["answer"])
     if "requestBody" in operation.schema:
-        # Without a recorded body the operation has no required fields.
+        # If no body was recorded, the operation has no required fields.
         operation.schema["requestBody"]["content"]["application/json"]["example"] = _shorten(example["body"] or {})
     pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>\\d+)", re.escape(operation.path))
     prefix = "" if example["path"].startswith("/") else f"/admin/api/{operation.version}/"
@@ -255,7 +255,7 @@ def _add_example(operation: _Operation, example: Example) -> None:
 
 
 def _find_undeclared_query(operation: _Operation, example: Example | None) -> str:
-    """Return the query parameters of an example that the operation does not declare, such as those of a search."""
+    """Return an example's query parameters that the operation does not declare, such as search fields."""
     pairs = parse_qsl(example["query"]) if example else []
     return "&".join(f"{name}={value}" for name, value in pairs if name not in operation.query_names | {"limit"})
 

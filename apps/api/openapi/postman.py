@@ -70,7 +70,8 @@ def _build_request(
 def _build_url(path: str, operation: Schema, version: str, variables: dict[str, str]) -> dict[str, Any]:
     """Return the URL of an operation and add its ids to the variables.
 
-    Postman's own path variables must be whole segments, and the last id of a path is followed by ``.json``.
+    Postman's path variables must be whole path segments, but the last id of a path is followed by ``.json``. So the ids
+    are collection variables.
     """
     examples = {parameter["name"]: parameter.get("example", "") for parameter in operation["parameters"]}
 
@@ -101,7 +102,7 @@ def _name_variable(segment: str, parameter: str, tag: str) -> str:
 
 
 def _list_query(operation: Schema, version: str) -> list[dict[str, Any]]:
-    """Return the parameters of a query; optional filters are disabled."""
+    """Return the query parameters of an operation; optional filters are disabled."""
     parameters = [parameter for parameter in operation["parameters"] if parameter["in"] == "query"]
     is_list = any(parameter["name"] == "page_info" for parameter in parameters)
     query = [

@@ -1,4 +1,4 @@
-"""The JSON schemas of resources: for rendering and for bodies, per version."""
+"""Build the JSON schemas of rendered resources and of request bodies, per version."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,13 +25,13 @@ def build_resource_schema(serializer: Resource, version: str) -> Schema:
 
 
 def build_body_schema(serializer: Resource, version: str, *, complete: bool) -> Schema:
-    """Return the JSON schema of a body in a version; with ``complete``, required fields are marked."""
+    """Return the JSON schema of a request body in a version; required fields are marked if ``complete`` is True."""
     fields = {str(field.field_name): field for field in get_writable_fields(serializer, version)}
     return build_object_schema(fields, version, complete=complete)
 
 
 def build_object_schema(fields: Mapping[str, ApiField], version: str, *, complete: bool = True) -> Schema:
-    """Return the JSON schema of an object with these fields; with ``complete``, required fields are marked."""
+    """Return the JSON schema of an object with these fields; required fields are marked if ``complete`` is True."""
     schema: Schema = {
         "type": "object",
         "properties": {name: _body_field_schema(field, version) for name, field in fields.items()},
@@ -58,7 +58,7 @@ IMAGE_SCHEMA: Schema = {
 
 
 def build_list_schema(schema: Schema) -> Schema:
-    """Return the JSON schema of a list."""
+    """Return the JSON schema of a list, given the schema of its items."""
     return {"type": "array", "items": schema}
 
 
@@ -73,7 +73,7 @@ def _rendered_schema(field: ApiField, version: str, model: type[Model]) -> Schem
         return dict(field.schema or {})
     if isinstance(field, ReadOnlyColumn):
         return _column_schema(model, field.get_columns()[0])
-    # Rendered objects have more members than accepted ones.
+    # Do not list the members of objects, because rendered objects have more members than request bodies.
     if isinstance(field, ObjectListField):
         schema = build_list_schema({"type": "object"})
     elif isinstance(field, ObjectField):
@@ -102,7 +102,7 @@ _COLUMN_SCHEMAS: tuple[tuple[type[AnyColumn] | tuple[type[AnyColumn], ...], Sche
 
 
 def _column_schema(model: type[Model], path: str) -> Schema:
-    """Return the JSON schema of a column rendered as stored; the ORM path may cross relations."""
+    """Return the JSON schema of a column that is rendered as stored; the ORM path may cross relations."""
     nullable = False
     for name in path.split("__"):
         column: Any = model._meta.pk if name == "pk" else model._meta.get_field(name)

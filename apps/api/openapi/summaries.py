@@ -1,11 +1,11 @@
-"""The summary of each operation, for app developers."""
+"""Build the one-line summaries of operations in the OpenAPI documents."""
 
 import re
 
 from apps.api.requests.views import ApiView
 from apps.api.viewsets import ShopViewSet
 
-# The standard actions; ``one`` and ``many`` are the resource's names, ``of`` its parents.
+# Summaries of the standard actions; ``one`` and ``many`` are the resource's names, ``of`` lists its parents.
 _SUMMARIES = {
     "list": "List {many}{of}",
     "count": "Count {many}{of}",
@@ -17,8 +17,8 @@ _SUMMARIES = {
 
 
 def build_summary(view: ApiView, action: str, path: str) -> str:
-    """Return the summary of an operation; for a custom action the first line of its docstring."""
-    parents = _parents(path)
+    """Return the summary of an operation, for a custom action the first line of its docstring."""
+    parents = _find_parents(path)
     of = "".join(f" of {_with_article(parent)}" for parent in reversed(parents))
     if action in _SUMMARIES and isinstance(view, ShopViewSet):
         plural, singular = _to_words(view.plural), _to_words(view.singular)
@@ -29,8 +29,8 @@ def build_summary(view: ApiView, action: str, path: str) -> str:
     return summary if isinstance(view, ShopViewSet) else summary + of
 
 
-def _parents(path: str) -> list[str]:
-    """Return the parents in a path: ``blog`` for ``blogs/{blog_id}/articles/{id}``."""
+def _find_parents(path: str) -> list[str]:
+    """Return the singular names of the parents in a path: ``blog`` for ``blogs/{blog_id}/articles/{id}``."""
     return [singularize(segment) for segment in re.findall(r"(\w+)/{\w+}/(?=.)", path)]
 
 

@@ -17,7 +17,7 @@ _PATH = Path(__file__).with_name("errors.toml")
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """An error response that belongs to no field."""
+    """An error response that does not belong to a field."""
 
     status: int
     name: str
@@ -92,7 +92,7 @@ def get_resource_rules(resource: str) -> list[ResourceRule]:
 
 
 def get_phrase_text(name: str) -> str:
-    """Return the text of a phrase, with ``…`` for the variable part; empty for parts of other phrases."""
+    """Return the text of a message, with ``…`` for the variable part; return an empty string for parts of messages."""
     phrase: str | Callable[..., str] = getattr(error_messages, name)
     if isinstance(phrase, str):
         return phrase

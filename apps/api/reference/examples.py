@@ -18,7 +18,7 @@ class Example(TypedDict):
     Attributes:
         path: The path, below ``/admin/api/<version>/`` or absolute.
         query: The query, without its question mark.
-        body: The JSON body of the request; None if it had none.
+        body: The JSON body of the request, or None if it had none.
         status: The HTTP status.
         answer: The JSON body of the response.
     """
@@ -32,15 +32,16 @@ class Example(TypedDict):
 
 @cache
 def _load_examples() -> dict[str, dict[str, Example]]:
-    """Return the examples by operation and version; missing versions use the newest."""
+    """Return the recorded examples by operation id and version."""
     examples: dict[str, dict[str, Example]] = orjson.loads(EXAMPLES_PATH.read_bytes())
     return examples
 
 
 def get_example(operation_id: str, version: str) -> Example | None:
-    """Return the example of an operation in a version.
+    """Return the example of an operation in a version; if the version has none, the newest version's example.
 
-    The metafields of a product stand for the metafields of other owners, which differ in ``owner_resource`` only.
+    The examples for metafields of products also serve other owners, because only the path and ``owner_resource``
+    differ.
     """
     by_version = _load_examples().get(operation_id, {})
     example = by_version.get(version) or by_version.get(get_latest_version())
@@ -51,7 +52,7 @@ def get_example(operation_id: str, version: str) -> Example | None:
     return example
 
 
-# The parents of the owner, such as ``blogs_blog_id_``, the owner's plural, and the rest of the path.
+# Matches operations on the metafields of other owners; an owner may have a parent, as in ``blogs_blog_id_articles``.
 _OWNED = re.compile(r"([a-z]+)_((?!products_owner)\w+)_owner_id_metafields(\w*)")
 _PARENT = re.compile(r"(\w+?)_\w+?_id_(\w+)")
 

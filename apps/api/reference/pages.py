@@ -27,10 +27,10 @@ class Field:
 
     Attributes:
         name: The name; for nested fields the whole path, with dots.
-        kind: The type, in a word or two.
+        kind: The type in a few words.
         says: The description.
         words: The allowed values, if they are limited.
-        href: The page of the resource in the field.
+        href: The URL of the page that describes the field's resource.
     """
 
     name: str
@@ -97,7 +97,7 @@ def get_resources(version: str) -> dict[str, ResourcePage]:
     """Return the pages of a version by slug, without resources that the version does not have.
 
     Raises:
-        KeyError: The document has a tag that belongs to no page.
+        KeyError: A tag of the document does not belong to a page.
     """
     # Importing the generator takes a tenth of a web process's start-up time, and most processes never use it.
     from apps.api.openapi.generators import get_document
@@ -144,7 +144,7 @@ def build_search_index(version: str) -> list[dict[str, str]]:
 
 
 class _Reader:
-    """Reads one document."""
+    """Reads the operations and objects of one OpenAPI document."""
 
     def __init__(self, described: Schema, version: str) -> None:
         self.schemas: dict[str, Schema] = described["components"]["schemas"]
@@ -200,7 +200,7 @@ class _Reader:
                 yield from self._fields(inner, f"{prefix}{name}.", depth + 1)
 
     def _page_of(self, name: str, prefix: str) -> str:
-        """Return the URL of the page of a field's resource; empty if there is no such page."""
+        """Return the URL of the page that describes a field's resource, or an empty string if there is no such page."""
         plural = name if name in self.pages else f"{name}s"
         return f"../{plural}/" if plural in self.pages and plural != "shop" and not prefix else ""
 
@@ -236,7 +236,7 @@ def _find_references(schema: Any) -> list[str]:
 
 
 def _inner(schema: Schema) -> Schema:
-    """Return the schema of the object in a field, single or in a list."""
+    """Return the schema of a field's object; for a list, the schema of its items."""
     if "items" in schema:
         items: Schema = schema["items"]
         return items
@@ -249,7 +249,7 @@ _FORMATS = {"date-time": "date and time", "date": "date", "decimal": "amount", "
 
 
 def _describe_type(schema: Schema) -> str:
-    """Describe the type of a schema's value for people."""
+    """Describe the type of a value in words."""
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     if "oneOf" in schema:
@@ -273,13 +273,13 @@ def _format_curl(method: str, path: str, example: Example, version: str) -> str:
     if method != "GET":
         lines[0] = lines[0].replace("curl", f"curl -X {method}", 1)
     if example["body"] is not None:
-        # Within single quotes, a quote is written as: end the string, an escaped quote, start a new string.
+        # A single-quoted string cannot contain a quote: end the string, write an escaped quote, start a new string.
         body = _format_json(example["body"]).replace("'", "'\\''")
         lines += ['-H "Content-Type: application/json"', f"-d '{body}'"]
     return " \\\n  ".join([*lines, f'"$BACKOFFICE{address}{query}"'])
 
 
 def _format_json(value: object) -> str:
-    """Format JSON for people; long texts, such as files, are cut."""
+    """Format JSON with indentation; long strings, such as files, are cut."""
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     return re.sub(r'"([^"\\]{300})[^"\\]+"', r'"\1…"', text)

@@ -1,4 +1,7 @@
-"""The public pages of the reference: rendered once per process, without database access, cacheable."""
+"""The public pages of the reference.
+
+The pages are rendered once per process, without database access, and caches may store them.
+"""
 
 import hashlib
 from functools import lru_cache
@@ -60,7 +63,7 @@ def error_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def deprecations(request: HttpRequest) -> HttpResponse:
-    """Show ``/docs/api/deprecations/``: what is deprecated, since when, and what to use instead."""
+    """Show ``/docs/api/deprecations/``: the deprecated routes, the first deprecated version, and the alternatives."""
     return _page(request, "deprecations")
 
 
@@ -90,7 +93,7 @@ def _render_page(name: str, version: str, slug: str) -> bytes:
     context: Rendered = {
         "version": version,
         "versions": [(item, _page_url(item, slug)) for item in reversed(get_served_versions())],
-        "groups": _groups(pages),
+        "groups": _group_pages(pages),
         "page": pages.get(slug),
         "header": f"X-{settings.BRAND.capitalize()}-Access-Token",
         "is_versioned": name in {"index", "resource"},
@@ -106,8 +109,8 @@ def _render_page(name: str, version: str, slug: str) -> bytes:
     return render_to_string(f"api/{name}.html", context).encode()
 
 
-def _groups(pages: dict[str, ResourcePage]) -> dict[str, list[ResourcePage]]:
-    """Group the pages."""
+def _group_pages(pages: dict[str, ResourcePage]) -> dict[str, list[ResourcePage]]:
+    """Group the resource pages by the name of their group."""
     groups: dict[str, list[ResourcePage]] = {}
     for page in pages.values():
         groups.setdefault(page.group, []).append(page)

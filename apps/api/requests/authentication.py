@@ -1,4 +1,4 @@
-"""Authentication with the access token of an installation, from the brand's header.
+"""Authentication with the access token of an installation, sent in the brand's token header.
 
 One prepared query per request checks the token and reads the current versions of the shop and the installation. The
 objects are cached between requests under these versions, so they are never stale.
@@ -71,8 +71,8 @@ def get_token_header_key() -> str:
     return f"HTTP_X_{settings.BRAND.upper()}_ACCESS_TOKEN"
 
 
-# The token's id, expiry and last use, the versions of the installation and the shop, the shop's domain, and the version
-# of the shop's audience (webhook subscriptions and the like).
+# The result of the token query: the token's id, expiry and last use, the versions of the installation and the shop, the
+# shop's domain, and the version of the shop's audience (webhook subscriptions and the like).
 _TokenRow = tuple[int, datetime | str | None, datetime | str | None, int, int, str, int]
 
 _SQL = """
@@ -138,7 +138,7 @@ def _query_token(digest: str) -> list[_TokenRow]:
         rows = execute_prepared(_SQL, [digest])
     except (OperationalError, InterfaceError):
         if not getattr(connection.connection, "closed", False):
-            # The connection is still open, or no connection could be made. A second try would fail, too, and
+            # Do not retry if the connection is still open or could not be made: a second try would fail, too, and
             # double the wait.
             raise
         connection.close()

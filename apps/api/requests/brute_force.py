@@ -34,7 +34,7 @@ def get_attempt_buckets(kind: str, name: str, address: str) -> tuple[AttemptBuck
 
 
 def count_attempt(buckets: Iterable[AttemptBucket]) -> int:
-    """Count an attempt; return the seconds to wait if there were too many attempts, else 0."""
+    """Count an attempt, and return the seconds to wait, which are 0 if the attempt is allowed."""
     admitted_buckets: list[AttemptBucket] = []
     longest = 0
     for bucket in buckets if settings.RATE_LIMIT else ():
@@ -49,7 +49,7 @@ def count_attempt(buckets: Iterable[AttemptBucket]) -> int:
 
 
 def uncount_attempt(buckets: Iterable[AttemptBucket]) -> None:
-    """Uncount an attempt that was correct or not checked."""
+    """Take back the count of an attempt that was correct or was not checked."""
     for bucket in buckets if settings.RATE_LIMIT else ():
         _pour(bucket, -1)
 

@@ -1,4 +1,4 @@
-"""Deprecated routes: since which version they are deprecated, and the docs page with the reason."""
+"""Deprecations of routes, with the first deprecated version and the section of the docs that gives the reason."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from django.conf import settings
 
 from apps.api.versions import VersionRange
 
-# anchor -> (title, explanation)
+# The title and the explanation of each deprecation, by its anchor on the docs page.
 REASONS = {
     "script-tag-count": (
         "Counting script tags",
@@ -25,11 +25,11 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """The reason why a route is deprecated.
+    """The deprecation of a route.
 
     Attributes:
         anchor: The anchor on the docs page of deprecations, a key of ``REASONS``.
-        since: The first version in which the route is deprecated; None for all versions.
+        since: The first version in which the route is deprecated, or None for all versions.
     """
 
     anchor: str

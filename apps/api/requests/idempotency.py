@@ -1,9 +1,8 @@
 """``Idempotency-Key``: a repeated request has no second effect and gets the first response.
 
-The transaction of the request's work inserts the key. A second request with the key waits at the unique index until
-the first commits (then it replays the stored response) or rolls back (then it does the work itself). After 5 seconds
-the second request gets a 409. Error responses are not stored.
-Rule: decisions, Idempotency.
+The transaction of the request's work inserts the key. A second request with the key waits at the unique index until the
+first commits (then it replays the stored response) or rolls back (then it does the work itself). After 5 seconds the
+second request gets a 409. Error responses are not stored.
 """
 
 import hashlib
@@ -27,14 +26,14 @@ IDEMPOTENCY_HEADER = "HTTP_IDEMPOTENCY_KEY"
 KEY_LIFETIME = timedelta(hours=24)
 WAIT_SECONDS = 5
 MAX_LENGTH = 255
-# Matches a resource and an id in a path.
+# Matches a path that begins with a resource and an id.
 _RESOURCE_AND_ID = re.compile(r"/([a-z_]+)/([0-9]+)(?=[/.])")
 
 Rewrite = Callable[[bytes], bytes]
 
 
 class _ErrorResponse(Exception):
-    """Carries an error response out of the transaction, so that the rollback removes the key."""
+    """Raised to leave the transaction with an error response, so that the rollback removes the key."""
 
     def __init__(self, response: HttpResponse) -> None:
         super().__init__()
@@ -58,7 +57,7 @@ def replay_or_run(
         access: The caller that the key belongs to.
         prepare: Loads the objects in the path and does slow work before the transaction opens. Replays skip this step,
             because the parent or a download may be gone by then.
-        work: The work, in the transaction.
+        work: Does the work of the request, in the transaction.
         at: When the request arrived.
         keep: Returns the bytes of the response to store, for responses that contain a secret.
         restore: Returns the response for stored bytes.
@@ -94,7 +93,7 @@ def replay_or_run(
 
 
 def _key_prefix(access: Access) -> str:
-    """Return a prefix for the keys of a per-user token; app keys cannot collide because they are printable."""
+    """Return the prefix for the keys of a per-user token; an app's keys are printable and cannot contain its NUL."""
     return f"{access.user_id}\0" if access.user_id else ""
 
 
@@ -154,7 +153,7 @@ def _replay(row: IdempotencyKey, fingerprint: str, restore: Rewrite) -> HttpResp
 def redact_stored_responses(model: type[Model], ids: Collection[int], events: QuerySet[Event]) -> None:
     """Empty the stored responses of requests that created or changed these rows; replays then return an empty object.
 
-    The signature is that of the hooks in ``apps.events.domain.redaction``.
+    The function has the signature of the hooks in ``apps.events.domain.redaction``.
     """
     plural, row_ids = str(model._meta.verbose_name_plural).replace(" ", "_"), {str(pk) for pk in ids}
     responses = IdempotencyKey.objects.filter(path__contains=f"/{plural}/").exclude(status=0).values_list("pk", "path")

@@ -51,17 +51,17 @@ def check_content_length(request: HttpRequest, *, uploads: bool = False) -> int:
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not (length.isascii() and length.isdigit()):
         raise BadRequest(BAD_REQUEST, detail="Content-Length is not a number")
-    # Do not parse a number of thousands of digits.
+    # Do not parse a number with thousands of digits.
     if len(length) > _MAX_DIGITS or int(length) > get_body_limit(uploads=uploads):
         raise ApiError(get_reason_phrase(413), status=413)
     return int(length)
 
 
 def parse_json_body(request: HttpRequest, *, uploads: bool = False) -> object:
-    """Return the body's JSON value; None if there is no body.
+    """Return the body's JSON value, or None if there is no body.
 
     Raises:
-        ApiError: 411, 413 or 415.
+        ApiError: The length is missing (411), the body is too large (413), or the media type is not JSON (415).
         BadRequest: The body is malformed; ``detail`` says where.
         Unprocessable: A text in the body cannot be stored.
     """

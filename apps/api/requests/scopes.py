@@ -1,7 +1,4 @@
-"""Check that the caller has the access scope that a route requires.
-
-Rule: decisions, Access.
-"""
+"""Check that the caller has the access scope that a route requires."""
 
 from apps.api.exceptions import ApiError
 from apps.api.requests.authentication import Access

@@ -2,9 +2,8 @@
 
 A bucket of ``size`` calls leaks ``leak`` calls per second. With ``CACHE_URL`` the buckets are in Redis, where one
 script updates a bucket atomically; otherwise the buckets are in a file that the processes of this machine share
-(``.buckets``). If the store is down, calls are admitted and the failure is logged, because the rate limiter must not
-take the shop down.
-Rule: decisions, Rate limit.
+(``file_buckets``). If the store is down, calls are admitted and the failure is logged, because the rate limiter must
+not take the shop down.
 """
 
 import logging
@@ -42,11 +41,11 @@ class RateLimitState:
 
 @dataclass(frozen=True, slots=True)
 class PointsState:
-    """The state of a GraphQL bucket after a document.
+    """The state of a GraphQL bucket after charging a document.
 
     Attributes:
         available: The points left.
-        size: The points of an empty bucket.
+        size: The bucket's capacity in points.
         restore_rate: The points restored per second.
         admitted: True if the bucket admitted the document.
     """
@@ -133,7 +132,7 @@ def spend_points(points: int, *, app_id: int, shop: Shop) -> PointsState:
 
 
 def consume_bucket(key: str, size: int, leak: float, amount: int) -> tuple[float, bool]:
-    """Return a bucket's level and whether the bucket accepted the amount; without a store, everything is accepted."""
+    """Return a bucket's level and whether the bucket accepted the amount; if the store is down, accept everything."""
     try:
         return _buckets().consume(key, size=size, leak=leak, now=time.time(), amount=amount)
     except Exception:

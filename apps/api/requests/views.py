@@ -47,17 +47,17 @@ class ApiView(ViewSet):
     Attributes:
         serializer_class: The serializer of the resource, if the view has one.
         singular, plural: The resource's names in bodies; ``plural`` is also the prefix of its topics.
-        scope: The access scope without its verb, e.g. ``script_tags``; None if any token may call the view.
-        version_ranges: By action, the versions that have the action.
-        deprecated: By action, the deprecation.
+        scope: The access scope without its verb, e.g. ``script_tags``, or None if any token may call the view.
+        version_ranges: The versions that have an action, by action.
+        deprecated: The deprecation by action.
         takes_uploads: True if bodies may contain Base64 files (limit 30 MiB instead of 1).
-        request_bodies: By action, the body if it is not the resource: the fields of a flat body, or a JSON schema.
-        responses: By action, the response if it does not follow from the action's name: ``ONE``, ``BARE``, ``MANY`` or
+        request_bodies: The request body by action, for actions that do not receive the resource: the fields of a flat
+            body, or a JSON schema.
+        responses: The response by action, if it does not follow from the action's name: ``ONE``, ``BARE``, ``MANY`` or
             a JSON schema.
-        extra_response_properties: By action, the JSON schemas, by name, of the response's properties in addition to
-            the resource.
-        query_parameters: By custom action, the names of its query parameters.
-        success_statuses: By action, the success status if it is not 200, or 201 for a create.
+        extra_response_properties: The JSON schemas of additional response properties, by action and name.
+        query_parameters: The names of the query parameters, by custom action.
+        success_statuses: The success status by action, if it is not 200, or 201 for a create.
     """
 
     serializer_class: ClassVar[Resource]
@@ -103,7 +103,7 @@ class ApiView(ViewSet):
             response = self._handle_request(request)
         except Exception as error:
             response = exception_handler(error)
-            # Inside an outer transaction the request cannot be retried.
+            # A request inside an outer transaction cannot be retried.
             request.undone = is_rolled_back(error) and not connection.in_atomic_block  # type: ignore[attr-defined]
         if request.method not in SAFE_METHODS and hasattr(self, "access"):
             read_your_writes.record_write(self.access)
@@ -186,7 +186,7 @@ class ApiView(ViewSet):
         return content
 
     def restore_for_replay(self, content: bytes) -> bytes:
-        """Return the response of a replay for the stored bytes."""
+        """Return the response body of a replay, built from the stored bytes."""
         return content
 
     def prepare_write(self) -> None:
@@ -209,11 +209,11 @@ class ApiView(ViewSet):
 
     @cached_property
     def body(self) -> object:
-        """Return the body's JSON value; None if there is no body."""
+        """Return the body's JSON value, or None if there is no body."""
         return parse_json_body(self.request._request, uploads=self.takes_uploads)
 
     def unwrap_body(self, singular: str) -> RequestData:
-        """Return the body's object under a name."""
+        """Return the object under a resource's singular name in the body."""
         return unwrap_resource(self.body, singular, SINGULAR_NAMES)
 
     @property

@@ -102,17 +102,17 @@ class ApiFilter(django_filters.Filter):
 
 
 class TextFilter(ApiFilter):
-    """Matches an equal text."""
+    """Matches rows with the given text."""
 
 
 class IdFilter(ApiFilter):
-    """Matches an equal id."""
+    """Matches rows with the given id."""
 
     field_class = _IdField
 
 
 class IdsFilter(ApiFilter):
-    """Matches one of at most 250 comma-separated ids."""
+    """Matches rows with one of at most 250 comma-separated ids."""
 
     field_class = _IdsField
 
@@ -122,12 +122,12 @@ class IdsFilter(ApiFilter):
 
 
 class DateTimeFilter(ApiFilter):
-    """Matches times from (``gte``) or up to (``lte``) a time, compared in whole seconds."""
+    """Matches rows with a time from (``gte``) or up to (``lte``) the given time, in whole seconds."""
 
     field_class = _MomentField
 
     def filter(self, qs: QuerySet[Model], value: datetime | None) -> QuerySet[Model]:
-        """Return the matching rows; columns have fractions, so "up to a second" means before the next second."""
+        """Return the matching rows. Columns store fractions, so "up to a second" means before the next second."""
         if value is None:
             return qs
         second = truncate_to_second(value)
@@ -136,13 +136,13 @@ class DateTimeFilter(ApiFilter):
 
 
 class ChoiceFilter(ApiFilter):
-    """Matches one of a fixed list of values."""
+    """Matches rows with one of a fixed list of values."""
 
     field_class = _WordField
 
 
 class IntegerFilter(ApiFilter):
-    """Compares with a whole number."""
+    """Compares a column with a whole number."""
 
     field_class = _IntegerField
 

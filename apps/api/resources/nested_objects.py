@@ -23,7 +23,7 @@ def check_members(fields: Mapping[str, ApiField], data: RequestData, *, partial:
         partial: If True, missing members stay unchanged.
 
     Returns:
-        The values, and the error messages by name.
+        The validated values and the error messages, both by name.
     """
     values: Attrs = {}
     errors: Errors = {}
@@ -64,7 +64,8 @@ def check_objects(data: object, most: int, check: Callable[[RequestData], tuple[
         check: Returns the attributes and the error messages of one object.
 
     Raises:
-        ValidationError: The value is not such a list, or ``{index: {name: [messages]}}`` for all invalid objects.
+        ValidationError: The value is not a list of at most ``most`` objects, or objects are invalid: ``{index: {name:
+            [messages]}}``.
     """
     if not isinstance(data, list) or len(data) > most:
         raise serializers.ValidationError([INVALID])

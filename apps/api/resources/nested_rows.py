@@ -14,7 +14,7 @@ from apps.api.types import Attrs, Errors, RequestData, Schema
 
 
 class NestedObject(ApiField):
-    """A related object inside its parent, read with a join; null if there is none."""
+    """A related object inside its parent, read with a join, or null if there is none."""
 
     def __init__(self, serializer: Resource, relation: str, **options: Unpack[FieldOptions]) -> None:
         """Create a read-only field for a relation and the serializer of the related object."""
@@ -30,7 +30,7 @@ class NestedRows(ApiField):
 
     Args:
         serializer: The serializer of a row.
-        relation: The parent's accessor for the rows.
+        relation: The accessor of the rows on the parent.
         order: ORM orderings within a parent.
         limit: The maximum number of rows per parent.
         where: Additional conditions, as keyword lookups.

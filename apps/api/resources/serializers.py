@@ -24,7 +24,7 @@ from apps.api.resources import fields as api
 from apps.api.types import Attrs, Errors, RequestData
 
 M = TypeVar("M", bound=models.Model)
-# The name in a body, the model attribute, the field, and the function that validates the value.
+# A field of a body: its name, the model attribute, the field, and the function that validates the value.
 _BodyField = tuple[str, str, api.ApiField, api.Check]
 
 
@@ -89,7 +89,7 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
     id: api.ApiField | None = api.ReadOnlyColumn("pk")
 
     class Meta:
-        """Overridden by each resource."""
+        """The options of the resource; each resource overrides this class."""
 
         model: type[models.Model]
 
@@ -121,7 +121,7 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
         return field_class, kwargs
 
     def validate_across_fields(self, attrs: Attrs, instance: M | None, errors: Errors) -> None:
-        """Validate across fields: add to ``errors``, or complete ``attrs``. Does nothing by default."""
+        """Validate across fields and add to ``errors``, or complete ``attrs``; does nothing by default."""
 
 
 Resource = type[ResourceSerializer[Any]]
@@ -166,7 +166,7 @@ def validate_body(
         serializer: The resource.
         version: The API version of the request.
         data: The object under the resource's singular name; unknown and read-only keys are ignored.
-        instance: The row to update; None for a create, where required fields must be present.
+        instance: The row to update, or None for a create, where required fields must be present.
 
     Returns:
         The model's attributes by name; for a create including the declared defaults.

@@ -27,9 +27,9 @@ from apps.ground.sort_tables import map_to_sort_columns
 from apps.ground.tenancy import get_current_shop
 
 MAX_WALK = 2_000
-# The second walk is longer by this factor.
+# The second walk is this many times as long as the first.
 SECOND_WALK_FACTOR = 3
-# The bound of a walk along a sort table.
+# The maximum number of rows in a walk along a sort table.
 MAX_SORT_TABLE_WALK = 100_000
 RowTuples = list[tuple[object, ...]]
 
@@ -41,8 +41,8 @@ class FilteredRows:
     Attributes:
         alternatives: Querysets of one model. A row matches if it is in any of them.
         since_id: The id after which the list begins, if the filter has one.
-        sort_rows: The matching rows of the sort table, if its columns are enough for the filter. The list is
-            then by id.
+        sort_rows: The matching rows of the sort table, if its columns are enough for the filter. The list is then
+            ordered by id.
     """
 
     alternatives: Sequence[QuerySet[Any]]
@@ -53,14 +53,14 @@ class FilteredRows:
 def fetch_first_rows(
     source: FilteredRows, order: Order, cursor: Cursor | None, count: int, names: tuple[str, ...]
 ) -> RowTuples:
-    """Return the first matching rows on the cursor's side, nearest first, as tuples of columns.
+    """Return the first matching rows on the cursor's side, nearest first, as tuples of column values.
 
     Args:
         source: The matching rows.
         order: An order that an index of the model has.
-        cursor: The start of the page; None for the first page.
+        cursor: The start of the page, or None for the first page.
         count: The maximum number of rows.
-        names: The columns.
+        names: The names of the columns.
     """
     backwards = cursor is not None and cursor.direction == "previous"
     direction: Direction = "previous" if backwards else "next"
@@ -68,7 +68,7 @@ def fetch_first_rows(
     effective = map_to_sort_columns(model, (reverse_ordering(name) for name in order) if backwards else order)
     rows: RowTuples = []
     for length in (MAX_WALK, MAX_WALK * SECOND_WALK_FACTOR):
-        end = _end_of_walk(source, order, cursor, length)
+        end = _find_end_of_walk(source, order, cursor, length)
         querysets = [filter_by_cursor(queryset, order, cursor) for queryset in source.alternatives]
         walked_querysets = (
             querysets if end is None else [queryset.filter(_up_to(effective, end)) for queryset in querysets]
@@ -95,8 +95,8 @@ def fetch_first_rows(
 def _sort_table_keys(matches: QuerySet[Any], order: Order, cursor: Cursor | None, count: int) -> list[int]:
     """Return the keys of the first matching sort table rows, in an order by id.
 
-    A sort table has an index with only the keys; a join would read all wide rows. The table is so narrow that it is
-    walked further first, because sorting takes longest if nearly all rows match.
+    A sort table has an index with only the keys; a join would read all wide rows. The table is narrow, so a longer walk
+    is tried before sorting, which takes longest if nearly all rows match.
     """
     by_key = tuple(name.replace("id", "pk") for name in order)
     effective = (
@@ -117,13 +117,18 @@ def _sort_table_keys(matches: QuerySet[Any], order: Order, cursor: Cursor | None
 
 
 def _up_to(order: Order, end: tuple[object, ...]) -> Q:
-    """Return the rows up to a bound. The condition on the first column lets an index stop; the second breaks ties."""
+    """Return a condition for the rows up to and including the row with the values ``end``.
+
+    The comparison of the first column lets an index scan stop early. The second part breaks ties.
+    """
     nearer = "gte" if order[0].startswith("-") else "lte"
     return Q(**{f"{order[0].lstrip('-')}__{nearer}": end[0]}) & ~build_after_condition(order, end)
 
 
-def _end_of_walk(source: FilteredRows, order: Order, cursor: Cursor | None, length: int) -> tuple[object, ...] | None:
-    """Return the order's values of the last row of the walk; None if the list ends before that."""
+def _find_end_of_walk(
+    source: FilteredRows, order: Order, cursor: Cursor | None, length: int
+) -> tuple[object, ...] | None:
+    """Return the sort values of the last row of a walk, or None if the list ends within the walk."""
     rows = source.alternatives[0].model._default_manager.all()
     if cursor is None and source.since_id is not None:
         rows = rows.filter(pk__gt=source.since_id)

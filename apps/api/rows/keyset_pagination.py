@@ -1,8 +1,7 @@
-"""Keyset pagination: a page is found by the values of its first row's neighbor, never by an offset.
+"""Keyset pagination: a page begins after the sort values of a neighboring row, never at an offset.
 
 The token in ``page_info`` contains these values together with the filters and the order of the first request. The token
 is signed and bound to the shop and the route.
-Rule: decisions, Conventions (Paging).
 """
 
 import base64
@@ -36,14 +35,14 @@ _SALT = "apps.api.rows.keyset_pagination"
 
 Direction = Literal["next", "previous"]
 Order = tuple[str, ...]
-# The values of a row in an order.
+# A row's values of the columns in an order.
 CursorValues = Sequence[Any]
 M = TypeVar("M", bound=ShopOwned)
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The start of a page: the order's values of the neighboring row, and the direction of the page."""
+    """The start of a page: the sort values of the neighboring row, and the direction of the page."""
 
     direction: Direction
     values: CursorValues
@@ -56,8 +55,8 @@ class PageRequest:
     Attributes:
         limit: Rows per page.
         filters: The filter parameters of the first request.
-        cursor: None on the first page.
-        order: The order in the token; None on the first page.
+        cursor: The cursor in the token, or None on the first page.
+        order: The order in the token, or None on the first page.
     """
 
     limit: int
@@ -102,7 +101,7 @@ def filter_by_cursor(queryset: QuerySet[M], order: Order, cursor: Cursor | None)
     Args:
         queryset: The filtered rows.
         order: ORM orderings, ``-`` for descending; the last ordering is unique.
-        cursor: The start of the page; None for the first page.
+        cursor: The start of the page, or None for the first page.
     """
     backwards = cursor is not None and cursor.direction == "previous"
     effective = tuple(reverse_ordering(name) for name in order) if backwards else order
@@ -123,8 +122,8 @@ def filter_any_by_cursor(
         return filter_by_cursor(alternatives[0], order, cursor)[:count]
     # SQLite accepts a limit in a subquery, but not in a part of a union.
     rows, keys = alternatives[0].model.objects, alternatives[0].model._base_manager
-    # The keys are scoped already. With a second condition on the shop, a planner without statistics would read
-    # all its rows.
+    # The keys are already limited to the shop. A second condition on the shop could make a planner without statistics
+    # read all rows of the shop.
     first, *remaining = (
         keys.filter(in_materialized(filter_by_cursor(queryset, order, cursor).values("pk")[:count]))
         .order_by()
@@ -158,7 +157,7 @@ def create_page_token(
     shop_id: int,
     route: str,
 ) -> str:
-    """Create a signed token for the page on one side of a row."""
+    """Create a signed token for the page before or after a row."""
     payload = orjson.dumps(
         [direction, [_pack(value) for value in values], order, filters, shop_id, route, int(time.time())]
     )
@@ -167,7 +166,10 @@ def create_page_token(
 
 
 def get_link_day() -> int:
-    """Return the current day's number; an entity tag with it guarantees links that are valid for six more days."""
+    """Return the number of the current day.
+
+    An entity tag that contains this number guarantees that the links in a cached response stay valid for six more days.
+    """
     return int(time.time()) // LINK_DAY_SECONDS
 
 

@@ -26,7 +26,7 @@ PageSource = QuerySet[ShopOwned] | Sequence[QuerySet[ShopOwned]] | type[ShopOwne
 def read_page_keys(
     source: PageSource, order: Order, page: PageRequest, versions: tuple[str, ...]
 ) -> tuple[list[RowValues], bool]:
-    """Read the keys of a page: ``(id, *versions, *values of the order)`` of each row, in list order.
+    """Read the keys of a page: ``(id, *versions, *sort values)`` of each row, in list order.
 
     Args:
         source: The source of the rows.
@@ -44,7 +44,7 @@ def read_page_keys(
 def read_page_rows(
     plan: ReadPlan, source: PageSource, order: Order, page: PageRequest, context: RenderContext
 ) -> tuple[list[bytes], list[RowValues], bool]:
-    """Return a page's rendered objects, the order's values of each row, and True if there are more rows.
+    """Return a page's rendered objects, the sort values of each row, and True if there are more rows.
 
     Raises:
         BadRequest: The rows have so many related rows that the response would be too large.
@@ -87,7 +87,7 @@ def _rows(source: PageSource, order: Order, page: PageRequest, columns: tuple[st
 def _statement(
     model: type[ShopOwned], order: Order, direction: str | None, limit: int, columns: tuple[str, ...]
 ) -> CompiledQuery[RowValues]:
-    """Return the prepared statement of a page in one order, direction and size."""
+    """Return the prepared statement that reads pages in one order, direction and size."""
     is_backwards = direction == "previous"
     descending = order[0].startswith("-") != is_backwards
     effective = "-id" if descending else "id"
@@ -107,7 +107,7 @@ def _key_statement(model: type[ShopOwned], versions: tuple[str, ...]) -> Compile
 
 
 def read_key(model: type[ShopOwned], pk: int, versions: tuple[str, ...]) -> RowValues | None:
-    """Return ``(id, *versions)`` of one row of the current shop; None if the row does not exist."""
+    """Return ``(id, *versions)`` of one row of the current shop, or None if the row does not exist."""
     rows = _key_statement(model, versions).fetch(pk)
     return rows[0] if rows else None
 

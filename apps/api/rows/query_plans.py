@@ -3,7 +3,8 @@
 A plan is compiled once per serializer, version and set of fields. It reads the root rows with one query and each kind
 of related rows with one more, for any number of rows. A function generated from the declaration builds the objects: one
 dict display, no loop over fields.
-Source: design notes in ``docs/architecture.md``, "Reads".
+
+The section "Reads" in ``docs/architecture.md`` explains the design.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +24,7 @@ from apps.ground.base_models import ShopOwned
 from apps.ground.compiled_queries import CompiledQuery, IdList
 
 RowValues = Sequence[Any]
-# Related values by parent id.
+# The values of related rows, by parent id.
 RelatedValues = dict[int, list[Any]]
 BuildFunction = Callable[[RowValues, RenderContext, Sequence[RelatedValues]], Rendered]
 # A page reads at most this many related rows of one kind at once; 250 products may have 512,000 variants.
@@ -106,7 +107,7 @@ class RelatedPlan:
         )
 
     def prepare(self, parent: type[Model]) -> None:
-        """Build the child's own plan and query for a parent model."""
+        """Build the plan and the query of the related rows for a parent model."""
         relation = parent._meta.get_field(self.rows.relation)
         model: Any = relation.related_model
         self.parent_column = relation.remote_field.name  # type: ignore[union-attr]
@@ -169,7 +170,7 @@ class ReadPlan:
     """A compiled way to read one resource.
 
     Attributes:
-        key: The plan's key; plans with the same key read the same.
+        key: The plan's key. Plans with the same key read the same data.
         columns: The ORM paths of a root row; the first is its id.
     """
 
@@ -251,7 +252,7 @@ def _getter(path: str) -> Callable[[Model], object]:
 
 
 def _all_rows(model: type[Model]) -> QuerySet[Model]:
-    """Return the rows that a plan may read: those of the scope's shop."""
+    """Return the rows that a plan may read, which are the rows of the current shop."""
     return model._default_manager.all()
 
 

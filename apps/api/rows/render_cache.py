@@ -3,7 +3,7 @@
 A resource with a version column is read in two steps: the ids and versions of the page, then only the objects that are
 not cached. A version is never used twice, so cached bytes are never stale. When the cache exceeds its size limit, the
 least recently used objects are dropped.
-Source: measurements in ``benchmarks/README.md``.
+``benchmarks/README.md`` has the measurements.
 """
 
 import threading
@@ -165,7 +165,7 @@ def _read_in_batches(items: Sequence[T], read_batch: Callable[[Sequence[T], bool
 
 
 def _limit_size(objects: Iterator[bytes], used: int) -> Iterator[bytes]:
-    """Yield objects until their size, plus the bytes already used, exceeds the maximum.
+    """Yield objects; raise an error when their size plus the bytes already used exceeds the maximum.
 
     Raises:
         BadRequest: The objects are too large for a response.
@@ -185,7 +185,7 @@ def check_response_size(objects: Iterable[bytes]) -> None:
     """Check that a response with these objects is not too large.
 
     Raises:
-        BadRequest: The objects are too large; the error names the parameter that helps.
+        BadRequest: The objects are too large; the error names the parameter that makes the response smaller.
     """
     if sum(map(len, objects)) > MAX_RESPONSE_BYTES:
         raise _too_large_error()

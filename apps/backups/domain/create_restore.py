@@ -1,4 +1,4 @@
-"""Create a backup, and restore a backup into an empty installation."""
+"""Creates backups, and restores them into an empty installation."""
 
 import os
 import shutil
@@ -16,10 +16,10 @@ _KEY = "secret_key"
 
 
 def create_backup(folder: Path) -> Manifest:
-    """Back up the database, the files and the secret key; only the current user can read the backup.
+    """Back up the database, the files and the secret key. Only the current user can read the backup.
 
     Raises:
-        BackupRefused: The directory exists, or a part cannot be copied; then nothing is left behind.
+        BackupRefused: The directory exists, or a part cannot be copied. An incomplete backup is deleted.
     """
     if folder.exists():
         raise BackupRefused(f"{folder} already exists.")
@@ -45,7 +45,7 @@ def create_backup(folder: Path) -> Manifest:
 
 def _write_backup(folder: Path) -> Manifest:
     made_at = timezone.now().isoformat(timespec="seconds")
-    # The manifest contains only the last migration of each app.
+    # Pairs are sorted by app and migration, so the dict contains only the last migration of each app.
     migrations = dict(sorted(MigrationRecorder(connection).applied_migrations()))
     tables = databases.copy_database(folder)
     number = file_archive.pack_files(folder / "files.tar")
@@ -62,7 +62,7 @@ def restore_backup(folder: Path) -> Manifest:
     """Restore a backup into this empty installation.
 
     Raises:
-        BackupRefused: The backup is damaged or has another kind of database, this installation is not empty, or the
+        BackupRefused: The backup is damaged or is from another kind of database, this installation is not empty, or the
             restored data differs from the backup.
     """
     manifest = manifests.read_manifest(folder)
@@ -72,7 +72,7 @@ def restore_backup(folder: Path) -> Manifest:
     if (number := file_archive.unpack_files(folder / "files.tar")) != manifest.files:
         raise BackupRefused(f"{number} files were restored, but the backup has {manifest.files}.")
     if (folder / _KEY).exists():
-        # The key that this installation generated has not signed anything yet.
+        # It is safe to replace the key that this installation generated, because it has not signed anything yet.
         shutil.copy(folder / _KEY, settings.DATA_DIR / _KEY)
     row_counts = databases.count_rows()
     if differing := sorted(name for name in manifest.tables if row_counts.get(name) != manifest.tables[name]):

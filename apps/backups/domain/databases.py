@@ -1,4 +1,4 @@
-"""Copy the whole database while the installation runs, and restore the copy into an empty database."""
+"""Copies the whole database while the installation runs, and restores the copy into an empty database."""
 
 import os
 import sqlite3
@@ -15,7 +15,7 @@ from apps.ground.pooling import uses_transaction_pooling
 
 
 def copy_database(folder: Path) -> dict[str, int]:
-    """Copy the database; return the number of rows of each table in the copy.
+    """Copy the database, and return the number of rows in each table of the copy.
 
     Raises:
         BackupRefused: The connection uses a pooler, or ``pg_dump`` is missing or failed.
@@ -54,7 +54,7 @@ def restore_database(folder: Path) -> None:
 
 
 def _refuse_pooler() -> None:
-    """Refuse a connection pooler: pg_dump and pg_restore change session settings, which later clients would inherit.
+    """Refuse a connection pooler, because other clients would inherit session settings of pg_dump and pg_restore.
 
     Raises:
         BackupRefused: The connection uses a pooler.
@@ -67,7 +67,7 @@ def _refuse_pooler() -> None:
 
 
 def count_rows() -> dict[str, int]:
-    """Return the number of rows of each table."""
+    """Return the number of rows in each table."""
     row_counts = {}
     with connection.cursor() as cursor:
         for name in _list_tables():
@@ -77,12 +77,12 @@ def count_rows() -> dict[str, int]:
 
 
 def _list_tables() -> list[str]:
-    """Return the tables of models and of many-to-many relations; internal tables of full-text indexes are left out."""
+    """Return the tables of models and many-to-many relations, without the internal tables of full-text indexes."""
     return sorted(connection.introspection.django_table_names(only_existing=True, include_views=False))
 
 
 def _dump(path: Path) -> dict[str, int]:
-    """Dump the database; the dump and the row counts share a snapshot."""
+    """Dump the PostgreSQL database, and count the rows in the same snapshot."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SET LOCAL statement_timeout = 0")
@@ -94,7 +94,7 @@ def _dump(path: Path) -> dict[str, int]:
 
 
 def _copy_sqlite(path: Path) -> dict[str, int]:
-    """Copy a SQLite database page by page; SQLite restarts the copy after a concurrent write."""
+    """Copy the SQLite database page by page. SQLite restarts the copy after a concurrent write."""
     connection.ensure_connection()
     with closing(sqlite3.connect(path)) as target:
         connection.connection.backup(target)
@@ -107,10 +107,13 @@ def _get_database_name() -> str:
 
 
 def _run(program: str, options: Sequence[str], *, with_name: bool = True) -> None:
-    """Run a PostgreSQL program with our connection settings; the password is not among its arguments."""
+    """Run a PostgreSQL program with the connection settings of this installation.
+
+    The password is passed in an environment variable, because other users could see arguments.
+    """
     values = connection.settings_dict
     arguments, env = DatabaseClient.settings_to_cmd_args_env(values, list(options))
-    # With several servers, connect to the server that has the snapshot.
+    # If several servers are configured, make the program connect to the same one as Django, which has the snapshot.
     server_choice = {"PGTARGETSESSIONATTRS": str(values["OPTIONS"].get("target_session_attrs", "any"))}
     arguments = [program, *(arguments[1:] if with_name else arguments[1:-1])]
     try:

@@ -1,4 +1,4 @@
-"""Pack all files of the installation into one archive, from a directory or a bucket, and unpack the archive."""
+"""Packs all files of the installation, from a directory or a bucket, into an archive, and unpacks the archive."""
 
 import tarfile
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from apps.backups.domain.manifests import BackupRefused
 
 
 def pack_files(path: Path) -> int:
-    """Pack all files into an archive; return their number. Files deleted during the run are skipped."""
+    """Pack all files into an archive, and return their number. Files that are deleted during the run are skipped."""
     number = 0
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
         for name in _iterate_names(""):
@@ -27,10 +27,10 @@ def pack_files(path: Path) -> int:
 
 
 def unpack_files(path: Path) -> int:
-    """Unpack an archive into the empty storage; return the number of files.
+    """Unpack an archive into the empty storage, and return the number of files.
 
     Raises:
-        BackupRefused: The storage is not empty, or changes a file name.
+        BackupRefused: The storage is not empty or changed a file name, or the archive contains an unsafe path.
     """
     if next(_iterate_names(""), None) is not None:
         raise BackupRefused("The file storage is not empty. Restore into an empty storage.")

@@ -15,7 +15,7 @@ class BackupRefused(DomainError):
     """Raised when a backup cannot be created or restored."""
 
     def __init__(self, sentence: str) -> None:
-        """Create the error with one sentence for the operator."""
+        """Create the error with a sentence for the operator."""
         super().__init__({"base": [sentence]})
 
 
@@ -35,9 +35,9 @@ class Manifest:
         created_at: The start of the database copy (RFC 3339).
         vendor: ``postgresql`` or ``sqlite``.
         migrations: The last migration of each app, which identifies the release.
-        tables: The number of rows of each table.
+        tables: The number of rows in each table.
         files: The number of files in ``files.tar``.
-        parts: The files of the backup.
+        parts: The size and digest of each file in the backup, by name.
     """
 
     created_at: str
@@ -49,12 +49,11 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Return the number of rows in all tables."""
+        """Return the number of rows in all tables together."""
         return sum(self.tables.values())
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest into the directory of its backup."""
     (folder / MANIFEST_NAME).write_text(json.dumps({"format": _FORMAT, **asdict(manifest)}, indent=1) + "\n")
 
 

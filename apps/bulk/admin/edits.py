@@ -1,4 +1,4 @@
-"""Bulk edits in the panel: choose changes, preview the first rows, start, read the report, undo."""
+"""Panel pages of bulk edits, where staff choose changes, preview the first rows, start, read the report, and undo."""
 
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
@@ -42,7 +42,7 @@ STATE_COLORS: dict[str, str] = {
 
 @admin.register(BulkEdit)
 class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
-    """Bulk edits, visible to staff with the permission for the edited rows."""
+    """Admin of bulk edits, which staff can view if they have the permission for the edited rows."""
 
     menu = MenuItem(
         "Activity",
@@ -64,7 +64,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BulkEdit]:
-        """Limit the list to targets that the user may view, and leave out row ids."""
+        """Return the edits of rows that the user may view, without loading the row ids."""
         rows = super().get_queryset(request)
         if request.resolver_match and request.resolver_match.url_name == "bulk_bulkedit_changelist":
             visible_targets = [kind.name for kind in get_all_targets() if has_permission(request, kind.view_permission)]
@@ -83,7 +83,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
 
     @display(description=gettext_lazy("Change"))
     def change(self, edit: BulkEdit) -> str:
-        """Return the changes as text."""
+        """Return the changes of the edit as text."""
         return "; ".join(describe_operations(edit.operations)) or "–"
 
     @display(description=gettext_lazy("Status"), label=STATE_COLORS)
@@ -101,8 +101,8 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
             *super().get_urls(),
         ]
 
-    def _get_edit_or_403(self, request: HttpRequest, object_id: str, *, read_only: bool = False) -> BulkEdit:
-        """Return the edit if the user may change its rows, or with ``read_only`` may view them."""
+    def _get_permitted_edit(self, request: HttpRequest, object_id: str, *, read_only: bool = False) -> BulkEdit:
+        """Return the edit if the user may change its rows. With ``read_only``, viewing permission is sufficient."""
         require_permission(request, VIEW)
         edit: BulkEdit = self.get_row_or_404(request, object_id)
         kind = get_target(edit.kind)
@@ -112,8 +112,8 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
     ) -> HttpResponse:
-        """Show the form with the preview, or the progress and the report."""
-        edit = self._get_edit_or_403(request, object_id, read_only=True)
+        """Show the form with the preview, or the edit's progress and report."""
+        edit = self._get_permitted_edit(request, object_id, read_only=True)
         may_change = has_permission(request, get_target(edit.kind).permission)
         if edit.state == State.DRAFT and may_change:
             return self._render_draft(
@@ -165,7 +165,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
 
     def plan_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Save the changes and show the preview, or show the form with its errors."""
-        edit = self._get_edit_or_403(request, object_id)
+        edit = self._get_permitted_edit(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         form = EditForm(get_post_data(request), kind=get_target(edit.kind), operations=edit.operations)
@@ -180,15 +180,15 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         return self._change_state(request, object_id, "start")
 
     def stop_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Stop the edit; remaining rows stay unchanged."""
+        """Stop the edit. Remaining rows stay unchanged."""
         return self._change_state(request, object_id, "stop")
 
     def undo_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Undo the edit for all rows without later changes."""
+        """Undo the edit, except for rows that were changed later."""
         return self._change_state(request, object_id, "undo")
 
     def _change_state(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        edit = self._get_edit_or_403(request, object_id)
+        edit = self._get_permitted_edit(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         transition = {"start": edits.start_edit, "stop": edits.stop_edit, "undo": edits.start_undo}[name]
@@ -200,7 +200,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
 
     def report_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Download every row with its result as CSV."""
-        edit = self._get_edit_or_403(request, object_id, read_only=True)
+        edit = self._get_permitted_edit(request, object_id, read_only=True)
         response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="bulk-edit-{edit.pk}.csv"'
         add_never_cache_headers(response)
@@ -214,6 +214,6 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
 
 
 def _get_noun(edit: BulkEdit) -> str:
-    """Return the name of the rows for use in a sentence."""
+    """Return the name of the edited kind of rows, for use in a sentence."""
     names = get_target(edit.kind).model._meta
     return str(names.verbose_name if edit.total == 1 else names.verbose_name_plural)

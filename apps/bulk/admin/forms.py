@@ -1,4 +1,4 @@
-"""The form of a bulk edit; blank fields leave the rows unchanged."""
+"""The form of a bulk edit. Fields that are left blank do not change the rows."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -62,7 +62,7 @@ class _SignedNumberField(forms.DecimalField):
     """A signed amount or percentage in any usual notation."""
 
     def to_python(self, value: object) -> Decimal | None:  # type: ignore[override]
-        """Return the number; ambiguous notations are an error."""
+        """Parse the number and reject ambiguous notations."""
         if isinstance(value, str) and value.strip():
             try:
                 value = normalize_number(value.replace("−", "-").removesuffix("%"), "")
@@ -72,7 +72,7 @@ class _SignedNumberField(forms.DecimalField):
 
 
 class EditForm(forms.Form):
-    """A form with the fields that the rows of the target have."""
+    """A form with one field, or group of fields, for each editable field of the target."""
 
     def __init__(self, data: ReadOnlyAttrs | None, *, kind: EditTarget, operations: ReadOnlyAttrs) -> None:
         super().__init__(data, initial=_get_initial(operations))
@@ -110,7 +110,7 @@ class EditForm(forms.Form):
 
     @property
     def amounts(self) -> list[str]:
-        """Return the names of the amount fields."""
+        """Return the names of the editable amounts."""
         return [name for name in self._kind.fields if name in AMOUNTS]
 
     def _add_amount(self, name: str) -> None:
@@ -132,7 +132,7 @@ class EditForm(forms.Form):
         self.fields[f"{name}_round"] = forms.ChoiceField(required=False, label=_("Rounding"), choices=rounding_choices)
 
     def get_field_groups(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """Return the fields with their labels; the fields of one amount are grouped."""
+        """Return the form fields in groups, each with its label. The three fields of an amount form one group."""
         groups = [
             (_(FIELD_LABELS[name]), [self[f"{name}_{part}"] for part in ("how", "value", "round")])
             for name in self.amounts
@@ -143,7 +143,7 @@ class EditForm(forms.Form):
         return [*groups, *((str(self.fields[name].label), [self[name]]) for name in other_names)]
 
     def clean(self) -> Attrs:
-        """Check amounts and tags, and require at least one change."""
+        """Check the amounts and tags, and require at least one change."""
         values = super().clean() or {}
         for name in self.amounts:
             self._check_amount(name, values)
@@ -173,7 +173,7 @@ class EditForm(forms.Form):
             )
 
     def get_operations(self) -> Attrs:
-        """Return the operations; see ``apps.bulk.domain.operations``."""
+        """Return the submitted operations, as described in ``apps.bulk.domain.operations``."""
         values, operations_by_field = self.cleaned_data, {}
         for name in self.amounts:
             value, method = values.get(f"{name}_value"), values.get(f"{name}_how") or PERCENT
@@ -193,7 +193,7 @@ class EditForm(forms.Form):
 
 
 def _get_initial(operations: ReadOnlyAttrs) -> Attrs:
-    """Return the form's initial values for operations."""
+    """Return the initial values with which the form shows these operations."""
     initial: Attrs = {}
     for name, operation in operations.items():
         if name in AMOUNTS:
@@ -216,7 +216,7 @@ def _create_text_field(label: str, help_text: str, *, longest: int) -> forms.Cha
 
 
 def describe_operations(operations: ReadOnlyAttrs) -> list[str]:
-    """Describe operations, one text per field."""
+    """Describe the operations of an edit, one text per field."""
     texts = []
     for name, operation in operations.items():
         if name in AMOUNTS:

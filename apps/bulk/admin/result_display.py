@@ -1,4 +1,7 @@
-"""Format the results of a bulk edit for staff: stored texts are English and use field names of the interface."""
+"""Format the results of a bulk edit for staff.
+
+Stored texts are in English and use the field names of the REST interface.
+"""
 
 from collections.abc import Iterable
 
@@ -10,13 +13,13 @@ from apps.ground import languages
 from apps.ground.stored_messages import translate_stored
 from apps.panel.error_display import format_stored_error
 
-# Fields with status names of the interface as values.
+# Labels of fields with status names of the REST interface as values.
 _STATUS_FIELDS = {FIELD_LABELS[name] for name in ("status", "email_consent", "sms_consent")}
 _RANGE_SEPARATOR = " – "
 
 
 def translate_rows(rows: Iterable[EditedRow]) -> list[EditedRow]:
-    """Translate reasons, field names and values in place; the rows must not be saved."""
+    """Translate reasons, field names and values in place. The rows must not be saved afterwards."""
     all_rows = list(rows)
     for row in all_rows:
         row.reason = format_stored_error(row.reason, FIELD_LABELS)
@@ -25,7 +28,7 @@ def translate_rows(rows: Iterable[EditedRow]) -> list[EditedRow]:
 
 
 def _format_value(name: str, text: str) -> str:
-    """Format a value; amounts may be a range."""
+    """Translate or localize a value. The value of an amount field may be a range."""
     if name in AMOUNTS.values():
         return _RANGE_SEPARATOR.join(map(languages.localize_stored_amount, text.split(_RANGE_SEPARATOR)))
     return translate_stored(text) if name in _STATUS_FIELDS else text

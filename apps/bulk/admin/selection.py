@@ -1,4 +1,4 @@
-"""Start a bulk edit from a list: for selected rows, or for all rows of the search and filters."""
+"""Start a bulk edit from a list, for selected rows or for all rows that match the search and filters."""
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -21,7 +21,7 @@ from apps.panel.error_display import format_errors
 def edit_selected(
     screen: ShopOwnedAdmin[ShopOwned], request: HttpRequest, queryset: QuerySet[ShopOwned]
 ) -> HttpResponse | None:
-    """Create a draft with the selected rows and redirect to its form."""
+    """Create a draft with the selected rows, and redirect to its form."""
     try:
         ids = get_selected_ids(request, queryset, limit=edits.MAX_ROWS)
     except InvalidSelection as error:

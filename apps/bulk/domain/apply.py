@@ -1,4 +1,4 @@
-"""Change a row, try a change, or undo it; callers provide the transaction."""
+"""Change a row, try a change, or undo a change. Callers provide the transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ CHANGED_SINCE = gettext_noop("was changed since")
 
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
-    """The result of a row; see ``EditedRow``."""
+    """The result of editing one row. ``EditedRow`` stores these fields."""
 
     fate: RowResult
     label: str = ""
@@ -57,7 +57,7 @@ def change_row(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: s
 
 
 def try_change(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: str, at: datetime) -> EditOutcome:
-    """Return what the operations would do to a row, and roll back."""
+    """Return the result that the operations would have for a row. All changes are rolled back."""
     outcome = EditOutcome(RowResult.REFUSED)
     try:
         with transaction.atomic():
@@ -70,20 +70,20 @@ def try_change(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: s
 
 
 def create_refused_outcome(kind: EditTarget, pk: int, error: DomainError | IntegrityError) -> EditOutcome:
-    """Return the result of a refused row.
+    """Return the result of a refused change of a row.
 
     Raises:
-        IntegrityError: If the error is not about a value.
+        IntegrityError: If the error is not about the value of a field.
     """
     row = kind.model.rows().filter(pk=pk).first()
     return EditOutcome(RowResult.REFUSED, kind.get_name(row) if row is not None else "", get_refusal_reason(error))
 
 
 def get_refusal_reason(error: DomainError | IntegrityError) -> str:
-    """Return the reason in the words of the interface.
+    """Return the reason for a refused change, with the error messages of the REST interface.
 
     Raises:
-        IntegrityError: If the error is not about a value.
+        IntegrityError: If the error is not about the value of a field.
     """
     if isinstance(error, RowDeleted):
         return DELETED
@@ -96,7 +96,10 @@ def get_refusal_reason(error: DomainError | IntegrityError) -> str:
 
 
 def restore_row(kind: EditTarget, edited_row: EditedRow, *, actor: str, at: datetime) -> str:
-    """Restore the old values of a row unless it was changed since; return the reason if it was not restored.
+    """Restore the old values of a row, unless the row was changed since the edit.
+
+    Returns:
+        The reason why the row was not restored, or an empty string.
 
     Raises:
         DomainError: If the old values are not allowed, or the row was deleted.

@@ -61,7 +61,7 @@ def create_draft(kind: EditTarget, ids: Sequence[int], *, actor: str, at: dateti
 
 @transaction.atomic
 def plan_edit(edit: BulkEdit, operations: Attrs, *, actor: str, at: datetime) -> None:
-    """Save the operations and a dry run of the first rows; nothing is changed.
+    """Save the operations and the results of a dry run with the first rows. The rows are not changed.
 
     Raises:
         WrongEditState: If the edit has started already.
@@ -74,7 +74,7 @@ def plan_edit(edit: BulkEdit, operations: Attrs, *, actor: str, at: datetime) ->
 
 
 def save_result(edit: BulkEdit, pk: int, outcome: EditOutcome, *, is_dry_run: bool = False) -> None:
-    """Save the result of a row."""
+    """Save the result of one row."""
     EditedRow.objects.create(
         shop_id=edit.shop_id,
         edit=edit,
@@ -105,7 +105,7 @@ def start_edit(edit: BulkEdit, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def stop_edit(edit: BulkEdit, *, actor: str, at: datetime) -> None:
-    """Stop a running edit; remaining rows stay unchanged.
+    """Stop a running edit. Remaining rows stay unchanged.
 
     Raises:
         WrongEditState: If the edit is not running.
@@ -117,10 +117,10 @@ def stop_edit(edit: BulkEdit, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def start_undo(edit: BulkEdit, *, actor: str, at: datetime) -> None:
-    """Start to undo the edit for all rows without later changes.
+    """Start to undo the edit, except for rows that were changed later.
 
     Raises:
-        WrongEditState: If the edit has not ended, or is undone already.
+        WrongEditState: If the edit has not ended, or was undone already.
     """
     ended = BulkEdit.objects.filter(pk=edit.pk, state__in=(State.DONE, State.STOPPED, State.FAILED))
     if not ended.update(state=State.UNDOING, problem=""):
@@ -130,7 +130,10 @@ def start_undo(edit: BulkEdit, *, actor: str, at: datetime) -> None:
 
 
 def delete_old_edits(at: datetime) -> int:
-    """Delete drafts after a day and finished edits after 90 days, in batches; deleted edits can't be undone."""
+    """Delete drafts after a day, and finished edits after 90 days, which can then no longer be undone.
+
+    The edits are deleted in batches. Return the number of deleted edits.
+    """
     drafts = BulkEdit.objects.filter(state=State.DRAFT, created_at__lt=at - DRAFT_RETENTION)
     ended = BulkEdit.objects.filter(finished_at__lt=at - RETENTION).exclude(state__in=(State.RUNNING, State.UNDOING))
     deleted = 0

@@ -1,4 +1,4 @@
-"""Apply operations to the values of a row (pure functions).
+"""Apply operations to the values of a row. All functions are pure.
 
 Operations are JSON by field: ``{"how", "value", "round"}`` for amounts, ``{"add", "remove"}`` for tags, and the new
 value for all other fields. Amounts are strings with the decimals of the shop's currency.
@@ -38,9 +38,9 @@ FIELD_LABELS = {
     "sms_consent": "SMS marketing",
 }
 SET, PERCENT, AMOUNT, COPY, CLEAR = "set", "percent", "amount", "copy", "clear"
-# The price that ``COPY`` takes the amount from.
+# The price from which ``COPY`` takes the amount.
 _COPIED_FROM = {"price": "compare_at_price", "compare_at_price": "price"}
-# Roundings by name: the step, and how far below a multiple of the step the amount ends.
+# Roundings by name. The first number is the step, the second number is subtracted from a multiple of the step.
 ROUNDINGS: dict[str, tuple[Decimal, Decimal]] = {
     "0.05": (Decimal("0.05"), ZERO),
     "0.10": (Decimal("0.10"), ZERO),
@@ -58,7 +58,7 @@ class ValueRefused(DomainError):
 
 
 def get_roundings(currency: str) -> list[str]:
-    """Return the roundings that fit the decimal places of the currency."""
+    """Return the names of the roundings that fit the decimal places of the currency."""
     return [
         name
         for name, (step, below) in ROUNDINGS.items()
@@ -67,17 +67,17 @@ def get_roundings(currency: str) -> list[str]:
 
 
 def get_needed_fields(operations: ReadOnlyAttrs) -> list[str]:
-    """Return the fields that the operations need current values of."""
+    """Return the names of the fields that the operations need the current values of."""
     copied = [_COPIED_FROM[name] for name in AMOUNTS if name in operations and operations[name]["how"] == COPY]
     return list(dict.fromkeys([*operations, *copied]))
 
 
 def apply_operations(values: ReadOnlyAttrs, operations: ReadOnlyAttrs, currency: str) -> Attrs:
-    """Return the values that change; every operation starts from the values before all of them.
+    """Return the new values of fields that change. Each operation uses the values before any operation was applied.
 
     Args:
         values: The values of the fields that ``get_needed_fields`` returns.
-        operations: See the module.
+        operations: The operations by field, as described in this module's docstring.
         currency: The shop's currency.
 
     Raises:
@@ -137,12 +137,12 @@ def _apply_to_tags(current: str, operation: Mapping[str, Sequence[str]]) -> str:
 
 
 def format_changes(before: ReadOnlyAttrs, after: ReadOnlyAttrs) -> list[list[str]]:
-    """Return field, old value and new value as texts."""
+    """Return the label, the old value and the new value of each changed field, formatted as text."""
     return [[FIELD_LABELS[name], format_value(before[name]), format_value(after[name])] for name in after]
 
 
 def format_value(value: object) -> str:
-    """Format a value; amounts of several variants are a range."""
+    """Format a value as text. Different amounts of several variants are shown as a range."""
     if isinstance(value, Mapping):
         amounts = sorted({Decimal(amount): amount for amount in value.values() if amount is not None}.items())
         texts = [amount for _, amount in amounts]

@@ -1,7 +1,7 @@
-"""Background tasks of bulk edits.
+"""Background tasks that run and undo bulk edits.
 
-Each row is changed in one transaction together with its result, under the job's lease. An interrupted edit therefore
-continues where it stopped, no row is changed twice, and a refused row stops nothing else.
+Each row is changed in the same transaction that saves its result, under the job's lease. An interrupted edit therefore
+continues where it stopped, and no row is changed twice. A refused row does not stop the edit.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _BATCH = 500
 
 
 def run_edit_task(job: Job, **arguments: int) -> None:
-    """Change the remaining rows of ``edit_id``; a failed edit continues.
+    """Change the remaining rows of the edit ``edit_id``. An edit that failed before continues.
 
     Raises:
         GiveUp: If the user may no longer change such rows, or the operations were erased.
@@ -49,7 +49,7 @@ def run_edit_task(job: Job, **arguments: int) -> None:
 
 
 def run_undo_task(job: Job, **arguments: int) -> None:
-    """Undo the changed rows of ``edit_id`` that were not changed since.
+    """Restore the changed rows of the edit ``edit_id``, except for rows that were changed later.
 
     Raises:
         GiveUp: If the user may no longer change such rows.
@@ -72,7 +72,11 @@ def run_undo_task(job: Job, **arguments: int) -> None:
 
 
 def _get_allowed_target(edit: BulkEdit, actor: str) -> EditTarget:
-    """Return the target if the user may still change its rows."""
+    """Return the target of the edit.
+
+    Raises:
+        GiveUp: If the user may no longer change such rows.
+    """
     kind = get_target(edit.kind)
     user = get_user_model().objects.filter(pk=actor.removeprefix("staff:")).first()
     if user is None or not user.has_perm(kind.permission):
@@ -81,7 +85,7 @@ def _get_allowed_target(edit: BulkEdit, actor: str) -> EditTarget:
 
 
 def _change_and_save(job: Job, edit: BulkEdit, kind: EditTarget, pk: int) -> bool:
-    """Change a row and save its result; return False if the edit was stopped."""
+    """Change a row and save its result. Return False if the edit was stopped."""
 
     def work() -> EditOutcome:
         return apply.change_row(kind, pk, edit.operations, actor=edit.actor, at=timezone.now())
@@ -95,7 +99,7 @@ def _change_and_save(job: Job, edit: BulkEdit, kind: EditTarget, pk: int) -> boo
 
 
 def _get_outcome(work: Callable[[], EditOutcome], kind: EditTarget, pk: int) -> EditOutcome:
-    """Run the work in a savepoint and turn errors into a refused result."""
+    """Call a function in a savepoint, and turn its errors into a refused result."""
     try:
         with transaction.atomic():
             return work()
@@ -105,7 +109,10 @@ def _get_outcome(work: Callable[[], EditOutcome], kind: EditTarget, pk: int) -> 
 
 @transaction.atomic
 def _wait_for_last_row(edit: BulkEdit) -> None:
-    """Wait for the row in progress after a stop: its worker locks the job until the result is saved."""
+    """Wait until the row that was in progress when the edit was stopped has its result.
+
+    The worker locks the job until the result is saved.
+    """
     jobs_of_it = Job.objects.filter(task=RUN_TASK, arguments__edit_id=edit.pk)
     list(jobs_of_it.select_for_update().order_by("pk").values_list("pk", flat=True))
 
@@ -132,7 +139,7 @@ def _finish(job: Job, edit: BulkEdit, state: State, end_state: State) -> None:
 
 
 def mark_edit_failed(job: Job) -> None:
-    """Mark an edit as failed; results of rows stay."""
+    """Mark the edit of a job as failed. The results of its rows are kept."""
     unfinished = BulkEdit.objects.filter(pk=job.arguments["edit_id"], state__in=(State.RUNNING, State.UNDOING))
     unfinished.update(state=State.FAILED, problem=job.error[:500], finished_at=timezone.now())
 

@@ -1,6 +1,6 @@
 """Registry of bulk edit targets, which are declared in ``apps/bulk/targets``.
 
-Bulk edits work through these declarations and know no target by name.
+The code of bulk edits only uses these declarations and contains no target names.
 """
 
 from collections.abc import Callable, Collection
@@ -16,10 +16,10 @@ from apps.ground.types import Attrs, ReadOnlyAttrs
 
 
 class WriteFunction(Protocol):
-    """Changes a row through its domain function, which validates and records events."""
+    """Changes a row through its domain function, which validates the values and records events."""
 
     def __call__(self, row: Any, /, after: ReadOnlyAttrs, *, actor: str, at: datetime) -> None:
-        """Set the values of the row; raise a ``DomainError`` if they are not allowed."""
+        """Set the values of the row. Raise a ``DomainError`` if a value is not allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,16 +28,18 @@ class EditTarget:
 
     Attributes:
         name: The name in the database, at most 9 letters.
-        label: The plural name for staff.
+        label: The plural name that staff see.
         model: The model of the rows.
-        permission: The required Django permission.
-        granted_by: The staff permission that grants it.
+        permission: The Django permission to edit the rows.
+        granted_by: The staff permission that grants the Django permission.
         fields: The editable fields, in the order of the form.
-        lock_row: Locks and returns a row with everything that a write of these fields locks; raises ``RowDeleted``.
-        get_values: Returns the values of these fields as JSON.
+        lock_row: A function that locks a row and all other rows that a change of the given fields locks. It returns the
+            row, and raises ``RowDeleted`` if the row does not exist.
+        get_values: A function that returns the values of the given fields as JSON.
         write: See ``WriteFunction``.
-        get_version: Returns a text of at most 64 characters that differs after each change of the row.
-        get_name: Returns the name of a row for staff.
+        get_version: A function that returns a text of at most 64 characters, which differs after each change of the
+            row.
+        get_name: A function that returns the name of a row for staff.
     """
 
     name: str
@@ -54,45 +56,45 @@ class EditTarget:
 
     @property
     def view_permission(self) -> str:
-        """Return the Django permission to view results of such edits."""
+        """Return the Django permission to view the results of edits of this target."""
         return f"bulk.view_{self.name}"
 
 
-_kinds: dict[str, EditTarget] = {}
+_targets: dict[str, EditTarget] = {}
 
 
 def register_target(kind: EditTarget) -> None:
-    """Register a target; call it from ``AppConfig.ready()``.
+    """Register a target. Must be called from ``AppConfig.ready()``.
 
     Raises:
         ValueError: If the name is registered already.
     """
-    if kind.name in _kinds:
+    if kind.name in _targets:
         raise ValueError(f"The kind {kind.name!r} is registered twice")
-    _kinds[kind.name] = kind
+    _targets[kind.name] = kind
     TARGET_LABELS[kind.name] = kind.label
 
 
 def get_target(name: str) -> EditTarget:
-    """Return a target by name.
+    """Return the target with a name.
 
     Raises:
         KeyError: If the name is unknown.
     """
-    return _kinds[name]
+    return _targets[name]
 
 
 def get_target_of_model(model: type[ShopOwned]) -> EditTarget:
-    """Return the target of a model.
+    """Return the target for rows of this model.
 
     Raises:
         LookupError: If the model has no target.
     """
-    match = next((kind for kind in _kinds.values() if kind.model is model), None)
+    match = next((kind for kind in _targets.values() if kind.model is model), None)
     if match is None:
         raise LookupError(model)
     return match
 
 
 def get_all_targets() -> list[EditTarget]:
-    return list(_kinds.values())
+    return list(_targets.values())

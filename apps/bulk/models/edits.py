@@ -8,14 +8,15 @@ from apps.ground.base_models import ShopOwned
 from apps.ground.stored_messages import register_label, require_number
 
 _EDIT_LABEL = register_label(gettext_noop("{kind}, bulk edit {number}"), kind=gettext, number=require_number)
-# Names of targets for staff; filled when targets are registered.
+# Names of targets that staff see. Registering a target adds its name.
 TARGET_LABELS: dict[str, StrOrPromise] = {}
 
 
 class BulkEdit(ShopOwned):
-    """Selected rows and the operations on each of them.
+    """The rows that staff selected, and the operations to apply to each row.
 
-    The rows are fixed when they are selected. The preview saves results of the first rows, the edit those of every row.
+    The selection does not change later. A preview saves results of the first rows, and running the edit saves the
+    result of every row.
     """
 
     class State(models.TextChoices):
@@ -48,14 +49,15 @@ class BulkEdit(ShopOwned):
 
     @property
     def kind_label(self) -> str:
-        """Return the name of the rows for staff."""
+        """Return the name that staff see for this kind of rows."""
         return str(TARGET_LABELS.get(self.kind, self.kind))
 
 
 class EditedRow(ShopOwned):
-    """The result of one row, or (``dry``) what the result would be.
+    """The result of one row. For a preview (``dry``), the result that the edit would have.
 
-    An undo restores ``before`` if the row still has the version ``mark``, which means that no one has changed it since.
+    An undo restores ``before`` if the row still has the version ``mark``, which means that the row was not changed
+    later.
     """
 
     class Fate(models.TextChoices):

@@ -1,4 +1,4 @@
-"""The bulk edit targets; a new one is a module here and an entry in ``TARGETS``."""
+"""The bulk edit targets. To add a target, add a module here and an entry in ``TARGETS``."""
 
 from apps.bulk.domain.targets import register_target
 from apps.bulk.targets.customers import CUSTOMERS
@@ -11,7 +11,7 @@ TARGETS = (PRODUCTS, VARIANTS, CUSTOMERS, ORDERS)
 
 
 def register_targets() -> None:
-    """Register the targets and grant staff the permissions for their edits."""
+    """Register the targets, and grant staff the permissions for their edits."""
     for kind in TARGETS:
         register_target(kind)
         grant_permissions(kind.granted_by, "v", "bulk.bulkedit")

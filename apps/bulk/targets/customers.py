@@ -22,7 +22,7 @@ def lock_customer_row(pk: int, names: Collection[str]) -> Customer:
 
 
 def get_customer_values(customer: Customer, names: Collection[str]) -> Attrs:
-    """Return the values; a consent's value is its state."""
+    """Return the values of the fields. The value of a consent is its state."""
     return {
         name: get_consent(customer, _CHANNELS[name]).state if name in _CHANNELS else getattr(customer, name)
         for name in names
@@ -30,7 +30,7 @@ def get_customer_values(customer: Customer, names: Collection[str]) -> Attrs:
 
 
 def write_customer(customer: Customer, after: ReadOnlyAttrs, *, actor: str, at: datetime) -> None:
-    """Update the customer; consent changes are recorded in the history, as for single customers."""
+    """Update the customer. Consent changes are recorded in the consent history, as for single customers."""
     attrs = {_FIELDS.get(name, name): {"state": value} if name in _FIELDS else value for name, value in after.items()}
     customers.update_customer(customer, attrs, actor=actor, at=at)
 

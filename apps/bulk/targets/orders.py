@@ -1,4 +1,4 @@
-"""Bulk edits of orders: tags, archive and unarchive."""
+"""Bulk edits of orders, which change tags, archive or unarchive."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -20,12 +20,12 @@ def lock_order_row(pk: int, names: Collection[str]) -> Order:
 
 
 def get_order_values(order: Order, names: Collection[str]) -> Attrs:
-    """Return the values of the fields; the status is archived or not archived."""
+    """Return the values of the fields. The status is either archived or not archived."""
     return {name: (CLOSED if order.closed_at else OPEN) if name == "status" else getattr(order, name) for name in names}
 
 
 def write_order(order: Order, after: ReadOnlyAttrs, *, actor: str, at: datetime) -> None:
-    """Write each value through its own domain function."""
+    """Save the tags and the status, each through its own domain function."""
     if "tags" in after:
         updates.update_order(order, {"tags": after["tags"]}, actor=actor, at=at)
     if "status" in after:

@@ -1,4 +1,4 @@
-"""Erase personal data from bulk edits; the customer's own rows can't be undone after that."""
+"""Erase personal data from bulk edits. Edits of the customer's own rows can't be undone afterwards."""
 
 from datetime import datetime
 
@@ -20,7 +20,7 @@ PERSONAL_COLUMNS: ColumnsByModel = {
 
 
 def redact_bulk_edits(customer: Customer, actor: str, at: datetime) -> None:
-    """Blank the results of the customer and their orders, and all that mention the customer."""
+    """Erase row results of the customer and their orders, and all results and operations that mention the customer."""
     words = [word.lower() for word in personal_data.get_identifying_words(customer)]
     orders = Order.objects.filter(customer=customer).values("pk")
     customer_ids = [customer.pk, *merge.get_merged_ids(customer.pk)]
@@ -36,5 +36,5 @@ def redact_bulk_edits(customer: Customer, actor: str, at: datetime) -> None:
 
 
 def register_privacy_handler() -> None:
-    """Register the privacy handler."""
+    """Register the function that erases a customer's data from bulk edits."""
     personal_data.register_personal_data("bulk edits", redact=redact_bulk_edits, personal_columns=PERSONAL_COLUMNS)

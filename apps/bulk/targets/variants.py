@@ -17,7 +17,7 @@ from apps.ground.exceptions import RowDeleted
 from apps.ground.tenancy import get_current_shop
 from apps.ground.types import Attrs, ReadOnlyAttrs
 
-# Columns that change although staff do not edit the variant.
+# Columns that can change although no user edits the variant.
 _IGNORED_COLUMNS = {"inventory_quantity", "position", "updated_at"}
 
 
@@ -39,13 +39,13 @@ def get_variant_values(variant: Variant, names: Collection[str]) -> Attrs:
 
 
 def write_variant(variant: Variant, after: ReadOnlyAttrs, *, actor: str, at: datetime) -> None:
-    """Write the prices through the catalog."""
+    """Save the prices through the catalog's service."""
     variant_input = VariantInput(attrs=get_price_attrs(after, str(variant.pk)))
     variants.update_variant(variant, variant_input, actor=actor, at=at)
 
 
 def get_variant_version(pk: int) -> str:
-    """Return a hash of the columns, because the product's version also changes with other variants."""
+    """Return a hash of the variant's columns. The product's version would also change with other variants."""
     row = Variant.objects.get(pk=pk)
     compared_values = sorted(
         (name, str(value)) for name, value in get_column_values(row).items() if name not in _IGNORED_COLUMNS

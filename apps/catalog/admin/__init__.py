@@ -47,7 +47,7 @@ for kind in (CustomCollection, SmartCollection):
         gettext_lazy("collection entries (the products are not deleted)"),
         with_=kind,
     )
-# Positions in manually sorted collections are deleted with their product; the delete page does not list them.
+# Leave manual positions out of the product's delete page. They are deleted with the product.
 hide_from_delete_page(ManualPlace)
 
 __all__ = ["CustomCollectionAdmin", "ProductAdmin", "SmartCollectionAdmin", "VariantAdmin"]

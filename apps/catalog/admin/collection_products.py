@@ -87,7 +87,7 @@ def _thumbnail(row: ProductWithImage) -> SafeString:
 
 
 def _search_products(collection: Collection, term: str) -> list[tuple[ProductWithImage, SafeString]]:
-    """Return products with the term in their title that are not in the collection yet."""
+    """Return products that have the term in their title and are not in the collection yet."""
     rows = (
         Product.rows().filter(title_key__contains=term).exclude(pk__in=get_collection_products(collection).values("pk"))
     )
@@ -95,7 +95,7 @@ def _search_products(collection: Collection, term: str) -> list[tuple[ProductWit
 
 
 def _apply_form(collection: Collection, request: HttpRequest, by: EventKwargs) -> str:
-    """Add a product, or save order and removals; return the success message."""
+    """Add a product, or save the order and the removals, and return the success message."""
     add = request.POST.get("add", "")
     if add.isdecimal() and not collection.is_smart:
         product = Product.rows().filter(pk=add).first()

@@ -39,7 +39,7 @@ _LIMITS = format_lazy(gettext_lazy("PNG, GIF or JPEG, at most {size}."), size=fo
 
 
 class CollectionForm(PanelForm[Collection]):
-    """Form of a collection; a blank handle is derived from the title."""
+    """Form of a collection. A blank handle is derived from the title."""
 
     body_html = MarkupField(label=gettext_lazy("Description"))
     published = forms.BooleanField(
@@ -64,7 +64,7 @@ class CollectionForm(PanelForm[Collection]):
         )
 
     def prepare(self) -> None:
-        """Set the initial publication state and the help text of the handle."""
+        """Set the initial publication state and the help text of the handle field."""
         if not self.instance._state.adding:
             self.initial["published"] = self.instance.published_at is not None
         if "handle" in self.fields:
@@ -75,14 +75,14 @@ class CollectionForm(PanelForm[Collection]):
         return str(validate_with_api_field(HandleField(), self.cleaned_data["handle"]))
 
     def clean_picture(self) -> UploadedFile[bytes] | None:
-        """Check the file size; the service checks that the file is an image."""
+        """Check the file size. The service checks that the file is an image."""
         file: UploadedFile[bytes] | None = self.cleaned_data["picture"]
         if file and (file.size or 0) > MAX_BYTES:
             raise ValidationError(_("The image {refusal}.").format(refusal=translate_stored(TOO_MANY_BYTES)))
         return file
 
     def attrs(self) -> Values:
-        """Return the columns to save."""
+        """Return the columns of ``Collection`` to save."""
         values = self.values_to_store
         if "published" in values:
             values["published_at"] = timezone.now() if values["published"] else None
@@ -110,12 +110,12 @@ class CollectionAdmin(CollectionProductsPage):
 
     @display(description="")
     def banner(self, collection: Collection) -> SafeString:
-        """Return the image."""
+        """Return a thumbnail of the collection's image."""
         return thumbnail(collection.shop_id, collection.image_key, collection.image_name, collection.title)
 
     @display(description=pgettext_lazy("sorting", "Order"), ordering="sort_order")
     def sorted_by(self, collection: Collection) -> str:
-        """Return the sort order as text."""
+        """Return the label of the sort order."""
         return collection.get_sort_order_display()
 
     @display(description=gettext_lazy("Published"), boolean=True)
@@ -124,14 +124,14 @@ class CollectionAdmin(CollectionProductsPage):
         return collection.published_at is not None
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the URL of the products page."""
+        """Add the route of the products page."""
         members = self.build_action_url("<path:object_id>/products/", self.products_view, "products")
         return [members, *super().get_urls()]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Add the image and the number of products to the page."""
+        """Add the collection's image and number of products to the page."""
         collection = self.get_object(request, object_id)
         context = dict(extra_context or {})
         if collection is not None:
@@ -144,7 +144,7 @@ class CollectionAdmin(CollectionProductsPage):
         return super().change_view(request, object_id, form_url, context)
 
     def save_model(self, request: HttpRequest, obj: Collection, form: CollectionForm, change: bool) -> None:
-        """Save through the service, which sets the handle, products and image."""
+        """Save the collection through the service, which also sets the handle, products and image."""
         parts = CollectionParts(removes_image=form.cleaned_data["remove_picture"])
         if file := form.cleaned_data["picture"]:
             parts.image = image_files.store_uploaded_image(self.shop(request).pk, file.read(), file.name)
@@ -160,7 +160,7 @@ class CollectionAdmin(CollectionProductsPage):
             raise
 
     def delete_model(self, request: HttpRequest, obj: Collection) -> None:
-        """Delete through the service; the products are not deleted."""
+        """Delete the collection through the service. Its products are not deleted."""
         lifecycle.delete_collection(obj, **self.event_kwargs(request))
 
 

@@ -23,7 +23,7 @@ class VendorFilter(WordFilter):
     parameter_name = "vendor"
 
     def filter_rows(self, rows: QuerySet[Product], values: Sequence[str | None]) -> QuerySet[Product]:  # type: ignore[override]
-        """Return the products of the vendor."""
+        """Return the products of the selected vendor."""
         return rows.filter(vendor_key=values[0])
 
 
@@ -34,7 +34,7 @@ class TypeFilter(WordFilter):
     parameter_name = "type"
 
     def filter_rows(self, rows: QuerySet[Product], values: Sequence[str | None]) -> QuerySet[Product]:  # type: ignore[override]
-        """Return the products of the type."""
+        """Return the products of the selected type."""
         return rows.filter(product_type_key=values[0])
 
 
@@ -45,7 +45,7 @@ class TagFilter(WordFilter):
     parameter_name = "tag"
 
     def filter_rows(self, rows: QuerySet[Product], values: Sequence[str | None]) -> QuerySet[Product]:  # type: ignore[override]
-        """Return the products with the tag."""
+        """Return the products with the selected tag."""
         tags = ProductTag.rows().filter(product=OuterRef("pk"), key=casefold_text(values[0] or ""))
         return rows.filter(Exists(tags))
 
@@ -61,7 +61,8 @@ class CreatedFilter(DaysFilter):
 class VariantProductFilter(WordFilter):
     """Filter by exact product title, ignoring case.
 
-    There is no filter by vendor: a vendor can have many variants, and all of them at the far end of the list.
+    There is no filter by vendor because it would be slow: a vendor can have many variants, which may all be at the end
+    of the list.
     """
 
     title = gettext_lazy("product")
@@ -69,7 +70,7 @@ class VariantProductFilter(WordFilter):
     index_order = ("product_id", "position", "pk")
 
     def filter_rows(self, rows: QuerySet[Variant], values: Sequence[str | None]) -> QuerySet[Variant]:  # type: ignore[override]
-        """Return the variants of products with this title."""
+        """Return the variants of products with the selected title."""
         return rows.filter(product__title_key=values[0])
 
 
@@ -82,17 +83,17 @@ class PriceFilter(AmountsFilter):
 
 
 class LowStockFilter(SelectFilter):
-    """Filter variants that are low at a location, if the shop has a low-stock threshold.
+    """Filter variants with low stock at any location. Only shown if the shop has a low-stock threshold.
 
-    There is no filter for sold-out variants: the quantity changes with each sale, and an index on it would slow
-    sales down.
+    There is no filter for sold-out variants: the quantity changes with each sale, and an index on the quantity would
+    slow sales down.
     """
 
     title = pgettext_lazy("filter", "inventory")
     parameter_name = "stock"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return the choice of low-stock variants; Django adds "All"."""
+        """Return the choice "Low stock". Django adds the choice "All"."""
         return [("low", _("Low stock"))]
 
     def has_output(self) -> bool:
@@ -100,7 +101,7 @@ class LowStockFilter(SelectFilter):
         return get_current_shop().low_stock_at is not None or self.value() is not None
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Variant]) -> QuerySet[Variant]:
-        """Return the variants that are low at a location."""
+        """Return the variants with low stock at any location."""
         if self.value() != "low":
             return queryset
         return queryset.filter(in_materialized(get_low_items().order_by().values("pk"), "inventory_item"))

@@ -1,4 +1,4 @@
-"""Panel page of a product's images: upload, describe, reorder and delete."""
+"""Panel page of a product's images, where staff upload, describe, reorder and delete images."""
 
 from collections.abc import Container, Iterable
 
@@ -57,7 +57,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
         return image_files.get_local_image_url(row.shop_id, row.key, f"{stem}_{side}x{side}.{extension}")
 
     def _add_images(self, request: HttpRequest, product: Product) -> str:
-        """Store the uploaded files and append them to the product's images."""
+        """Store the uploaded files and append them to the product's images. Return the success message."""
         files = request.FILES.getlist("files")
         if len(files) > MAX_FILES:
             raise UploadRefused(
@@ -81,7 +81,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
         )
 
     def _change_images(self, request: HttpRequest, product: Product) -> str:
-        """Reorder, describe and delete images as submitted; images added concurrently are kept at the end."""
+        """Reorder, describe and delete images as submitted. Images that were added concurrently move to the end."""
         images_by_id = {row.pk: row for row in ProductImage.rows().filter(product=product).order_by("position", "id")}
         submitted_ids = list(dict.fromkeys(_parse_ids(request.POST.getlist("image"), images_by_id)))
         removed_ids = set(_parse_ids(request.POST.getlist("remove"), images_by_id))
@@ -94,7 +94,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
             raise DomainError(_("Someone else has reordered the images. Reload the page and try again."))
         ordered = [*requested_order, *(pk for pk in images_by_id if pk not in submitted_ids)]
         image_inputs = [
-            ImageInput(id=pk, attrs=_changed_alt(request.POST, pk)) for pk in ordered if pk not in removed_ids
+            ImageInput(id=pk, attrs=_get_changed_alt(request.POST, pk)) for pk in ordered if pk not in removed_ids
         ]
         products.update_product(product, {}, ProductParts(images=image_inputs), **self.event_kwargs(request))
         return _("Images saved.")
@@ -105,8 +105,11 @@ def _parse_ids(texts: Iterable[str], valid_ids: Container[int]) -> list[int]:
     return [int(text) for text in texts if text.isdecimal() and int(text) in valid_ids]
 
 
-def _changed_alt(data: QueryDict, pk: int) -> Context:
-    """Return the alternative text if the user changed it; otherwise a concurrent change is kept."""
+def _get_changed_alt(data: QueryDict, pk: int) -> Context:
+    """Return the submitted alternative text as image attributes, or no attributes if the text is unchanged.
+
+    Leaving an unchanged text out keeps a concurrent change of it.
+    """
     text = data.get(f"alt-{pk}")
     if text is None or text.strip() == data.get(f"seen-alt-{pk}"):
         return {}
@@ -114,7 +117,7 @@ def _changed_alt(data: QueryDict, pk: int) -> Context:
 
 
 def move_id(ids: list[int], move: str) -> list[int]:
-    """Return the ids after one move: ``"17:-1"`` moves id 17 one position to the front."""
+    """Return the ids after one move: ``"17:-1"`` moves id 17 one position towards the front."""
     text, _, step = move.partition(":")
     if not text.isdecimal() or step not in {"-1", "1"} or int(text) not in ids:
         return ids

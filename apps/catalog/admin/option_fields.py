@@ -26,9 +26,9 @@ class OptionRow:
     """One row of the options field.
 
     Attributes:
-        pk: The option's id as text; empty for a new option.
-        name: The name; may be empty.
-        values: The values separated by commas; a value that contains a comma is quoted.
+        pk: The option's id as text, or an empty string for a new option.
+        name: The option name, which may be empty.
+        values: The values separated by commas. A value that contains a comma is quoted.
     """
 
     pk: str = ""
@@ -37,26 +37,26 @@ class OptionRow:
 
     @classmethod
     def from_option(cls, option: ProductOption) -> "OptionRow":
-        """Return the row of an option; the row of the default option is empty."""
+        """Return the row of an existing option. The row of the default option is empty."""
         values = [value for value in option.values if value != DEFAULT_VALUE]
         is_default = not values and set(option.values) == {DEFAULT_VALUE} and option.name == "Title"
         return cls(str(option.pk), "" if is_default else option.name, format_values(values))
 
 
 def get_option_labels(product: Product | None) -> dict[str, str]:
-    """Return the option columns of the product with their option names, without the default option."""
+    """Return the product's option names by variant column, without the default option."""
     options = product.options.all() if product else ()
     pairs = zip(COLUMNS, (OptionRow.from_option(option).name for option in options), strict=False)
     return {column: name for column, name in pairs if name}
 
 
 def format_values(values: Sequence[str]) -> str:
-    """Join values to one line that ``parse_values`` parses back."""
+    """Join option values to one line of text that ``parse_values`` can parse."""
     return ", ".join(f'"{value.replace(chr(34), chr(34) * 2)}"' if _needs_quotes(value) else value for value in values)
 
 
 def parse_values(line: str) -> list[str]:
-    """Parse a line of values and remove duplicates.
+    """Parse a comma-separated line of option values and remove duplicates.
 
     Raises:
         ValidationError: A value is too long, or a quotation mark is not closed.
@@ -79,23 +79,23 @@ def _needs_quotes(value: str) -> bool:
 
 
 class OptionsWidget(forms.Widget):
-    """Three rows of inputs named ``<name>-<index>-id``, ``-name`` and ``-values``."""
+    """Three rows of inputs. The inputs of a row are named ``<name>-<index>-id``, ``-name`` and ``-values``."""
 
     template_name = "panel/catalog/options.html"
 
     def value_from_datadict(self, data: Mapping[str, Any], files: object, name: str) -> list[OptionRow]:
-        """Return the submitted rows."""
+        """Return the submitted option rows."""
         return [
             OptionRow(*(str(data.get(f"{name}-{index}-{part}", "")).strip() for part in ("id", "name", "values")))
             for index in range(MAX_OPTIONS)
         ]
 
     def value_omitted_from_data(self, data: Mapping[str, Any], files: object, name: str) -> bool:
-        """Return True if no row was submitted."""
+        """Return True if the form data contains no option row."""
         return not any(key.startswith(f"{name}-") for key in data)
 
     def get_context(self, name: str, value: Sequence[OptionRow] | None, attrs: dict[str, Any] | None) -> dict[str, Any]:
-        """Add the rows to the context, padded with empty rows."""
+        """Add the option rows to the context, followed by empty rows up to the maximum."""
         context = super().get_context(name, None, attrs)
         rows = list(value or [])
         context["widget"]["rows"] = [*rows, *[OptionRow()] * (MAX_OPTIONS - len(rows))][:MAX_OPTIONS]
@@ -105,21 +105,21 @@ class OptionsWidget(forms.Widget):
     def render(
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: BaseRenderer | None = None
     ) -> SafeString:
-        """Render with the project's templates."""
+        """Render the widget with the project's templates instead of Django's form templates."""
         return render_to_string(self.template_name, self.get_context(name, value, attrs))
 
     def id_for_label(self, id_: str) -> str:
-        """Return no id: each row has its own labels."""
+        """Return an empty id, because each row has its own labels."""
         return ""
 
 
 class OptionsField(forms.Field):
-    """Parses the rows into options and ignores rows without a name."""
+    """A form field that parses the rows into options and ignores rows without a name."""
 
     widget = OptionsWidget
 
     def to_python(self, value: Sequence[OptionRow] | Any) -> list[OptionInput]:
-        """Return the options.
+        """Return the submitted options.
 
         Raises:
             ValidationError: A name is missing, or a name or value is too long.
@@ -137,7 +137,7 @@ class OptionsField(forms.Field):
         return options
 
     def has_changed(self, initial: Sequence[OptionRow] | Any, data: Sequence[OptionRow] | Any) -> bool:
-        """Return True if names, values or their order changed."""
+        """Return True if the names, the values or their order changed."""
 
         def without_empty_rows(rows: Sequence[OptionRow] | None) -> list[OptionRow]:
             return [row for row in rows or [] if row.name or row.values]

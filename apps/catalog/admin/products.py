@@ -47,7 +47,7 @@ COLUMN_NAMES = {field.name for field in Product._meta.concrete_fields}
 
 
 class ProductForm(PanelForm[Product]):
-    """Form of a product; a blank handle is derived from the title."""
+    """Form of a product. A blank handle is derived from the title."""
 
     body_html = MarkupField(label=gettext_lazy("Description"))
     published = forms.BooleanField(
@@ -80,7 +80,7 @@ class ProductForm(PanelForm[Product]):
         )
 
     def prepare(self) -> None:
-        """Load the options with their values and set the help text of the handle."""
+        """Load the options with their values and set the help text of the handle field."""
         self.existing: list[ProductOption] = []
         if not self.instance._state.adding:
             self.existing = list(ProductOption.rows().filter(product=self.instance).order_by("position", "id"))
@@ -98,7 +98,7 @@ class ProductForm(PanelForm[Product]):
         return str(validate_with_api_field(HandleField(), self.cleaned_data["handle"]))
 
     def clean_options(self) -> list[OptionInput]:
-        """Check the number of options and that they are unique."""
+        """Check the number of options and that their names are unique."""
         options: list[OptionInput] = self.cleaned_data["options"]
         try:
             check_options(options)
@@ -107,25 +107,25 @@ class ProductForm(PanelForm[Product]):
         return options
 
     def clean(self) -> Values | None:
-        """Report dropped files that could not be stored."""
+        """Add the errors of uploaded images that could not be stored."""
         cleaned = super().clean()
         for error in self.upload_errors:
             self.add_error(None, error)
         return cleaned
 
     def is_multipart(self) -> bool:
-        """Return True: the form contains image files."""
+        """Return True because the form contains image files."""
         return True
 
     def attrs(self) -> Values:
-        """Return the columns to save."""
+        """Return the columns of ``Product`` to save."""
         values = self.values_to_store
         if "published" in values:
             values["published_at"] = timezone.now() if values["published"] else None
         return {name: value for name, value in values.items() if name in COLUMN_NAMES}
 
     def requested_options(self) -> list[OptionInput] | None:
-        """Return the requested options; None if they did not change."""
+        """Return the requested options, or None if they did not change."""
         if "options" not in self.changed_data:
             return None
         requested: list[OptionInput] = self.cleaned_data["options"]
@@ -147,7 +147,7 @@ ListedProduct: TypeAlias = "WithAnnotations[Product, _Aggregates]"
 
 @admin.register(Product)
 class ProductAdmin(ProductUploads, ProductImagesPage):
-    """Admin of products; saves through the services."""
+    """Admin of products. All changes go through the catalog's services."""
 
     menu = MenuItem(
         "Catalog",
@@ -196,7 +196,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         return f"/products/{instance.handle}"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Product]:
-        """Annotate the columns that the list shows from other tables."""
+        """Annotate the products with values of other tables that the list shows."""
         variants = Variant.objects.filter(product=OuterRef("pk")).order_by().values("product")
         first = ProductImage.objects.filter(product=OuterRef("pk")).order_by("position", "id")
         return (
@@ -213,28 +213,28 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     def get_extra_search_querysets(
         self, request: HttpRequest, queryset: QuerySet[Product], term: str, most: int
     ) -> Sequence[QuerySet[Product]]:
-        """Search by vendor, tag, SKU, barcode and metafield value."""
+        """Return queries that search by vendor, tag, SKU, barcode and metafield value."""
         return list(search.search_products(queryset, term, most))
 
     def palette_details(self, instance: Product) -> Sequence[str]:
-        """Return vendor and status."""
+        """Return the vendor and the status."""
         return [text for text in (instance.vendor, instance.get_status_display()) if text]
 
     def palette_image(self, instance: Product) -> str:
-        """Return the main image."""
+        """Return a thumbnail of the main image."""
         row = cast("ListedProduct", instance)
         key, name = row.image_key, row.image_name or ""
         return thumbnail(row.shop_id, key, name, side=32) if key else ""
 
     def get_inlines(self, request: HttpRequest, obj: Product | None) -> list[Inline]:
-        """Leave out the variant rows if the product has too many variants."""
+        """Leave out the variant inline if the product has too many variants for the form."""
         if obj is not None and _count_variants(obj) > MAX_GRID_ROWS:
             return [MetafieldInline]
         return super().get_inlines(request, obj)
 
     @display(description=gettext_lazy("Image"))
     def picture(self, product: ListedProduct) -> SafeString:
-        """Return the main image."""
+        """Return a thumbnail of the main image."""
         return thumbnail(product.shop_id, product.image_key or "", product.image_name or "", product.title)
 
     @display(
@@ -243,37 +243,37 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         label={"active": "success", "draft": "info", "archived": "warning"},
     )
     def state(self, product: Product) -> tuple[str, str]:
-        """Return the status as text."""
+        """Return the status and its label."""
         return product.status, product.get_status_display()
 
     @display(description=gettext_lazy("Inventory"))
     def stock(self, product: ListedProduct) -> str:
-        """Return the quantity over all variants and locations."""
+        """Return the total quantity of all variants at all locations, as text."""
         text = ngettext("{units} in {number} variant", "{units} in {number} variants", product.forms)
         return text.format(units=product.units or 0, number=product.forms)
 
     @display(description=gettext_lazy("Tags"))
     def tagged(self, product: Product) -> str:
-        """Return the tags."""
+        """Return the product's tags."""
         return product.tags
 
     @display(description=gettext_lazy("Items sold"))
     def sold(self, product: Product) -> int:
-        """Return the units sold of all variants."""
+        """Return the number of units sold, over all variants."""
         return product.units_sold
 
     @display(description=gettext_lazy("Published"), boolean=True)
     def published(self, product: Product) -> bool:
-        """Return True if published; shown to staff with view permission only."""
+        """Return True if the product is published. Only shown to staff who may view but not change products."""
         return product.published_at is not None
 
     @display(description=gettext_lazy("Options"))
     def options(self, product: Product) -> str:
-        """Return the options as text; shown to staff with view permission only."""
+        """Return the options as text. Only shown to staff who may view but not change products."""
         return "; ".join(f"{option.name}: {', '.join(option.values)}" for option in product.options.all())
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the URL of the images page."""
+        """Add the route of the images page."""
         images = self.build_action_url("<path:object_id>/images/", self.images_view, "images")
         return [images, *super().get_urls()]
 
@@ -284,7 +284,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Add the uploaded images and, for a product with many variants, the link to its variants."""
+        """Add the uploaded images to the page. For a product with many variants, also add the link to the variants."""
         writes = self.has_change_permission(request) if object_id else self.has_add_permission(request)
         staged_images, upload_errors = (
             collect_uploads(request, self.shop(request).pk) if writes and request.method == "POST" else ([], [])
@@ -314,12 +314,12 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         return form
 
     def lock_row(self, instance: Product) -> None:
-        """Lock stock before the product."""
+        """Lock the product's stock, then the product."""
         lock_stock(product_id=instance.pk, deleting=True)
         lock_product(instance.pk)
 
     def save_model(self, request: HttpRequest, obj: Product, form: ProductForm, change: bool) -> None:
-        """Do nothing: ``save_related`` saves the product together with its variants."""
+        """Do nothing, because ``save_related`` saves the product together with its variants."""
 
     def save_related(self, request: HttpRequest, form: ProductForm, formsets: Iterable[Any], change: bool) -> None:
         """Save the product with its variants in one call, then the other formsets."""
@@ -358,12 +358,12 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
             ) from error
 
     def delete_model(self, request: HttpRequest, obj: Product) -> None:
-        """Delete through the service, including stock and files."""
+        """Delete the product through the service, including its stock and image files."""
         products.delete_product(obj, **self.event_kwargs(request))
 
 
 def _with_uploaded_images(form: ProductForm) -> list[ImageInput] | None:
-    """Return the existing images followed by the uploaded images; None if there are no uploads."""
+    """Return the existing images followed by the uploaded images, or None if there are no uploads."""
     if not form.staged_images:
         return None
     images = ProductImage.rows().filter(product=form.instance.pk).order_by("position", "id")
@@ -372,10 +372,10 @@ def _with_uploaded_images(form: ProductForm) -> list[ImageInput] | None:
 
 
 def _check_values_unchanged(options: Sequence[OptionInput] | None, existing: Sequence[ProductOption]) -> None:
-    """Check that the option values do not change when the form has no variant rows.
+    """Check that the submitted option values are unchanged. Used if the form has no variant rows.
 
     Raises:
-        DomainError: The submitted values differ.
+        DomainError: The submitted values differ from the saved values.
     """
     partners = match_options(existing, options or [])
     if any(

@@ -1,4 +1,4 @@
-"""Search products by more than title and handle; every query uses an index and is bounded."""
+"""Search products by other columns than title and handle. Every query uses an index and limits the rows it reads."""
 
 from collections.abc import Iterator
 
@@ -14,14 +14,14 @@ from apps.metafields.models.metafields import INDEXED_LENGTH
 
 
 def search_products(products: QuerySet[Product], term: str, most: int) -> Iterator[QuerySet[Product]]:
-    """Yield products by exact tag, metafield value or barcode, and by the beginning of a vendor or SKU.
+    """Yield queries for products by exact tag, metafield value or barcode, and by the beginning of a vendor or SKU.
 
-    Terms of fewer than three letters match whole vendors only.
+    If the term has fewer than three letters, only vendors that equal the term match.
 
     Args:
         products: The products to search.
         term: The search text.
-        most: The maximum number of matches in another table for which products are looked up.
+        most: The maximum number of matching rows of another table, such as tags, that are followed to their products.
     """
     yield products.filter(**{f"vendor_key__{'startswith' if len(term) >= MIN_TRIGRAM_LENGTH else 'exact'}": term})
     tags = ProductTag.rows().filter(key=casefold_text(term)).order_by("-product_id")

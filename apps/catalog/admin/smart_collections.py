@@ -1,4 +1,4 @@
-"""Panel page of smart collections: rules as form rows with a live preview."""
+"""Panel page of smart collections, with one form row per rule and a live preview."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ _PART_LABELS = {
 }
 
 
-# Labels of rule columns and relations.
+# Mark the labels of rule columns and relations for translation.
 _LABELS = (
     gettext_noop("title"),
     gettext_noop("type"),
@@ -65,17 +65,17 @@ _LABELS = (
 
 
 def format_rule_name(name: str) -> str:
-    """Return the label of an interface name, for example "Variant price" for ``variant_price``."""
+    """Return the label of a rule column or relation, for example "Variant price" for ``variant_price``."""
     return capfirst(_(name.replace("_", " ")))
 
 
 class RulesWidget(forms.Widget):
-    """Rules as rows of two selects and a text input; empty rows are ignored."""
+    """A widget that shows each rule as two selects and a text input, and ignores empty rows."""
 
     template_name = "panel/catalog/rules.html"
 
     def get_context(self, name: str, value: object, attrs: Context | None) -> Context:
-        """Add the rows to the context, with empty rows for use without scripts."""
+        """Add the rule rows to the context, with some empty rows for browsers without JavaScript."""
         context = super().get_context(name, value, attrs)
         rules = value if isinstance(value, list) else []
         blank = dict.fromkeys(PARTS, "")
@@ -90,27 +90,27 @@ class RulesWidget(forms.Widget):
     def render(
         self, name: str, value: object, attrs: Context | None = None, renderer: BaseRenderer | None = None
     ) -> SafeString:
-        """Render with the panel's templates instead of form templates."""
+        """Render the widget with the panel's templates instead of Django's form templates."""
         return render_to_string(self.template_name, self.get_context(name, value, attrs))
 
     def value_from_datadict(self, data: Any, files: object, name: str) -> list[dict[str, str]]:
-        """Return the rows that are not empty."""
+        """Return the submitted rules without empty rows."""
         return parse_rule_rows(data, name)
 
     def value_omitted_from_data(self, data: Any, files: object, name: str) -> bool:
-        """Return True if no part of a row was submitted."""
+        """Return True if the form data contains no rule row."""
         return not any(f"{name}-{part}" in data for part in PARTS)
 
 
 def parse_rule_rows(data: QueryDict, name: str) -> list[dict[str, str]]:
-    """Return the rules of a form's data without empty rows."""
+    """Return the rules in the form data, without empty rows."""
     lists = [data.getlist(f"{name}-{part}")[: MAX_RULES + 1] for part in PARTS]
     rows = [dict(zip(PARTS, row, strict=True)) for row in zip(*lists, strict=False)]
     return [row for row in rows if row["condition"].strip() or row["column"]]
 
 
 class RulesField(forms.Field):
-    """Form field for rules, validated like in the REST interface."""
+    """Form field for rules, with the same validation as in the REST interface."""
 
     widget = RulesWidget
 
@@ -126,12 +126,12 @@ class RulesField(forms.Field):
             raise ValidationError([_format_error(field, texts) for field, texts in error.errors.items()]) from None
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Return True if a rule differs."""
+        """Return True if a rule changed."""
         return initial != data
 
 
 def _format_error(field: str, texts: list[str]) -> str:
-    """Format the error of a field such as ``rules.0.condition``."""
+    """Format the error of a form field such as ``rules.0.condition``."""
     parts = field.split(".")
     if len(parts) == 1:
         return _("Rules: {refusal}.").format(refusal=translate_stored(texts[0]))
@@ -172,7 +172,7 @@ class SmartCollectionAdmin(CollectionAdmin):
     )
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the URL of the preview."""
+        """Add the route of the preview."""
         return [self.build_action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
 
     def changeform_view(
@@ -187,7 +187,7 @@ class SmartCollectionAdmin(CollectionAdmin):
         return super().changeform_view(request, object_id, form_url, context)
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """Render the products that match the rules in the query."""
+        """Render the products that match the rules in the query string."""
         require_permission(request, *PERMISSIONS)
         context: Context
         try:

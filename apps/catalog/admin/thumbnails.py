@@ -1,4 +1,4 @@
-"""Image thumbnails in lists and forms."""
+"""Render image thumbnails for lists and forms."""
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -8,9 +8,9 @@ from apps.media.names import parse_transformation
 
 
 def thumbnail(shop_id: int, key: str, name: str, alt: str = "", side: int = 48) -> SafeString:
-    """Return the HTML of a thumbnail; an empty square if there is no image."""
+    """Return the HTML of a thumbnail, or of an empty square if there is no image."""
     if not key:
-        # If the thumbnail is a link, the square needs an accessible name like an image.
+        # Give the empty square an accessible name like an image has, because it may be the only content of a link.
         label_attrs = format_html(' role="img" aria-label="{}"', alt) if alt else ""
         return format_html('<span class="bo-thumb" data-side="{}"{}></span>', side, label_attrs)
     stem, _, extension = name.rpartition(".")

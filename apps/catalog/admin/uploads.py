@@ -1,4 +1,4 @@
-"""Images dropped on the product form: uploaded at once, one by one, and staged until the form is saved."""
+"""Store images as soon as they are dropped on the product form, and keep them staged until the form is saved."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -29,7 +29,7 @@ SIDE = 240
 
 @dataclass(frozen=True, slots=True)
 class StagedImage:
-    """An uploaded image of the form that is not saved yet.
+    """An uploaded image of a product form that is not saved yet.
 
     Attributes:
         image: The stored file.
@@ -43,7 +43,7 @@ class StagedImage:
 
     @property
     def choice(self) -> str:
-        """Return the value of the image in a variant's select field."""
+        """Return the value that represents the image in a variant's image field."""
         return f"new-{self.image.key}"
 
     @property
@@ -55,7 +55,7 @@ class StagedImage:
 
     @property
     def image_input(self) -> ImageInput:
-        """Return the image as service input."""
+        """Return the image as input for the catalog's services."""
         return ImageInput(image=self.image, attrs={"alt": self.alt} if self.alt else {})
 
 
@@ -73,7 +73,10 @@ def stage_upload(shop_id: int, data: bytes, size: int, name: str) -> StagedImage
 
 
 def collect_uploads(request: HttpRequest, shop_id: int) -> tuple[list[StagedImage], list[str]]:
-    """Return the images of a submitted form (staged ones first) and the errors of rejected files."""
+    """Return the uploaded images of a submitted form and the errors of rejected files.
+
+    Images that were staged before come before the files of this request.
+    """
     staged_images: dict[str, StagedImage] = {}
     errors: list[str] = []
     alts = request.POST.getlist("picture-alt")
@@ -105,11 +108,11 @@ class ProductUploads(ShopOwnedAdmin[Product]):
     """Adds the upload URL to the product admin."""
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the upload URL."""
+        """Add the upload route."""
         return [self.build_action_url("upload/", self.upload_view, "upload"), *super().get_urls()]
 
     def upload_view(self, request: HttpRequest) -> HttpResponse:
-        """Store one file and return its ticket and thumbnail URL."""
+        """Store one uploaded file and return its ticket and thumbnail URL as JSON."""
         require_permission(request, ADD, CHANGE)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])

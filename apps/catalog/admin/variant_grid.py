@@ -1,4 +1,4 @@
-"""Inline variant grid of the product form: one row per variant, with stock and image."""
+"""Inline variant grid of the product form, with one row per variant that includes stock and image."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,12 +34,12 @@ from apps.panel.money import MoneyField
 from apps.panel.permissions import has_permission
 from apps.panel.theme import ThemedSelect, ThemedTextInput, display
 
-# More rows would exceed what one form can submit.
+# Browsers and servers limit the size of a form, so products with more variants have no grid.
 MAX_GRID_ROWS = 100
-# Stock at further locations is edited on the stock page.
+# The grid shows stock at this many locations. Stock at other locations is edited on the stock page.
 MAX_GRID_LOCATIONS = 6
 CHANGE_STOCK = "inventory.change_inventoryitem"
-# The stock at each location follows the barcode.
+# The fields of a row. The template inserts the stock fields after the barcode.
 GRID_FIELDS = (
     *COLUMNS,
     "picture",
@@ -52,9 +52,9 @@ GRID_FIELDS = (
     "inventory_policy",
     "place",
 )
-# Values that new variants copy from the first one.
-_SHARED = ("price", "compare_at_price", "inventory_policy", "taxable")
-_SHARED_ITEM = ("cost", "tracked")
+# Fields that new variants copy from the first variant.
+_COPIED_FIELDS = ("price", "compare_at_price", "inventory_policy", "taxable")
+_COPIED_ITEM_FIELDS = ("cost", "tracked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class VariantGridData:
     """The locations, stock levels and images that the variant rows of a product form use.
 
     Attributes:
-        locations: The locations that the rows show stock of.
-        hidden_location_count: The number of locations that are not shown.
+        locations: The locations that have stock fields in the rows.
+        hidden_location_count: The number of other locations.
         primary: The location where new variants are stocked.
         levels: The available quantity by item and location.
         images: The saved images of the product.
@@ -79,7 +79,7 @@ class VariantGridData:
 
     @classmethod
     def load(cls, product: Product | None, waiting: Sequence[StagedImage], *, with_stock: bool) -> "VariantGridData":
-        """Load the data of an existing or new product."""
+        """Load the locations, stock levels and images of an existing or new product."""
         images = list(ProductImage.rows().filter(product=product).order_by("position", "id")) if product else []
         if not with_stock:
             return cls(images=images, staged_images=waiting)
@@ -97,7 +97,7 @@ class VariantGridData:
 
     @property
     def image_choices(self) -> list[tuple[str, str]]:
-        """Return the image choices of a variant."""
+        """Return the choices of a variant's image field."""
         saved = [(str(row.pk), row.alt or row.name) for row in self.images]
         new = [
             (staged_image.choice, staged_image.alt or staged_image.image.name) for staged_image in self.staged_images
@@ -111,8 +111,8 @@ class VariantGridData:
 
     @property
     def thumbnail_urls(self) -> list[tuple[str, str]]:
-        """Return the thumbnail URL of each image choice."""
-        saved = [(str(row.pk), _thumbnail_url(row)) for row in self.images]
+        """Return the thumbnail URL of each image choice, as pairs."""
+        saved = [(str(row.pk), _get_thumbnail_url(row)) for row in self.images]
         return [*saved, *((staged_image.choice, staged_image.thumbnail_url) for staged_image in self.staged_images)]
 
 
@@ -126,7 +126,7 @@ class VariantRow(BaseVariantForm):
     grid_data = VariantGridData()
 
     def prepare(self) -> None:
-        """Add cost, image choices and a stock field per location."""
+        """Add the fields for cost and image, and a stock field per location."""
         super().prepare()
         variant = self.instance
         is_saved = not variant._state.adding
@@ -137,7 +137,7 @@ class VariantRow(BaseVariantForm):
         for location in self.grid_data.locations:
             name = f"stock_{location.pk}"
             level = self.grid_data.levels.get((variant.inventory_item_id, location.pk)) if is_saved else None
-            self.fields[name] = _stock_field(location)
+            self.fields[name] = _create_stock_field(location)
             self.initial[name] = 0 if not is_saved and location.pk == self.grid_data.primary else level
         for name, form_field in self.fields.items():
             form_field.widget.attrs["aria-label"] = str(form_field.label or pretty_name(name))
@@ -145,7 +145,7 @@ class VariantRow(BaseVariantForm):
 
     @property
     def values_to_store(self) -> Values:
-        """Leave out cost and image if the form was rendered before these fields existed."""
+        """Return the submitted values. Skip cost and image if the form was rendered before these fields existed."""
         return {
             name: value
             for name, value in super().values_to_store.items()
@@ -154,7 +154,7 @@ class VariantRow(BaseVariantForm):
 
     @property
     def stock_cells(self) -> list[forms.BoundField]:
-        """Return the stock fields in the order of the locations."""
+        """Return the stock fields in the order of the grid's locations."""
         return [self[f"stock_{location.pk}"] for location in self.grid_data.locations]
 
     @property
@@ -180,7 +180,7 @@ class VariantRow(BaseVariantForm):
         return variant
 
     def clean(self) -> Values | None:
-        """Reject negative quantities; an unchanged oversold level is allowed."""
+        """Reject negative quantities, except for an oversold level that was not changed."""
         cleaned = super().clean()
         for location in self.grid_data.locations:
             name = f"stock_{location.pk}"
@@ -189,7 +189,7 @@ class VariantRow(BaseVariantForm):
         return cleaned
 
     def get_stock_cells(self) -> dict[int, Cell]:
-        """Return the submitted stock by location, with the quantities that the page showed."""
+        """Return the submitted quantity by location id, together with the quantity that the page showed."""
         changed_cells = {}
         for location in self.grid_data.locations:
             name = f"stock_{location.pk}"
@@ -204,19 +204,19 @@ class VariantRow(BaseVariantForm):
 
 
 class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]):
-    """Formset of a product's variants; the product admin saves it together with the product."""
+    """Formset of a product's variants. The product admin saves the variants together with the product."""
 
     grid_data = VariantGridData()
     stock_rows: Sequence[VariantRow] = ()
 
     @property
     def template_row(self) -> forms.ModelForm[Variant]:
-        """Return the empty row that scripts copy."""
+        """Return the empty row that JavaScript copies to add a variant."""
         return self.empty_form
 
     @property
     def rows(self) -> list[VariantRow]:
-        """Return the remaining rows in their order."""
+        """Return the rows that are not marked for deletion, in their order."""
         deleted_forms = set(self.deleted_forms)
         adding = self.instance._state.adding
         remaining = [
@@ -230,10 +230,12 @@ class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant
     def get_variant_inputs(
         self, options: Sequence[OptionInput] | None, existing: Sequence[ProductOption]
     ) -> list[VariantInput] | None:
-        """Return the requested variants, from the rows and from new option values; None if nothing changed.
+        """Return the requested variants, or None if nothing changed.
+
+        The variants result from the rows of the grid and from new option values.
 
         Args:
-            options: The requested options; None if they did not change.
+            options: The requested options, or None if they did not change.
             existing: The saved options.
 
         Raises:
@@ -251,7 +253,7 @@ class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant
 
 
 class VariantInline(ShopOwnedTabularInline[Variant, Product]):
-    """Inline of the variants, for products with at most ``MAX_GRID_ROWS`` variants."""
+    """Inline of a product's variants. Products with more than ``MAX_GRID_ROWS`` variants have no inline."""
 
     model = Variant
     form = VariantRow
@@ -263,13 +265,13 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
     max_num = MAX_GRID_ROWS
 
     def get_min_num(self, request: HttpRequest, obj: Product | None = None, **kwargs: Any) -> int:
-        """Return 1 for a new product, so that the form starts with one row."""
+        """Return 1 for a new product, so that its form starts with one variant row."""
         return 0 if obj else 1
 
     def get_formset(
         self, request: HttpRequest, obj: Product | None = None, **kwargs: Any
     ) -> type[BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]]:
-        """Pass locations, stock and images to the rows."""
+        """Pass the locations, stock levels and images to the rows."""
         waiting = getattr(request, "staged_images", [])
         grid_data = VariantGridData.load(obj, waiting, with_stock=has_permission(request, CHANGE_STOCK))
         row = type("Row", (VariantRow,), {"grid_data": grid_data})
@@ -278,40 +280,40 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
         return formset_class
 
     def get_fields(self, request: HttpRequest, obj: Product | None = None) -> list[Any]:
-        """Return the grid's fields; read-only pages leave out empty option columns."""
+        """Return the fields of the grid. Read-only pages leave out empty option columns."""
         if obj is None or self.has_change_permission(request, obj):
             return [*GRID_FIELDS]
         named_options = get_option_labels(obj)
         return [name for name in GRID_FIELDS if name in named_options or name not in COLUMNS]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
-        """Load the inventory items, images and the product, which names its only variant."""
+        """Load the variants with their inventory items and images, and the product for the name of its only variant."""
         return Variant.rows().select_related("inventory_item", "product", "image").order_by(*self.ordering)
 
     @display(description=gettext_lazy("SKU"))
     def sku(self, variant: Variant) -> str:
-        """Return the SKU; shown to staff with view permission only."""
+        """Return the SKU. Only shown to staff who may view but not change products."""
         return variant.inventory_item.sku
 
     @display(description=gettext_lazy("Tracked"), boolean=True)
     def tracked(self, variant: Variant) -> bool:
-        """Return True if tracked; shown to staff with view permission only."""
+        """Return True if the inventory is tracked. Only shown to staff who may view but not change products."""
         return variant.inventory_item.tracked
 
     @display(description=gettext_lazy("Cost"))
     def cost(self, variant: Variant) -> object:
-        """Return the cost; shown to staff with view permission only."""
+        """Return the cost. Only shown to staff who may view but not change products."""
         return variant.inventory_item.cost
 
     @display(description=gettext_lazy("Image"))
     def picture(self, variant: Variant) -> SafeString:
-        """Return the image; shown to staff with view permission only."""
+        """Return a thumbnail of the image. Only shown to staff who may view but not change products."""
         image = variant.image
         return thumbnail(variant.shop_id, image.key if image else "", image.name if image else "")
 
     @display(description=gettext_lazy("Position"))
     def place(self, variant: Variant) -> int:
-        """Return the position; shown to staff with view permission only."""
+        """Return the position. Only shown to staff who may view but not change products."""
         return variant.position
 
 
@@ -321,14 +323,14 @@ def _generate_variants(
     options: Sequence[OptionInput],
     existing: Sequence[ProductOption],
 ) -> list[VariantInput]:
-    """Return the variants that new values add; existing rows get the first value of new options."""
+    """Return the variants that new option values add, and give existing rows the first value of new options."""
     partners = match_options(existing, options)
     indexes = {option.pk: index for index, option in enumerate(existing)}
     sources = [indexes[option.pk] if option else None for option in partners]
     current_values = [set(option.values) - {DEFAULT_VALUE} if option else set() for option in partners]
     present: list[Combination] = []
     for row, variant in zip(rows, inputs, strict=True):
-        values = _option_values(row, sources)
+        values = _get_option_values(row, sources)
         for index, (option, value) in enumerate(zip(options, values, strict=True)):
             if value in current_values[index] and option.values and value not in option.values:
                 variant_name = row.instance.title if row.instance.pk else " / ".join(values)
@@ -342,15 +344,15 @@ def _generate_variants(
         for index, option in enumerate(options)
     ]
     first = next(iter(inputs), None)
-    attrs, item = _values_of_first_row(rows, first)
+    attrs, item = _get_copied_values(rows, first)
     return [
         VariantInput(attrs={**attrs, **dict(zip(COLUMNS, values, strict=False))}, item=dict(item))
         for values in list_new_combinations(options, present, new_values)
     ]
 
 
-def _option_values(row: VariantRow, sources: Sequence[int | None]) -> list[str]:
-    """Return the row's values of the requested options; empty for options without a value."""
+def _get_option_values(row: VariantRow, sources: Sequence[int | None]) -> list[str]:
+    """Return the row's value of each requested option, or an empty string where the row has no value."""
     if row.instance.pk and not set(COLUMNS) & set(row.changed_data):
         saved = [getattr(row.instance, column) for column in COLUMNS]
         values = [None if source is None else saved[source] for source in sources]
@@ -359,16 +361,16 @@ def _option_values(row: VariantRow, sources: Sequence[int | None]) -> list[str]:
     return ["" if value in {None, DEFAULT_VALUE} else str(value) for value in values]
 
 
-def _values_of_first_row(rows: Sequence[VariantRow], first: VariantInput | None) -> tuple[Attrs, Attrs]:
+def _get_copied_values(rows: Sequence[VariantRow], first: VariantInput | None) -> tuple[Attrs, Attrs]:
     if first is None:
         return {}, {}
     data = rows[0].cleaned_data
-    attrs = {name: data[name] for name in _SHARED if name in data}
-    item = {name: data[name] or 0 if name == "cost" else data[name] for name in _SHARED_ITEM if name in data}
+    attrs = {name: data[name] for name in _COPIED_FIELDS if name in data}
+    item = {name: data[name] or 0 if name == "cost" else data[name] for name in _COPIED_ITEM_FIELDS if name in data}
     return attrs, item
 
 
-def _stock_field(location: Location) -> forms.IntegerField:
+def _create_stock_field(location: Location) -> forms.IntegerField:
     widget = ThemedTextInput(attrs={"inputmode": "numeric", "size": "6"})
     return forms.IntegerField(
         required=False,
@@ -379,17 +381,17 @@ def _stock_field(location: Location) -> forms.IntegerField:
     )
 
 
-def _thumbnail_url(row: ProductImage) -> str:
+def _get_thumbnail_url(row: ProductImage) -> str:
     stem, _, extension = row.name.rpartition(".")
     return get_local_image_url(row.shop_id, row.key, f"{stem}_{SIDE}x{SIDE}.{extension}")
 
 
 def get_stock_cells_by_item(rows: Iterable[VariantRow], items: Sequence[int]) -> dict[tuple[int, int], Cell]:
-    """Return the stock that was submitted in rows, by item and location.
+    """Return the stock that was submitted in the rows, by item id and location id.
 
     Args:
-        rows: The rows, in their order.
-        items: The inventory items of the saved variants, in the same order; more items may follow.
+        rows: The variant rows, in their order.
+        items: The ids of the saved variants' inventory items, in the same order. Additional ids at the end are ignored.
     """
     pairs = zip(rows, items, strict=False)
     return {(item, location_id): cell for row, item in pairs for location_id, cell in row.get_stock_cells().items()}

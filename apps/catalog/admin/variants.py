@@ -1,4 +1,4 @@
-"""Panel pages of single variants; ``variant_grid`` shows variants as rows of the product form."""
+"""Panel pages of single variants. ``variant_grid`` shows variants as rows of the product form."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -38,7 +38,7 @@ ROW_FIELDS = (*COLUMNS, "price", "compare_at_price", "sku", "tracked", "barcode"
 
 
 class BaseVariantForm(ShopOwnedForm[Variant]):
-    """Base form of a variant with columns of its inventory item."""
+    """Base form of a variant, with fields for columns of its inventory item."""
 
     price = MoneyField(initial=0, label=gettext_lazy("Price"))
     compare_at_price = MoneyField(required=False, label=gettext_lazy("Compare-at price"))
@@ -52,12 +52,12 @@ class BaseVariantForm(ShopOwnedForm[Variant]):
         fields = tuple(name for name in ROW_FIELDS if name not in ITEM_FIELDS)
 
     def prepare(self) -> None:
-        """Set initial values of the item columns and narrow widths, because the form can be a table row."""
+        """Set the initial values of the item fields, and narrow the inputs because the form can be a table row."""
         if not self.instance._state.adding:
             item = self.instance.inventory_item
             self.initial.update(sku=item.sku, tracked=item.tracked)
         for name in COLUMNS:
-            # A product without options has an internal default value; the blank field keeps this value.
+            # A product without options has an internal default value. The field is blank instead and keeps this value.
             if name in self.fields and getattr(self.instance, name) == DEFAULT_VALUE:
                 self.initial[name] = ""
                 self.fields[name].required = False
@@ -66,7 +66,7 @@ class BaseVariantForm(ShopOwnedForm[Variant]):
                 self.fields[name].widget.attrs["size"] = "10"
 
     def get_variant_input(self) -> VariantInput:
-        """Return the requested variant."""
+        """Return the submitted values as input for the service."""
         values = self.values_to_store
         for column in COLUMNS:
             if column in values:
@@ -81,10 +81,10 @@ class BaseVariantForm(ShopOwnedForm[Variant]):
 
 
 class VariantForm(BaseVariantForm, PanelForm[Variant]):
-    """Form of one variant, with image and weight."""
+    """Form of a single variant, with image and weight."""
 
     class Meta(BaseVariantForm.Meta):
-        # The admin adds the image field because the queryset depends on the product.
+        # The admin adds the image field because its choices depend on the product.
         fields = (
             *COLUMNS,
             "price",
@@ -103,7 +103,7 @@ class VariantForm(BaseVariantForm, PanelForm[Variant]):
 
 
 def _build_priced_form(shop: Shop) -> type[VariantForm]:
-    """Return the variant form with a pair of price fields for each presentment currency of the shop."""
+    """Return a variant form class with two price fields for each presentment currency of the shop."""
     fields: dict[str, forms.Field] = {}
     for presentment in get_presentments(shop):
         code = presentment.currency
@@ -117,10 +117,10 @@ def _build_priced_form(shop: Shop) -> type[VariantForm]:
 
 
 class PricedVariantForm(VariantForm):
-    """Variant form with fixed prices in presentment currencies; blank prices are converted."""
+    """Variant form with fixed prices in presentment currencies. A blank price is converted from the shop currency."""
 
     def prepare(self) -> None:
-        """Set the fixed prices and show the converted prices as help texts."""
+        """Set the initial fixed prices and show the converted prices as help texts."""
         super().prepare()
         for presentment in get_presentments(get_current_shop()):
             code = presentment.currency
@@ -138,7 +138,7 @@ class PricedVariantForm(VariantForm):
                     self.fields[name].help_text = text if key == "price" else ""
 
     def clean(self) -> Values | None:
-        """Check that a compare-at price has a price."""
+        """Check that each compare-at price comes with a price."""
         cleaned = super().clean() or {}
         for presentment in get_presentments(get_current_shop()):
             code = presentment.currency
@@ -147,7 +147,7 @@ class PricedVariantForm(VariantForm):
         return cleaned
 
     def get_variant_input(self) -> VariantInput:
-        """Add the changed fixed prices to the input."""
+        """Add the changed fixed prices to the input for the service."""
         variant = super().get_variant_input()
         changes: dict[str, FixedPrice | None] = {}
         for presentment in get_presentments(get_current_shop()):
@@ -164,7 +164,7 @@ class PricedVariantForm(VariantForm):
 
 @admin.register(Variant)
 class VariantAdmin(ShopOwnedAdmin[Variant]):
-    """Admin of single variants; variants are created on the product page."""
+    """Admin of single variants. New variants are created on the product page."""
 
     menu = MenuItem(
         "Catalog",
@@ -189,7 +189,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     search_fields = ("inventory_item__sku__istartswith", "barcode__exact", "title_key__startswith")
     palette_order = 40
     ordering = ("product_id", "position", "id")
-    # No index covers variant titles and quantities.
+    # Other columns are not sortable, because no index covers variant titles and quantities.
     sortable_by = ("product_title", "price_shown")
     empty_text = gettext_lazy("No variants yet. Each product has at least one variant.")
     fieldsets = (
@@ -199,13 +199,13 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     )
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False: variants are created on the product page."""
+        """Return False because variants are created on the product page."""
         return False
 
     def get_form(
         self, request: HttpRequest, obj: Variant | None = None, change: bool = False, **kwargs: Any
     ) -> type[forms.ModelForm[Variant]]:
-        """Return the form with option names as labels and the fields of presentment currencies."""
+        """Return the form with option names as labels and with the price fields of presentment currencies."""
         defaults = {
             "form": _build_priced_form(self.shop(request)),
             "labels": get_option_labels(obj.product if obj else None),
@@ -213,7 +213,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         return super().get_form(request, obj, change, **{**defaults, **kwargs})
 
     def get_fieldsets(self, request: HttpRequest, obj: Variant | None = None) -> Any:
-        """Add a row per presentment currency; read-only pages show the resulting prices and hide empty options."""
+        """Add a row per presentment currency. Read-only pages show the resulting prices and hide empty options."""
         rows: list[Any] = [
             (f"price_{presentment.currency}", f"compare_{presentment.currency}")
             for presentment in get_presentments(self.shop(request))
@@ -231,7 +231,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
 
     @display(description=gettext_lazy("In other currencies"))
     def other_prices(self, variant: Variant) -> str:
-        """Return the presentment prices as text; shown to staff with view permission only."""
+        """Return the presentment prices as text. Only shown to staff who may view but not change variants."""
         tags = {
             presentment.currency: get_prices_in_currency(
                 presentment, variant.price, variant.compare_at_price, variant.fixed_prices
@@ -243,7 +243,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     def formfield_for_foreignkey(
         self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> forms.ModelChoiceField[Any] | None:
-        """Offer only the product's own images."""
+        """Limit the choices of the image field to the product's own images."""
         if db_field.name == "image":
             match = request.resolver_match
             pk = match.kwargs.get("object_id") if match else None
@@ -253,22 +253,22 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
-        """Load the product and the inventory item."""
-        # The product indexes start with the shop.
+        """Load the shop's variants with their products and inventory items."""
+        # Filter by the product's shop too, because the indexes of products start with the shop.
         variants = super().get_queryset(request).filter(product__shop=self.shop(request))
         return variants.select_related(*self.list_select_related)
 
     def palette_titles(self, rows: Sequence[Variant]) -> Mapping[int, str]:
-        """Return full names that include the product title."""
+        """Return full names, which include the product title."""
         return {row.pk: row.full_name for row in rows}
 
     def palette_details(self, instance: Variant) -> Sequence[str]:
-        """Return the SKU, if there is one."""
+        """Return the SKU if the variant has one."""
         return [instance.inventory_item.sku] if instance.inventory_item.sku else []
 
     @display(description=gettext_lazy("Title"), empty_value="–")
     def own_title(self, variant: Variant) -> str | None:
-        """Return the variant title; None for the default variant."""
+        """Return the variant title, or None for the default variant."""
         return None if variant.is_default else variant.title
 
     @display(description=gettext_lazy("Product"), ordering="product__title_key")
@@ -285,7 +285,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
 
     @display(description=gettext_lazy("Price"), ordering="price")
     def price_shown(self, variant: Variant) -> str:
-        """Return the price with the decimals of the currency."""
+        """Return the price, formatted in the shop currency."""
         return languages.format_amount(variant.price, get_current_shop().currency)
 
     @display(description=gettext_lazy("Barcode"), empty_value="–")
@@ -294,13 +294,13 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
 
     @display(description=gettext_lazy("Compare-at price"), empty_value="–")
     def compared(self, variant: Variant) -> str | None:
-        """Return the compare-at price."""
+        """Return the compare-at price, formatted in the shop currency, or None."""
         price = variant.compare_at_price
         return None if price is None else languages.format_amount(price, get_current_shop().currency)
 
     @display(description=gettext_lazy("Cost"), empty_value="–")
     def cost(self, variant: Variant) -> str | None:
-        """Return the cost per item."""
+        """Return the cost per item, formatted in the shop currency, or None."""
         cost = variant.inventory_item.cost
         return None if cost is None else languages.format_amount(cost, get_current_shop().currency)
 
@@ -309,12 +309,12 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         return variant.product.vendor
 
     def lock_row(self, instance: Variant) -> None:
-        """Lock stock before the product, which guards its variants."""
+        """Lock the variant's stock, then its product, which guards all its variants."""
         lock_stock(variant_ids=[instance.pk], deleting=True)
         lock_product(instance.product_id)
 
     def save_model(self, request: HttpRequest, obj: Variant, form: VariantForm, change: bool) -> None:
-        """Save through the service, which checks the option values of all variants of the product."""
+        """Save the variant through the service, which compares its option values with the other variants."""
         variant_input = form.get_variant_input()
         if "image" in variant_input.attrs:
             image = variant_input.attrs.pop("image")
@@ -322,9 +322,9 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         variants.update_variant(Variant.objects.get(pk=obj.pk), variant_input, **self.event_kwargs(request))
 
     def delete_model(self, request: HttpRequest, obj: Variant) -> None:
-        """Delete through the service, which keeps the last variant."""
+        """Delete the variant through the service, which refuses to delete the last variant of a product."""
         variants.delete_variant(obj, **self.event_kwargs(request))
 
     def response_post_save_change(self, request: HttpRequest, obj: Variant) -> HttpResponseRedirect:
-        """Redirect to the product."""
+        """Redirect to the page of the product."""
         return HttpResponseRedirect(reverse("admin:catalog_product_change", args=(obj.product_id,)))

@@ -1,7 +1,7 @@
 """Serializers of collections.
 
-Source: ``wire/custom_collection.json``, ``wire/smart_collection.json``, ``wire/collection.json``. ``products_count`` is
-only in single reads; the views add it because it is computed from other tables.
+The views add ``products_count``, and only to responses with a single collection, because the number is computed from
+other tables.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ def _image(  # noqa: PLR0917 - the columns of one row
 
 
 class _BaseCollectionSerializer(ResourceSerializer[Collection]):
-    """Fields that custom and smart collections render."""
+    """Base class with the fields that responses contain for both custom and smart collections."""
 
     handle: ApiField = ModelDerivedField()
     title = ModelDerivedField()
@@ -83,14 +83,14 @@ class CollectionSerializer(_BaseCollectionSerializer):
 
 
 class _WritableCollectionSerializer(_BaseCollectionSerializer):
-    """Fields that custom and smart collections accept."""
+    """Base class with the fields that requests accept for both custom and smart collections."""
 
     body_html = HtmlField()
     handle = HandleField()
     template_suffix = TextField(max_length=255, required=False, allow_null=True)
 
     def validate_across_fields(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
-        """Set ``published_at`` from ``published`` and ignore a blank handle of an existing collection."""
+        """Set ``published_at`` from ``published``, and ignore a blank handle of an existing collection."""
         set_published_at(attrs, instance.published_at if instance else None)
         if instance is not None and attrs.get("handle") == "":
             del attrs["handle"]
@@ -106,15 +106,15 @@ class CustomCollectionSerializer(_WritableCollectionSerializer):
 
 
 class RulesField(JsonField):
-    """Unparsed rules: a condition may be a number, which a JSON field would not return exactly."""
+    """A field for rules that are not parsed yet: a condition may be a number, which a JSON field would change."""
 
     def to_internal_value(self, data: object) -> object:
-        """Return the data unchanged; ``validate_across_fields`` validates the rules."""
+        """Return the data unchanged. ``validate_across_fields`` validates the rules."""
         return data
 
 
 class SmartCollectionSerializer(_WritableCollectionSerializer):
-    """A collection of products selected by rules."""
+    """A collection of all products that match its rules."""
 
     disjunctive = ModelDerivedField()
     rules = RulesField(
@@ -139,7 +139,7 @@ class SmartCollectionSerializer(_WritableCollectionSerializer):
         model = SmartCollection
 
     def validate_across_fields(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
-        """Validate the rules."""
+        """Validate the rules after the fields of all collections."""
         super().validate_across_fields(attrs, instance, errors)
         if "rules" in attrs:
             try:
@@ -160,10 +160,10 @@ def parse_collection(
     """Parse the body of a collection.
 
     Args:
-        serializer: The serializer of the collection's kind.
+        serializer: The serializer class for custom or smart collections.
         version: The API version of the request.
-        data: The object under the kind's singular name.
-        instance: The collection to update; None for a create.
+        data: The object under ``custom_collection`` or ``smart_collection``.
+        instance: The collection to update, or None to create one.
         image: The stored file of a new image.
         upload_error: The error of a new image that could not be stored.
 

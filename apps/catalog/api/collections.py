@@ -1,4 +1,4 @@
-"""Views of custom collections, smart collections, both together, and the products of a collection."""
+"""Views of custom collections, of smart collections, of both together, and of a collection's products."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -46,7 +46,7 @@ from apps.media.uploads import UploadRefused
 
 
 class ProductCountViewSet(ShopViewSet[Collection]):
-    """Views that add the number of products to single reads."""
+    """Base class of views that add the number of products to responses with a single collection."""
 
     singular = "collection"
     plural = "collections"
@@ -70,13 +70,13 @@ class ProductCountViewSet(ShopViewSet[Collection]):
 
     @property
     def wants_count(self) -> bool:
-        """Return True if the request includes ``products_count``, which costs a query."""
+        """Return True if the response contains ``products_count``, which costs a query."""
         requested_fields = {word.strip().replace("-", "_") for word in self.query.get("fields", "").split(",")} - {""}
         return not requested_fields or "products_count" in requested_fields
 
 
 class CollectionViewSet(ProductCountViewSet):
-    """``/collections/{id}`` for custom and smart collections."""
+    """Views of ``/collections/{id}``, for custom and smart collections."""
 
     model = Collection
     serializer_class = CollectionSerializer
@@ -109,7 +109,7 @@ class SmartCollectionFilter(CollectionFilter):
 
 
 class _KindViewSet(ProductCountViewSet, ImageUploadViewSet[Collection]):
-    """Views of one kind of collections."""
+    """Base class of the views of custom collections and of smart collections."""
 
     kind: Collection.Kind
     singular = "collection"
@@ -118,7 +118,7 @@ class _KindViewSet(ProductCountViewSet, ImageUploadViewSet[Collection]):
     upload_error: UploadRefused | None = None
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schemas of image and metafields, and of ``collects`` for custom collections."""
+        """Return the schemas of image and metafields, and for custom collections also of ``collects``."""
         return get_collection_schemas(self.kind)
 
     def prepare_write(self) -> None:
@@ -135,7 +135,7 @@ class _KindViewSet(ProductCountViewSet, ImageUploadViewSet[Collection]):
                 self.upload_error = error
 
     def get_validated_attributes(self, instance: Collection | None = None) -> Attrs:
-        """Validate the body and keep the parts for the service."""
+        """Validate the body, and store the image, products and metafields for the service in ``self.parts``."""
         attrs, self.parts = parse_collection(
             self.serializer_class,
             self.version,
@@ -155,12 +155,15 @@ class _KindViewSet(ProductCountViewSet, ImageUploadViewSet[Collection]):
         lifecycle.update_collection(instance, attrs, self.parts, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Collection) -> None:
-        """Delete the collection; the products are not deleted."""
+        """Delete the collection. Its products are not deleted."""
         lifecycle.delete_collection(instance, actor=self.actor, at=self.at)
 
 
 def _without_current_url(image: RequestData, collection: Collection) -> RequestData:
-    """Ignore the current image URL in the body of a client that sends a whole collection back."""
+    """Remove the URL of the current image from the image object.
+
+    Clients often send a whole collection back, with the URL of the current image in it.
+    """
     current_url = (
         get_image_url(collection.shop_id, collection.image_key, collection.image_name) if collection.image_key else None
     )
@@ -170,7 +173,7 @@ def _without_current_url(image: RequestData, collection: Collection) -> RequestD
 
 
 class CustomCollectionViewSet(_KindViewSet):
-    """``/custom_collections``."""
+    """Views of ``/custom_collections``."""
 
     kind = Collection.Kind.CUSTOM
     model = CustomCollection
@@ -181,7 +184,7 @@ class CustomCollectionViewSet(_KindViewSet):
 
 
 class SmartCollectionViewSet(_KindViewSet):
-    """``/smart_collections``."""
+    """Views of ``/smart_collections``."""
 
     kind = Collection.Kind.SMART
     model = SmartCollection
@@ -211,7 +214,7 @@ class SmartCollectionViewSet(_KindViewSet):
 
 
 class CollectionProductViewSet(ShopViewSet[Product]):
-    """``/collections/{collection_id}/products`` in the order of the collection."""
+    """Views of ``/collections/{collection_id}/products``, in the collection's sort order."""
 
     scope = "products"
     model = Product
@@ -236,11 +239,11 @@ class CollectionProductViewSet(ShopViewSet[Product]):
         return self.render_page(annotate_sort_values(members, self.collection, order), page, order)
 
     def get_order(self, filters: Mapping[str, str]) -> keyset_pagination.Order:
-        """Return the sort order of the collection; with ``since_id``, sort by id."""
+        """Return the sort order of the collection, or sort by id if ``since_id`` is given."""
         return ("id",) if "since_id" in filters else ORDERS[self.collection.sort_order]
 
 
 class SmartCollectionProductViewSet(CollectionProductViewSet):
-    """``/smart_collections/{collection_id}/products``, for smart collections only."""
+    """Views of ``/smart_collections/{collection_id}/products``, for smart collections only."""
 
     collections = SmartCollection

@@ -29,7 +29,7 @@ class CollectFilter(ResourceFilter):
 
 
 class CollectViewSet(ShopViewSet[Collect]):
-    """``/collects``."""
+    """Views of ``/collects``."""
 
     scope = "products"
     model = Collect

@@ -1,4 +1,4 @@
-"""JSON schemas of the parts of catalog bodies that are not serializer fields."""
+"""JSON schemas of the members of catalog request bodies that are not serializer fields."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ _COLLECT: Schema = {"type": "object", "properties": {"id": _ID, "product_id": _I
 
 
 def get_product_schemas(version: str) -> Mapping[str, Schema]:
-    """Return the schemas of options, variants, images, metafields and SEO texts."""
+    """Return the schemas of a product's options, variants, images, metafields and SEO texts."""
     variant = build_body_schema(VariantSerializer, version, complete=False)
     image = build_body_schema(ImageBody, version, complete=False)
     return {
@@ -36,13 +36,13 @@ def get_product_schemas(version: str) -> Mapping[str, Schema]:
 
 
 def get_image_schemas(version: str) -> Mapping[str, Schema]:
-    """Return the schemas of image file, variants and metafields."""
+    """Return the schemas of an image's file, variants and metafields."""
     properties = build_body_schema(ImageBody, version, complete=False)["properties"]
     return {**IMAGE_PROPERTIES, "variant_ids": properties["variant_ids"], "metafields": METAFIELDS_SCHEMA}
 
 
 def get_collection_schemas(kind: str) -> Mapping[str, Schema]:
-    """Return the schemas of image and metafields, and of ``collects`` for custom collections."""
+    """Return the schemas of a collection's image and metafields, and for custom collections also of ``collects``."""
     collects = {"collects": _or_null(build_list_schema(_COLLECT))} if kind == Collection.Kind.CUSTOM else {}
     return {"image": IMAGE_SCHEMA, "metafields": METAFIELDS_SCHEMA, **collects}
 

@@ -21,44 +21,44 @@ class WeightField(DecimalField):
     schema = {"type": "number"}
 
     def __init__(self, **options: Unpack[DecimalOptions]) -> None:
-        """Use the precision of the weight column."""
+        """Set the precision of the weight column."""
         options = {"max_digits": 15, "decimal_places": 6, "required": False, **options}
         super().__init__(**options)
 
     def to_internal_value(self, data: object) -> Decimal:
-        """Parse a weight below one billion."""
+        """Parse the weight and reject weights of one billion or more."""
         value = super().to_internal_value(data)
         if value >= 10**9:
             self.fail("invalid")
         return value
 
     def get_renderer(self) -> Render:
-        """Render a JSON number."""
+        """Return a function that renders the weight as a JSON number."""
         return lambda _context, value: float(value)
 
 
 class SkuField(TextField):
-    """A SKU, stored on the inventory item; null if there is none."""
+    """A SKU, which is stored on the inventory item. An empty SKU is rendered as null."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Accept missing, null and empty values."""
+        """Allow missing, null and empty values."""
         options = {"max_length": 255, "required": False, "allow_blank": True, "allow_null": True, **options}
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """Treat null as empty."""
+        """Validate the SKU; null counts as empty."""
         return super().run_validation("" if data is None else data)
 
     def get_renderer(self) -> Render:
-        """Render an empty SKU as null."""
+        """Return a function that renders an empty SKU as null."""
         return lambda _context, value: value or None
 
 
 class ManagementField(TextField):
-    """Inventory tracking: the brand of this product if the inventory is tracked, otherwise null."""
+    """A variant's inventory management: the installation's brand if the inventory is tracked, otherwise null."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Accept missing, null and empty values."""
+        """Allow missing, null and empty values."""
         options = {"max_length": 255, "required": False, "allow_blank": True, "allow_null": True, **options}
         super().__init__(**options)
 
@@ -69,37 +69,37 @@ class ManagementField(TextField):
         return bool(super().run_validation(data))
 
     def get_renderer(self) -> Render:
-        """Render the brand, or null."""
+        """Return a function that renders the brand if the inventory is tracked, otherwise null."""
         return lambda _context, tracked: settings.BRAND if tracked else None
 
 
 class HandleField(TextField):
-    """A handle, normalized; blank derives the handle from the title."""
+    """A normalized handle. A blank value derives the handle from the title."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Accept missing, null and empty values."""
+        """Allow missing, null and empty values."""
         options = {"max_length": MAX_LENGTH, "required": False, "allow_blank": True, "allow_null": True, **options}
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """Treat null as empty."""
+        """Validate the handle; null counts as empty."""
         return super().run_validation("" if data is None else data)
 
     def to_internal_value(self, data: object) -> str:
-        """Normalize to lower case with hyphens."""
+        """Convert the handle to lower case with hyphens."""
         return slugify_text(super().to_internal_value(data))
 
 
 class HtmlField(TextField):
-    """An HTML description, stored as sent; the size is limited so that sanitizing stays fast."""
+    """An HTML description, stored as sent. Its size is limited so that sanitizing stays fast."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Accept missing, null and empty values."""
+        """Allow missing, null and empty values."""
         options = {"required": False, "allow_blank": True, "allow_null": True, **options}
         super().__init__(**options)
 
     def to_internal_value(self, data: object) -> str:
-        """Return the text if it is small enough."""
+        """Return the HTML if it is small enough."""
         text = super().to_internal_value(data)
         if error := find_html_error(text):
             raise serializers.ValidationError(error)
@@ -115,7 +115,7 @@ class IdsField(ApiField, serializers.JSONField):
     _DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
 
     def to_internal_value(self, data: object) -> list[int]:
-        """Parse ids sent as numbers or digits."""
+        """Parse a list of ids, which may be numbers or strings of digits."""
         if not isinstance(data, list) or len(data) > self.MAX:
             self.fail("invalid")
         ids = [parse_id(item) for item in data]
@@ -125,7 +125,7 @@ class IdsField(ApiField, serializers.JSONField):
 
 
 def parse_id(value: object) -> int | None:
-    """Parse a positive 64-bit id sent as a number or digits; return None if it is invalid."""
+    """Parse a positive 64-bit id sent as a number or as digits. Return None if the id is invalid."""
     if isinstance(value, str) and IdsField._DIGITS.fullmatch(value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**63:
@@ -134,7 +134,7 @@ def parse_id(value: object) -> int | None:
 
 
 def parse_texts(value: object, *, max_length: int = 255) -> Sequence[str] | None:
-    """Parse a list of texts; return None if it is invalid."""
+    """Parse a list of strings. Return None if the list or a string is invalid."""
     if not isinstance(value, list) or not all(isinstance(item, str | int) for item in value):
         return None
     texts = [str(item) for item in value if not isinstance(item, bool)]

@@ -16,7 +16,7 @@ _DEPRECATED = Deprecation("product-images", since="2025-01")
 
 
 class ProductImageViewSet(ImageUploadViewSet[ProductImage]):
-    """``/products/{product_id}/images``, sorted by position."""
+    """Views of ``/products/{product_id}/images``, sorted by position."""
 
     scope = "products"
     model = ProductImage
@@ -31,27 +31,27 @@ class ProductImageViewSet(ImageUploadViewSet[ProductImage]):
     image: StoredImage | None = None
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schemas of image file, variants and metafields."""
+        """Return the schemas of an image's file, variants and metafields."""
         return get_image_schemas(version)
 
     def prepare_write(self) -> None:
-        """Store the file of a new image before the transaction."""
+        """Store the file of a new image before the transaction starts."""
         if self.request.method == "POST":
             self.image = self.store_image(self.unwrap_body("image"))
 
     def get_validated_attributes(self, instance: ProductImage | None = None) -> Attrs:
-        """Validate the body."""
+        """Validate the body and return the image input under ``wanted``."""
         return {"wanted": parse_image(self.version, self.unwrap_body("image"), self.image)}
 
     def perform_create(self, attrs: Attrs) -> ProductImage:
-        """Add the image at its position."""
+        """Add the image at the requested position."""
         return images.add_image(self.kwargs["product_id"], attrs["wanted"], actor=self.actor, at=self.at)
 
     def lock_instance(self, instance: ProductImage) -> None:
-        """Skip locking: the service locks the product, and the body is not compared with the row."""
+        """Do nothing, because the service locks the product and the body is not compared with the current image."""
 
     def perform_update(self, instance: ProductImage, attrs: Attrs) -> None:
-        """Update the image and move the others if its position changes."""
+        """Update the image, and move the other images if its position changes."""
         images.update_image(instance, attrs["wanted"], actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: ProductImage) -> None:

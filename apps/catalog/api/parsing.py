@@ -1,4 +1,4 @@
-"""Parse request bodies of products and their parts into service input and collect all errors of a body."""
+"""Parse request bodies of products and their parts into service input, and collect all errors of a body."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +22,7 @@ from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
 
 _ITEM = "inventory_item."
-# The SEO texts of a product, which older clients send as separate fields.
+# Fields with the SEO texts of a product, by metafield key. Older clients send them as separate fields.
 GLOBAL_METAFIELDS = {"metafields_global_title_tag": "title_tag", "metafields_global_description_tag": "description_tag"}
 
 
@@ -39,9 +39,9 @@ def parse_product(
     Args:
         version: The API version of the request.
         data: The object under ``product``.
-        instance: The product to update; None for a create.
-        stored_images: The stored files of new images, by index in the body's list.
-        upload_errors: The errors of new images that could not be stored, by index.
+        instance: The product to update, or None to create one.
+        stored_images: The stored files of new images, by index in the body's list of images.
+        upload_errors: The errors of new images that could not be stored, by the same index.
 
     Raises:
         Unprocessable: ``{field: messages}`` of all errors.
@@ -88,7 +88,7 @@ def parse_image(version: str, data: RequestData, stored_image: StoredImage | Non
 
 
 def _check_metafield_count(data: RequestData) -> Errors:
-    """Return errors if the parts have more metafields than one request can validate and write in time."""
+    """Return errors if the product, its variants and images have more metafields than one request can save in time."""
     errors: Errors = {}
     for name in ("variants", "images"):
         parts = data.get(name)
@@ -101,7 +101,7 @@ def _check_metafield_count(data: RequestData) -> Errors:
 
 
 def parse_object_metafields(data: RequestData, errors: Errors, prefix: str = "") -> list[MetafieldInput]:
-    """Parse and validate the metafields of an object; return an empty list if there are none."""
+    """Parse and validate the metafields of an object. Return an empty list if there are none."""
     rows = data.get("metafields")
     return [] if rows is None else _parse_metafields(rows, errors, f"{prefix}metafields")
 
@@ -128,7 +128,7 @@ def _parse_global_metafields(data: RequestData, errors: Errors) -> list[Metafiel
 
 
 def _parse_objects(value: object, name: str, limit: int, errors: Errors) -> list[RequestData] | None:
-    """Return a list of objects; None if it is missing or invalid."""
+    """Return a list of objects, or None if the value is missing or invalid."""
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
@@ -150,7 +150,7 @@ def _parse_id(item: RequestData, errors: Errors, prefix: str) -> int | None:
 
 
 def _parse_options(value: object, errors: Errors) -> list[OptionInput] | None:
-    # The service checks the maximum of options; this limit only bounds the work.
+    # The service checks the maximum number of options. This limit only bounds the work of parsing.
     rows = _parse_objects(value, "options", 100, errors)
     if rows is None:
         return None
@@ -233,7 +233,7 @@ def _parse_columns(serializer: Resource, version: str, data: RequestData, errors
 
 
 def list_new_images(images: object) -> Sequence[tuple[int, RequestData]]:
-    """Return the entries of a product's images that contain a new image, with their indexes in the list."""
+    """Return the entries of the list of images that contain a new image, with their indexes in the list."""
     if not isinstance(images, list) or len(images) > MAX_IMAGES:
         return []
     return [

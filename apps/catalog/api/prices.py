@@ -1,4 +1,4 @@
-"""Presentment prices of variants: rendering, the currency filter of lists, and fixed prices in request bodies."""
+"""Presentment prices of variants: render prices, filter the currencies of responses, and parse fixed prices."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -30,7 +30,7 @@ _PRICE = DecimalField(max_digits=15, decimal_places=3, allow_null=True)
 def render_presentment_prices(
     context: RenderContext, price: Decimal, compare_at: Decimal | None, fixed_prices: Mapping[str, FixedPrice] | None
 ) -> list[Rendered]:
-    """Return the prices in the shop currency and the presentment currencies that the request includes."""
+    """Return the prices in the shop currency and the presentment currencies, limited to the requested currencies."""
     shop_currency = context.shop.currency
     prices: list[Rendered] = []
     if context.currencies is None or shop_currency in context.currencies:
@@ -53,15 +53,15 @@ def render_presentment_prices(
 
 
 class CurrenciesFilter(ApiFilter):
-    """The comma-separated currencies to render prices in; the filter excludes no rows."""
+    """The comma-separated currencies to render prices in. The filter never excludes rows."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return all rows."""
+        """Return all rows unchanged."""
         return qs
 
 
 class PresentmentPricesViewSet(ShopViewSet[M]):
-    """Views that support ``presentment_currencies``."""
+    """Base class of views that support the query parameter ``presentment_currencies``."""
 
     currencies: frozenset[str] | None = None
 
@@ -71,7 +71,7 @@ class PresentmentPricesViewSet(ShopViewSet[M]):
         return RenderContext(self.shop, self.version, self.currencies)
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[M] | type[M]:
-        """Remove the currencies from the filters and remember them for rendering."""
+        """Store the requested currencies for rendering, and filter the rows by the other parameters."""
         remaining = dict(filters)
         currencies = remaining.pop(FILTER, None)
         if currencies is not None:
@@ -83,7 +83,7 @@ class PresentmentPricesViewSet(ShopViewSet[M]):
 
 
 class FixedPricesField(ApiField):
-    """Fixed prices by currency; a null price removes the fixed price."""
+    """Fixed prices in presentment currencies. A null price removes the fixed price."""
 
     schema = {
         "type": "array",
@@ -99,11 +99,11 @@ class FixedPricesField(ApiField):
     }
 
     def __init__(self) -> None:
-        """Accept the field in requests only; responses contain ``presentment_prices``."""
+        """Accept the field in requests only. Responses contain ``presentment_prices`` instead."""
         super().__init__(write_only=True, required=False)
 
     def to_internal_value(self, data: object) -> dict[str, FixedPrice | None]:
-        """Return the changes by currency."""
+        """Return the changed fixed prices by currency."""
         changes: dict[str, FixedPrice | None] = {}
         for row in check_objects(data, MAX_CURRENCIES, self._check):
             if row["currency"] in changes:

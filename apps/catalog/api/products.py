@@ -1,4 +1,4 @@
-"""Views of products with their options, variants and images."""
+"""Views of products, including their options, variants and images."""
 
 import time
 from collections.abc import Mapping
@@ -20,27 +20,27 @@ from apps.catalog.domain.locks import lock_stock
 from apps.catalog.models import Collection, Product
 from apps.media.uploads import UploadRefused
 
-# The total download time of all images of one body.
+# Limit of the total download time of all images in one body.
 DOWNLOAD_SECONDS = 30.0
-# The total size of all images of one body; a small file can hold the maximum number of pixels.
+# Limit of the total number of pixels of all images in one body. Even a small file can contain very many pixels.
 MAX_MEGAPIXELS = 100
 
 
 class ListFilter(ApiFilter):
-    """Match one of a list of comma-separated values."""
+    """Filter by a comma-separated list of values."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return the rows that match."""
+        """Return the rows that match one of the values."""
         if value is None:
             return qs
         return qs.filter(**{f"{self.field_name}__in": [word.strip() for word in value.split(",")][:250]})
 
 
 class FoldedTextFilter(TextFilter):
-    """Match a text exactly, using the index of its case-folded column."""
+    """Filter by an exact text, using the index of the case-folded column."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return the rows that match."""
+        """Return the rows with exactly this text."""
         if value is None:
             return qs
         return qs.filter(**{f"{self.field_name}_key": value, str(self.field_name): value})
@@ -61,7 +61,7 @@ class ProductFilter(ResourceFilter):
     presentment_currencies = CurrenciesFilter()
 
     def in_collection(self, queryset: QuerySet[Product], name: str, value: int) -> QuerySet[Product]:
-        """Return the products of a custom or smart collection; none if it does not exist."""
+        """Return the products of a custom or smart collection, or no products if the collection does not exist."""
         collection = Collection.objects.filter(pk=value).first()
         if collection is None:
             return queryset.none()
@@ -78,7 +78,7 @@ class ProductViewSet(PresentmentPricesViewSet[Product], ImageUploadViewSet[Produ
     version_columns = ("version",)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schemas of the product's parts."""
+        """Return the schemas of the product's options, variants, images, metafields and SEO texts."""
         return get_product_schemas(version)
 
     def prepare_write(self) -> None:
@@ -114,7 +114,7 @@ class ProductViewSet(PresentmentPricesViewSet[Product], ImageUploadViewSet[Produ
         )
 
     def get_validated_attributes(self, instance: Product | None = None) -> Attrs:
-        """Validate the body and keep the parts for the service."""
+        """Validate the body, and store the options, variants and images for the service in ``self.parts``."""
         attrs, self.parts = self.read(instance)
         return attrs
 
@@ -123,13 +123,13 @@ class ProductViewSet(PresentmentPricesViewSet[Product], ImageUploadViewSet[Produ
         return products.create_product(attrs, self.parts, actor=self.actor, at=self.at)
 
     def lock_instance(self, instance: Product) -> None:
-        """Lock stock before the product if variants may change or be deleted."""
+        """Lock the product's stock before the product if the body changes variants."""
         if self.unwrap_body("product").get("variants") is not None:
             lock_stock(product_id=instance.pk, deleting=True)
         super().lock_instance(instance)
 
     def perform_update(self, instance: Product, attrs: Attrs) -> None:
-        """Update the product together with its parts."""
+        """Update the product together with its options, variants and images."""
         products.update_product(instance, attrs, self.parts, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Product) -> None:

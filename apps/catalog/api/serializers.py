@@ -1,7 +1,4 @@
-"""Serializers of products, variants, options and images.
-
-Source: ``wire/product.json``, ``wire/variant.json``, ``wire/image.json``.
-"""
+"""Serializers of products, variants, options and images."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -42,17 +39,17 @@ from apps.shops.models import Shop
 _INTEGER = {"type": "integer"}
 _OBJECTS = {"type": "array", "items": {"type": "object"}}
 MAX_GRAMS = 10**12
-# Applies if grams determine the weight, which may be stored in grams as well.
+# Stricter limit for grams without a weight, because the weight is then derived from the grams.
 MAX_GRAMS_ALONE = 10**9 - 1
 _OBJECT_OR_NULL = {"type": ["object", "null"]}
 
 
 def set_published_at(attrs: Attrs, published_at: datetime | None) -> None:
-    """Convert ``published`` to ``published_at``.
+    """Replace ``published`` by ``published_at``.
 
     Args:
-        attrs: The validated body; completed in place.
-        published_at: The current value; None if hidden or new.
+        attrs: The validated body, which is changed in place.
+        published_at: The current value, or None if the object is hidden or new.
     """
     published = attrs.pop("published", None)
     if published is False:
@@ -70,7 +67,7 @@ def _first(_: RenderContext, rows: Sequence[Rendered]) -> Rendered | None:
 
 
 class VariantSerializer(ResourceSerializer[Variant]):
-    """A variant; inventory and shipping columns are stored on its inventory item."""
+    """A variant. Its inventory and shipping fields are stored on its inventory item."""
 
     product_id = ReadOnlyColumn()
     title = ReadOnlyColumn()
@@ -107,20 +104,23 @@ class VariantSerializer(ResourceSerializer[Variant]):
         model = Variant
 
     def validate_across_fields(self, attrs: Attrs, instance: Variant | None, errors: Errors) -> None:
-        """Check weight and fulfillment service; drop a null ``option1`` so that the product decides."""
+        """Check weight and fulfillment service, and drop a null ``option1``.
+
+        Without ``option1``, the product's options determine the value.
+        """
         if "weight" not in attrs and attrs.get("grams", 0) > MAX_GRAMS_ALONE:
             errors.setdefault("grams", [at_most(MAX_GRAMS_ALONE)])
         if attrs.get("option1", "") is None:
             del attrs["option1"]
         service = attrs.get("fulfillment_service")
         current = MANUAL if instance is None else instance.fulfillment_service
-        # A body can contain thousands of variants, and nearly all use a service that needs no lookup.
+        # A body can contain thousands of variants, so the services are only looked up if necessary, which is rare.
         if service not in {None, MANUAL, current} and service not in get_service_handles():
             errors["fulfillment_service"] = [NOT_IN_LIST]
 
 
 class OptionSerializer(ResourceSerializer[ProductOption]):
-    """An option with the values that variants use."""
+    """An option with its values."""
 
     product_id = ReadOnlyColumn()
     name = ModelDerivedField()
@@ -132,7 +132,7 @@ class OptionSerializer(ResourceSerializer[ProductOption]):
 
 
 class OptionSummarySerializer(ResourceSerializer[ProductOption]):
-    """An option in the products of a collection."""
+    """An option without its values, for the products of a collection."""
 
     product_id = ReadOnlyColumn()
     name = ModelDerivedField()
@@ -143,7 +143,7 @@ class OptionSummarySerializer(ResourceSerializer[ProductOption]):
 
 
 class ImageSummarySerializer(ResourceSerializer[ProductImage]):
-    """An image in the products of a collection."""
+    """An image without its variants, for the products of a collection."""
 
     alt = TextField(max_length=512, required=False, allow_blank=True, allow_null=True)
     position = IntegerField(required=False, allow_null=True, min_value=1)
@@ -161,13 +161,13 @@ class ImageSummarySerializer(ResourceSerializer[ProductImage]):
 
 
 class ImageSerializer(ImageSummarySerializer):
-    """An image with its variants."""
+    """An image with the ids of its variants."""
 
     variant_ids = NestedRows(None, "variants", flat="pk", schema={"type": "array", "items": _INTEGER})
 
 
 class ImageBody(ResourceSerializer[ProductImage]):
-    """The columns of an image in a request body, without its file."""
+    """The columns of an image that a request body can set. The file is parsed separately."""
 
     id = None
     alt = TextField(max_length=512, required=False, allow_blank=True, allow_null=True)
@@ -179,7 +179,7 @@ class ImageBody(ResourceSerializer[ProductImage]):
 
 
 class _BaseProductSerializer(ResourceSerializer[Product]):
-    """A product without its parts."""
+    """A product without its options, variants and images."""
 
     title = ModelDerivedField()
     body_html = HtmlField()
@@ -200,7 +200,7 @@ class _BaseProductSerializer(ResourceSerializer[Product]):
 
 
 class ProductSummarySerializer(_BaseProductSerializer):
-    """A product in a collection, without its variants. Source: ``wire/collection.json``."""
+    """A product in a collection, without its variants."""
 
     options = NestedRows(OptionSummarySerializer, "options", order=("position", "pk"))
     images = NestedRows(ImageSummarySerializer, "images", order=("position", "pk"))
@@ -219,7 +219,7 @@ class ProductSerializer(_BaseProductSerializer):
     published = BooleanField(write_only=True, required=False)
 
     def validate_across_fields(self, attrs: Attrs, instance: Product | None, errors: Errors) -> None:
-        """Set ``published_at`` from ``published`` and ignore a blank handle of an existing product."""
+        """Set ``published_at`` from ``published``, and ignore a blank handle of an existing product."""
         set_published_at(attrs, instance.published_at if instance else None)
         if instance is not None and attrs.get("handle") == "":
             del attrs["handle"]

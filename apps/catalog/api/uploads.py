@@ -1,4 +1,4 @@
-"""Store images of request bodies before the transaction and discard them if the request fails."""
+"""Store images of request bodies before the transaction, and delete the files if the request fails."""
 
 from collections.abc import Mapping
 from typing import TypeGuard, TypeVar
@@ -15,12 +15,12 @@ M = TypeVar("M", bound=ShopOwned)
 
 
 class ImageUploadViewSet(ShopViewSet[M]):
-    """Views that accept images in request bodies, as attachments or URLs."""
+    """Base class of views that accept images in request bodies, as attachments or URLs."""
 
     takes_uploads = True
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Handle the request, then delete the stored files that no row refers to."""
+        """Handle the request, then delete the stored files that no row uses."""
         self.stored_images: list[StoredImage] = []
         response = super().dispatch(request, *args, **kwargs)
         failed = response.status_code >= 400
@@ -28,7 +28,7 @@ class ImageUploadViewSet(ShopViewSet[M]):
         return response
 
     def store_image(self, entry: RequestData, *, seconds: float = 10) -> StoredImage:
-        """Store the image of an entry.
+        """Store the image of an object in the request body.
 
         Raises:
             UploadRefused: The image cannot be downloaded, read or stored.
@@ -45,5 +45,5 @@ class ImageUploadViewSet(ShopViewSet[M]):
 
 
 def has_image(entry: object) -> TypeGuard[RequestData]:
-    """Return True if an entry contains an image."""
+    """Return True if an object in a request body contains an image."""
     return isinstance(entry, Mapping) and (entry.get("attachment") is not None or entry.get("src") is not None)

@@ -1,4 +1,4 @@
-"""Views of variants, nested in a product or by id."""
+"""Views of variants, addressed by id or below their product."""
 
 from collections.abc import Mapping
 
@@ -28,22 +28,22 @@ class VariantViewSet(PresentmentPricesViewSet[Variant]):
     version_columns = ("product__version",)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schema of the metafields."""
+        """Return the schema of a variant's metafields."""
         return {"metafields": METAFIELDS_SCHEMA}
 
     def get_validated_attributes(self, instance: Variant | None = None) -> Attrs:
-        """Validate the body."""
+        """Validate the body and return the variant input under ``wanted``."""
         return {"wanted": parse_variant(self.version, self.unwrap_body("variant"))}
 
     def lock_instance(self, instance: Variant) -> None:
-        """Skip locking: the service locks the product, and the body is not compared with the row."""
+        """Do nothing, because the service locks the product and the body is not compared with the current variant."""
 
     def perform_update(self, instance: Variant, attrs: Attrs) -> None:
-        """Update the variant; option values and positions are checked against its siblings."""
+        """Update the variant. The service compares its options and position with the product's other variants."""
         variants.update_variant(instance, attrs["wanted"], actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Variant) -> None:
-        """Delete the variant; the last variant of a product cannot be deleted."""
+        """Delete the variant. The last variant of a product cannot be deleted."""
         variants.delete_variant(instance, actor=self.actor, at=self.at)
 
 

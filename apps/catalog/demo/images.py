@@ -1,4 +1,4 @@
-"""Draw images of demo products: a simple shape in the color of the variant on a plain background."""
+"""Draw images of demo products, each a simple shape in the variant's color on a plain background."""
 
 import io
 from collections.abc import Callable
@@ -26,7 +26,7 @@ BACKGROUNDS: tuple[Color, ...] = ((238, 234, 228), (226, 232, 232), (236, 228, 2
 
 
 def draw_product(shape: str, color: Color, seed: str) -> bytes:
-    """Draw a product image as JPEG; the same arguments produce the same image."""
+    """Draw a product image as JPEG. The same arguments always produce the same image."""
     random = Random(seed)  # noqa: S311 - not used for secrets
     side = SIDE * _FINE
     ground = random.choice(BACKGROUNDS)
@@ -64,7 +64,7 @@ def _shade(color: Color, factor: float) -> Color:
 
 
 def _shadow(image: Image.Image, random: Random, table: int) -> None:
-    """Draw a soft shadow below the product; blur at low resolution, because the cost of a blur grows with the area."""
+    """Draw a soft shadow below the product, blurred at low resolution because a large blur is slow."""
     scale = image.width / 160
     middle, half_width, top = 80, 160 * random.uniform(0.26, 0.32), table / scale
     mask = Image.new("L", (160, 160), 0)

@@ -1,4 +1,4 @@
-"""Load the demo catalog through the regular services, with the same data each time."""
+"""Load the demo catalog through the catalog's services. The data is the same each time."""
 
 import itertools
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ from apps.shops.models import Shop
 
 ACTOR = "system"
 _AGE = timedelta(days=210)
-# The surcharge of larger variants.
+# The amount that larger variants cost more.
 _SURCHARGE = 6
-# The weight of a box in grams.
+# The weight of the packaging in grams.
 _PACKAGING = 120
 _SOLD_OUT_EVERY = 23
-# Colors of candles and paper, which have no color option.
+# Image colors for candles and paper products, which have no color option.
 _NEUTRAL = ("Chalk", "Moss", "Rust", "Ink")
 
 
@@ -36,7 +36,7 @@ def load_demo_catalog(shop: Shop, at: datetime) -> None:
     random = Random("catalog")  # noqa: S311 - a demo is no secret
     products_by_title: dict[str, Product] = {}
     for index, good in enumerate(DEMO_PRODUCTS):
-        # The catalog grows over months; the last product was created yesterday.
+        # Spread the creation times over several months, so that the last product was created yesterday.
         since = at - _AGE + (_AGE - timedelta(days=1)) * index / len(DEMO_PRODUCTS)
         products_by_title[good.title] = _create_product(shop, good, number=index + 1, at=since)
     _create_stock(random, at)
@@ -90,7 +90,10 @@ def _build_variant(good: DemoProduct, kind: DemoProductType, values: Sequence[st
 
 
 def _create_images(shop: Shop, product: Product, kind: DemoProductType, number: int, at: datetime) -> None:
-    """Create one image per color, assigned to its variants; two images for products without colors."""
+    """Create one image per color and assign it to the variants of the color.
+
+    Products without colors get two images.
+    """
     colored = kind.first[1][0] in COLORS
     names = kind.first[1] if colored else (_NEUTRAL[number % 4], _NEUTRAL[(number + 1) % 4])
     for name in names:
@@ -108,7 +111,7 @@ def _create_images(shop: Shop, product: Product, kind: DemoProductType, number: 
 
 
 def _create_stock(random: Random, at: datetime) -> None:
-    """Stock every variant at every location, most at the first; a few variants are scarce or sold out."""
+    """Stock every variant at every location, with most units at the first. Some variants are scarce or sold out."""
     locations = list(Location.objects.filter(active=True, legacy=False).order_by("priority", "id"))
     moves = []
     for number, item_id in enumerate(Variant.objects.order_by("id").values_list("inventory_item_id", flat=True), 1):

@@ -1,4 +1,4 @@
-"""Product data of the demo shop, a homeware shop."""
+"""Product data of the demo shop, which sells homeware."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,12 +9,12 @@ class DemoProductType:
     """Attributes that all demo products of one type share.
 
     Attributes:
-        shape: The drawing function of the images.
-        first: Name and values of the first option; images use these values as colors if they are colors.
-        second: Name and values of the second option; None for products with one option.
-        grams: The weight.
-        tags: Tags of all products of the type.
-        text: The last sentence of every description.
+        shape: The function that draws the images.
+        first: Name and values of the first option. If the values are colors, the images use them.
+        second: Name and values of the second option, or None for products with one option.
+        grams: The weight of a product.
+        tags: Tags that all products of the type have.
+        text: The last sentence of each product's description.
     """
 
     shape: str
@@ -165,7 +165,7 @@ def _parse_collection(row: str) -> tuple[str, str, tuple[str, ...]]:
     return title, text, tuple(members)
 
 
-# Title, description, and the titles of the products in order.
+# Custom collections: title, description, and the titles of the products in order.
 CUSTOM = tuple(_parse_collection(row) for row in _CUSTOM_ROWS.splitlines())
 FRONTPAGE = (
     "Harbor mug",
@@ -177,7 +177,7 @@ FRONTPAGE = (
     "Ledger",
 )
 
-# Title, sort order, ``disjunctive``, and the rules.
+# Smart collections: title, sort order, ``disjunctive``, and the rules.
 SMART = (
     ("Under 25", "price-asc", False, (("variant_price", "less_than", "25"),)),
     ("Ceramics", "alpha-asc", True, (("type", "equals", "Mugs"), ("type", "equals", "Bowls"))),

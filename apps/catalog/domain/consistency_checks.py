@@ -1,4 +1,4 @@
-"""Checks that denormalized prices and quantities match the rows they are derived from."""
+"""Check that denormalized prices and quantities match the rows they are derived from."""
 
 from collections.abc import Iterator
 from decimal import Decimal

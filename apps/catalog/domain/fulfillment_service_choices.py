@@ -1,4 +1,4 @@
-"""Fulfillment services that a variant may use: ``manual`` and the handles that other apps register."""
+"""Fulfillment services that a variant can use: ``manual``, and services that other apps register."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -7,23 +7,23 @@ from apps.catalog.models import Product, Variant
 from apps.events.domain.recording import EventInput, record_events
 
 MANUAL = "manual"
-_sources: list[Callable[[], Iterable[str]]] = []
+_handle_sources: list[Callable[[], Iterable[str]]] = []
 
 
 def register_service_handles(handles: Callable[[], Iterable[str]]) -> None:
-    """Register a function that returns service handles; it is called in the scope of the shop."""
-    _sources.append(handles)
+    """Register a function that returns service handles. The function is called in the scope of the shop."""
+    _handle_sources.append(handles)
 
 
 def get_service_handles() -> set[str]:
     """Return the service handles that variants of the current shop may use."""
-    return {MANUAL, *(handle for source in _sources for handle in source())}
+    return {MANUAL, *(handle for source in _handle_sources for handle in source())}
 
 
 def reset_fulfillment_service(handle: str, *, actor: str, at: datetime) -> int:
-    """Reset the variants of a deleted service to manual fulfillment; return the number of affected products.
+    """Reset the variants of a deleted service to manual fulfillment. Return the number of affected products.
 
-    The caller's transaction already holds the locks of the stock that it changes.
+    The caller's transaction must already hold the locks of the stock that it changes.
     """
     variants = Variant.objects.filter(fulfillment_service=handle)
     products = Product.objects.select_for_update(no_key=True).filter(pk__in=variants.values("product_id"))

@@ -1,7 +1,7 @@
-"""Image files of the catalog, stored under unguessable keys.
+"""Store image files of the catalog under keys that cannot be guessed.
 
-A file never changes and a key is never reused, so responses may be cached forever. The storage may be remote, so files
-are written before the transaction that refers to them; callers discard the files if the transaction fails.
+A file never changes and a key is never reused, so browsers may cache images forever. The storage may be remote, so a
+file is written before the transaction that refers to it. If the transaction fails, the caller discards the file.
 """
 
 import hashlib
@@ -21,7 +21,9 @@ from apps.media import uploads
 from apps.media.metadata import strip_metadata
 from apps.media.storage import StorageFailed, convert_storage_errors, list_files, read_file
 
-_SERVED = re.compile(r"([0-9]{1,18})/([0-9a-f]{32})/([A-Za-z0-9][A-Za-z0-9_@-]{0,199}\.(?:png|gif|jpe?g))", re.ASCII)
+_IMAGE_PATH = re.compile(
+    r"([0-9]{1,18})/([0-9a-f]{32})/([A-Za-z0-9][A-Za-z0-9_@-]{0,199}\.(?:png|gif|jpe?g))", re.ASCII
+)
 
 
 @dataclass(slots=True)
@@ -32,11 +34,10 @@ class StoredImage:
         shop_id: The shop that owns the image.
         key: The random key in the storage path and the URL.
         name: The sanitized file name.
-        width: In pixels, as displayed.
-        height: In pixels, as displayed.
+        width: The width in pixels, as displayed.
+        height: The height in pixels, as displayed.
         source: The hash of the URL that the image was imported from.
-        is_referenced: True once a row refers to the image; until then, the code that stored it must discard it
-            on failure.
+        is_referenced: True once a row refers to the image. Until then, a failure must discard the image.
     """
 
     shop_id: int
@@ -51,10 +52,10 @@ class StoredImage:
 def store_image_from_body(
     shop_id: int, *, attachment: object, src: object, filename: object, seconds: float
 ) -> StoredImage:
-    """Store the image of a request body; see ``apps.media.uploads.load_image_from_body``.
+    """Store the image of a request body with ``apps.media.uploads.load_image_from_body``.
 
     Raises:
-        UploadRefused: There is no image, there are two, or it cannot be downloaded, read or stored.
+        UploadRefused: There is no image or more than one, or the image cannot be downloaded, read or stored.
         StorageFailed: The storage rejects the file.
     """
     return _save_image(
@@ -63,7 +64,7 @@ def store_image_from_body(
 
 
 def store_uploaded_image(shop_id: int, data: bytes, name: str) -> StoredImage:
-    """Validate an image by its pixels and store it under a new key.
+    """Check that the data is an image, and store the image under a new key.
 
     Raises:
         UploadRefused: The file is not a PNG, GIF or JPEG, is damaged, or exceeds a limit.
@@ -85,7 +86,9 @@ def _save_image(shop_id: int, source_file: uploads.ValidatedImage) -> StoredImag
 
 
 def store_image_from_url(shop_id: int, src: str, *, seconds: float) -> StoredImage:
-    """Store the image at a URL; an image that this installation serves is read directly from the storage.
+    """Store a copy of the image at a URL.
+
+    An image that this installation serves is read from the storage instead of downloaded.
 
     Raises:
         UploadRefused: The image cannot be downloaded, read or stored.
@@ -106,9 +109,9 @@ def store_image_from_url(shop_id: int, src: str, *, seconds: float) -> StoredIma
 
 
 def parse_image_url(src: str) -> tuple[int, str, str] | None:
-    """Return shop id, key and name of an image URL of this installation; None for any other URL."""
+    """Return shop id, key and name of an image URL of this installation, or None for any other URL."""
     base_url = f"{settings.BASE_URL}/content/images/"
-    match = _SERVED.fullmatch(src.removeprefix(base_url)) if src.startswith(base_url) else None
+    match = _IMAGE_PATH.fullmatch(src.removeprefix(base_url)) if src.startswith(base_url) else None
     return (int(match[1]), match[2], match[3]) if match else None
 
 
@@ -118,7 +121,7 @@ def hash_source_url(src: str) -> str:
 
 
 def store_without_metadata(shop_id: int, key: str, name: str) -> StoredImage | None:
-    """Store a copy of an image without metadata and return it; return None if the image has no metadata.
+    """Store a copy of an image without metadata and return it. Return None if the image has no metadata.
 
     Raises:
         ImageRefused: The image is damaged.
@@ -148,12 +151,12 @@ def get_image_path(shop_id: int, key: str, name: str) -> str:
 
 
 def get_image_url(shop_id: int, key: str, name: str) -> str:
-    """Return the public URL of an image."""
+    """Return the public URL of an image, including the host."""
     return f"{settings.BASE_URL}{get_local_image_url(shop_id, key, name)}"
 
 
 def get_local_image_url(shop_id: int, key: str, name: str) -> str:
-    """Return the URL of an image relative to the current host."""
+    """Return the URL of an image without the host."""
     return f"/content/images/{shop_id}/{key}/{name}"
 
 
@@ -164,7 +167,7 @@ def discard_images(images: Iterable[StoredImage]) -> None:
 
 
 def delete_files_on_commit(shop_id: int, keys: Iterable[str]) -> None:
-    """Delete files of deleted rows after the transaction commits."""
+    """Delete the image files of deleted rows after the transaction commits."""
     deleted_keys = [key for key in keys if key]
     if deleted_keys:
         transaction.on_commit(partial(_delete_all, shop_id, deleted_keys), robust=True)
@@ -176,7 +179,7 @@ def _delete_all(shop_id: int, keys: Iterable[str]) -> None:
 
 
 def delete_image_files(shop_id: int, key: str) -> None:
-    """Delete files of an image and its smaller versions immediately."""
+    """Delete an image file and its smaller versions immediately."""
     folder = get_image_folder(shop_id, key)
     for path in (get_sizes_folder(shop_id, key), folder):
         for name in list_files(default_storage, path):

@@ -1,6 +1,7 @@
-"""Product images: positions are dense, from 1 to n, and the first image is the main image.
+"""Add, update, sort and delete product images.
 
-Every writer of a product's images locks the product, so neither positions nor the limit are subject to races.
+The positions of a product's images are 1 to n without gaps, and the first image is the main image. Every change locks
+the product, so that concurrent changes can neither mix up the positions nor exceed the limit of images.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ MAX_IMAGES = 250
 
 
 class TooManyImages(DomainError):
-    """Raised when a product would exceed the limit of images."""
+    """Raised when a product would exceed the maximum number of images."""
 
     code = "too_many_images"
     field = "image"
@@ -48,14 +49,14 @@ def add_image(product_id: int, requested: ImageInput, *, actor: str, at: datetim
     ProductImage.objects.filter(product=product, position__gte=position).update(position=F("position") + 1)
     image = _build_image(product, requested, position, at)
     image.save(force_insert=True)
-    _attach(product, image, requested, actor=actor, at=at)
+    _assign_variants(product, image, requested, actor=actor, at=at)
     _touch_and_record(product, actor=actor, at=at)
     return image
 
 
 @transaction.atomic
 def update_image(image: ProductImage, requested: ImageInput, *, actor: str, at: datetime) -> ProductImage:
-    """Change the alternative text, the position or the variants of an image.
+    """Change the alternative text, the position, the variants or the metafields of an image.
 
     Raises:
         UnknownRow: A variant does not belong to the product.
@@ -65,18 +66,18 @@ def update_image(image: ProductImage, requested: ImageInput, *, actor: str, at: 
     before = row.position
     if requested.position is not None:
         count = ProductImage.objects.filter(product=product).count()
-        _shift(product, row, min(max(requested.position, 1), count))
+        _move_image(product, row, min(max(requested.position, 1), count))
     changed = [*apply_changes(row, requested.attrs), *(["position"] if row.position != before else [])]
     if changed:
         row.save(update_fields=changed)
-    if _attach(product, row, requested, actor=actor, at=at) or changed:
+    if _assign_variants(product, row, requested, actor=actor, at=at) or changed:
         _touch_and_record(product, actor=actor, at=at)
     return row
 
 
 @transaction.atomic
 def delete_image(image: ProductImage, *, actor: str, at: datetime) -> None:
-    """Delete an image and its file and close the gap in the positions."""
+    """Delete an image and its file, and close the gap in the positions."""
     product = lock_product(image.product_id)
     row = _get_row(image)
     row.delete()
@@ -87,7 +88,7 @@ def delete_image(image: ProductImage, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def reorder_images(product_id: int, image_ids: Sequence[int], *, actor: str, at: datetime) -> None:
-    """Sort a product's images by a list of ids; images that are not listed follow.
+    """Sort a product's images by a list of ids. Images that are not listed move to the end.
 
     Raises:
         UnknownRow: An id is not an image of the product.
@@ -102,11 +103,11 @@ def reorder_images(product_id: int, image_ids: Sequence[int], *, actor: str, at:
 
 
 def replace_images(product: Product, requested: Sequence[ImageInput], *, actor: str, at: datetime) -> bool:
-    """Replace a product's images with a list: update images with an id, create new ones, delete the rest.
+    """Replace a product's images with a list: update images that have an id, create new images, delete all others.
 
     Args:
-        product: The product; locked, or new.
-        requested: The images in their order, except for explicit positions.
+        product: The product, which is new or locked.
+        requested: The images in their order. An explicit position takes precedence over the order.
         actor: The actor of the event.
         at: The time of the event.
 
@@ -114,7 +115,7 @@ def replace_images(product: Product, requested: Sequence[ImageInput], *, actor: 
         True if anything changed.
 
     Raises:
-        TooManyImages: The product would exceed the limit of images.
+        TooManyImages: The product would exceed the maximum number of images.
         UnknownRow: An id is not an image or a variant of the product.
     """
     if len(requested) > MAX_IMAGES:
@@ -138,12 +139,12 @@ def replace_images(product: Product, requested: Sequence[ImageInput], *, actor: 
         delete_files_on_commit(product.shop_id, [row.key for row in current.values()])
     changed |= _save_positions(ordered)
     for row, item in pairs:
-        changed |= _attach(product, row, item, actor=actor, at=at)
+        changed |= _assign_variants(product, row, item, actor=actor, at=at)
     return changed
 
 
 def _save_positions(rows: Sequence[ProductImage]) -> bool:
-    """Renumber the rows and save the new and moved rows; return True if there are any."""
+    """Renumber the images, and save images that are new or moved. Return True if there are any."""
     if moved := renumber_rows(rows):
         ProductImage.objects.bulk_update(moved, ["position"], batch_size=MAX_IMAGES)
     new = [row for row in rows if row.pk is None]
@@ -162,8 +163,8 @@ def _get_row(image: ProductImage) -> ProductImage:
     return row
 
 
-def _shift(product: Product, row: ProductImage, position: int) -> None:
-    """Move a row to a position and shift the rows in between by one."""
+def _move_image(product: Product, row: ProductImage, position: int) -> None:
+    """Move an image to a position, and shift the images in between by one position."""
     siblings = ProductImage.objects.filter(product=product).exclude(pk=row.pk)
     if position < row.position:
         between = siblings.filter(position__gte=position, position__lt=row.position)
@@ -198,8 +199,8 @@ def _touch_and_record(product: Product, *, actor: str, at: datetime) -> None:
     record_event("products/update", product, actor=actor, at=at)
 
 
-def _attach(product: Product, image: ProductImage, requested: ImageInput, *, actor: str, at: datetime) -> bool:
-    """Assign the image to exactly the requested variants; return True if anything changed."""
+def _assign_variants(product: Product, image: ProductImage, requested: ImageInput, *, actor: str, at: datetime) -> bool:
+    """Assign the image to exactly the requested variants, and set its metafields. Return True if anything changed."""
     moved = 0
     if requested.variant_ids is not None:
         variant_ids = set(requested.variant_ids)

@@ -1,4 +1,4 @@
-"""Validated input of services; references to existing rows are not checked yet."""
+"""Validated input of the catalog's services. The services check references to existing rows."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ __all__ = ["Attrs", "ImageInput", "OptionInput", "ProductParts", "VariantInput"]
 
 @dataclass(slots=True)
 class OptionInput:
-    """A requested option; without values, the option keeps the values that variants use."""
+    """A requested option. An option without values keeps the values that the variants use."""
 
     name: str
     values: list[str] = field(default_factory=list)
@@ -23,9 +23,9 @@ class VariantInput:
     """A requested variant.
 
     Attributes:
-        attrs: Columns of ``Variant``; omitted columns keep their value or get the default.
-        item: Columns of its ``InventoryItem``.
-        id: The variant to update; None for a new variant.
+        attrs: Columns of ``Variant``. A missing column keeps its value or gets the default.
+        item: Columns of the variant's ``InventoryItem``.
+        id: The variant to update, or None for a new variant.
         metafields: Metafields to set on the variant.
         image: A new image of the same request that the variant uses.
     """
@@ -43,10 +43,10 @@ class ImageInput:
 
     Attributes:
         image: The stored file of a new image.
-        id: The image to keep; None for a new image.
-        attrs: ``alt``, if it is in the request.
-        position: The requested position; None for the order of the list.
-        variant_ids: The variants of the image; None to leave them unchanged.
+        id: The existing image, or None for a new image.
+        attrs: The alternative text as ``alt``, if the request contains it.
+        position: The requested position. Without a position, the order of the list counts.
+        variant_ids: The variants of the image, or None to leave them unchanged.
         metafields: Metafields to set on the image.
     """
 
@@ -60,7 +60,7 @@ class ImageInput:
 
 @dataclass(slots=True)
 class ProductParts:
-    """The parts of a product in a request; a part that is None stays unchanged."""
+    """The options, variants and images of a product in a request. A part that is None stays unchanged."""
 
     options: list[OptionInput] | None = None
     variants: list[VariantInput] | None = None

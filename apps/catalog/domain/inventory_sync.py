@@ -1,4 +1,4 @@
-"""Update the catalog's inventory quantities in the transaction of the inventory change.
+"""Update the inventory quantities of variants in the same transaction as the inventory change.
 
 Products are locked first and in the order of their ids, as in every other change of the catalog.
 """
@@ -38,13 +38,20 @@ _ADD = (
     "UPDATE catalog_variant SET inventory_quantity = inventory_quantity + %s, updated_at = %s "
     "WHERE shop_id = %s AND inventory_item_id = %s"
 )
-# The number of products that a search for a frequent title word includes.
+# A search for a frequent title word includes at most this many products.
 MAX_SEARCHED_PRODUCTS = 1_000
 IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"
 
 
 def sync_inventory_quantities(deltas: Mapping[int, int], *, batch: StatementBatch, actor: str, at: datetime) -> None:
-    """Add deltas by item id to the quantities of the variants and update their products' versions."""
+    """Add the quantity changes to the variants, and update the versions of their products.
+
+    Args:
+        deltas: The changes of the available quantity by item id.
+        batch: The batch that runs the statements.
+        actor: The actor of the events.
+        at: The time of the events.
+    """
     _touch_products(sorted(deltas), batch)
     shop_id, now = get_current_shop().pk, connection.ops.adapt_datetimefield_value(timezone.now())
     for item_id in sorted(deltas):
@@ -56,12 +63,11 @@ def sync_inventory_quantities(deltas: Mapping[int, int], *, batch: StatementBatc
 def _touch_products(item_ids: Sequence[int], batch: StatementBatch) -> None:
     """Lock the products of these items and update their versions and timestamps.
 
-    Timestamps are rendered and compared in whole seconds. If the row already has the current second, the timestamp
-    stays unchanged: the update then touches no index, and concurrent writers of one product's stock block each
-    other less.
+    Timestamps are rendered and compared in whole seconds. If the timestamp is in the current second already, it stays
+    unchanged. The update then touches no index, and concurrent changes of a product's stock block each other less.
     """
     if len(item_ids) > 1:
-        # An UPDATE of several rows would lock them in no particular order.
+        # Lock the rows first, because an UPDATE of several rows locks them in no particular order.
         batch.add(_PRODUCTS.build_call(item_ids))
     now, shop_id = timezone.now(), get_current_shop().pk
     second, moment = (connection.ops.adapt_datetimefield_value(value) for value in (now.replace(microsecond=0), now))
@@ -70,7 +76,7 @@ def _touch_products(item_ids: Sequence[int], batch: StatementBatch) -> None:
 
 
 def _record_stock_changes(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:
-    """Record tracked variants that came into stock or ran out, by the sum of all locations."""
+    """Record events for tracked variants that came into stock or ran out, counting the stock of all locations."""
     counted = Variant.objects.filter(inventory_item_id__in=list(deltas), inventory_item__tracked=True).order_by("pk")
     events = []
     for variant in counted.select_related("product"):
@@ -90,16 +96,16 @@ def _lock_products(item_ids: Iterable[int]) -> list[int]:
 
 
 def get_variant_item_names(item_ids: Sequence[int]) -> dict[int, str]:
-    """Return display names of items: the product title, with the variant title if the product has several variants."""
+    """Return the name of each item: the product title, and the variant title if the product has several variants."""
     columns = ("inventory_item", "product", "title", *COLUMNS, "product__title")
     rows = Variant.objects.filter(inventory_item_id__in=list(item_ids)).select_related("product").only(*columns)
     return {row.inventory_item_id: row.full_name for row in rows}
 
 
 def find_variant_items(term: str, most: int) -> list[Q]:
-    """Return conditions for items by product title (newest products first) or by variant barcode.
+    """Return conditions that find items by product title (newest products first) or by variant barcode.
 
-    Terms that are too short for the trigram index match only the beginnings of titles.
+    A term that is too short for the trigram index only matches the beginning of a title.
     """
     part = "contains" if len(term) >= MIN_TRIGRAM_LENGTH else "startswith"
     titled = (

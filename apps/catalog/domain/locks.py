@@ -1,7 +1,8 @@
-"""Row locks of the catalog, always acquired in one order: stock, then the product, then its parts.
+"""Row locks of the catalog, always acquired in the same order: stock, then the product, then its parts.
 
-Stock comes first because an inventory change locks its levels before it updates the catalog. Roots are locked with
-``no_key`` so that rows that refer to them can still be inserted; code that inserts such rows takes the same lock first.
+Stock comes first because an inventory change locks its levels before it updates the catalog. Products and collections
+are locked with ``no_key``, so that other transactions can still insert rows that refer to them. Code that inserts such
+rows takes the same lock first.
 """
 
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ from apps.inventory.models import InventoryItem, InventoryLevel
 
 
 def lock_product(product_id: int) -> Product:
-    """Lock and return a product until the end of the transaction, so that its parts have a single writer.
+    """Lock and return a product until the end of the transaction, so that no other transaction changes its parts.
 
     Raises:
         RowDeleted: The product has been deleted.
@@ -32,17 +33,17 @@ def lock_collection(collection_id: int) -> Collection:
 
 
 def lock_stock(*, product_id: int | None = None, variant_ids: Iterable[int] = (), deleting: bool = False) -> None:
-    """Lock the inventory items and levels of a product or of variants; must be called before the product is locked.
+    """Lock the inventory items and levels of a product or of variants. Must be called before the product is locked.
 
     Args:
-        product_id: Lock the stock of all variants of this product.
-        variant_ids: Otherwise, lock the stock of these variants.
-        deleting: True if the items will be deleted.
+        product_id: Lock the stock of all variants of this product. None to use ``variant_ids``.
+        variant_ids: Lock the stock of these variants.
+        deleting: True if the items may be deleted.
     """
     condition = Q(variant__product_id=product_id) if product_id is not None else Q(variant__pk__in=list(variant_ids))
     items = InventoryItem.objects.filter(condition).order_by("pk")
-    # An inventory adjustment locks its level first and then refers to its item: ``no_key`` allows this reference, a
-    # full lock would block it.
+    # An inventory adjustment locks its level first and then inserts rows that refer to its item. ``no_key`` allows
+    # this, but a full lock would block the insert.
     ids = list(items.select_for_update(of=("self",), no_key=True).values_list("pk", flat=True))
     levels = InventoryLevel.objects.select_for_update().filter(item_id__in=ids)
     list(levels.order_by("item_id", "location_id").values_list("pk", flat=True))

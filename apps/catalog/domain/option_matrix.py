@@ -1,4 +1,4 @@
-"""Combine option values into variants."""
+"""Combine option values into the variants of a product."""
 
 from collections.abc import Collection, Sequence
 from itertools import product
@@ -15,15 +15,17 @@ Combination = tuple[str, ...]
 def list_new_combinations(
     options: Sequence[OptionInput], present: Sequence[Combination], new_values: Sequence[Collection[str]]
 ) -> list[Combination]:
-    """Return the combinations that contain at least one new value; combinations that staff removed before stay out.
+    """Return the combinations that contain at least one new value.
+
+    Combinations of existing values are left out, because staff may have removed these variants.
 
     Args:
-        options: The requested options with their ordered values; an option without values keeps those of the variants.
+        options: The requested options with their ordered values. An option without values keeps those of the variants.
         present: The option values of the existing variants.
         new_values: The new values of each option.
 
     Raises:
-        TooManyVariants: The product would exceed the limit of variants.
+        TooManyVariants: The product would exceed the maximum number of variants.
     """
     columns = [
         list(dict.fromkeys([*option.values, *(row[index] for row in present if row[index])]))

@@ -1,4 +1,7 @@
-"""Product options: every variant has one value per option, and no two variants have the same combination."""
+"""Validate and save product options.
+
+Every variant has one value per option, and no two variants of a product have the same combination of values.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -42,7 +45,9 @@ def get_options(product: Product) -> list[ProductOption]:
 
 
 def match_options(existing: Sequence[ProductOption], requested: Sequence[OptionInput]) -> list[ProductOption | None]:
-    """Match each requested option with an existing row: by id, then by name, then the next unmatched row, else None.
+    """Match each requested option with an existing option, or with None.
+
+    An option is matched by id, then by name, and then with the next unmatched option.
 
     Args:
         existing: The options of a product, in their order.
@@ -60,7 +65,7 @@ def match_options(existing: Sequence[ProductOption], requested: Sequence[OptionI
 def move_option_values(
     variants: Iterable[Variant], existing: Sequence[ProductOption], requested: Sequence[OptionInput]
 ) -> None:
-    """Move or remove the option values of variants when options change their position or are removed."""
+    """Move or remove the option values of variants if options change their position or are removed."""
     indexes = {option.pk: number for number, option in enumerate(existing)}
     sources = [indexes[option.pk] if option is not None else None for option in match_options(existing, requested)]
     if sources == list(range(len(existing))):
@@ -73,7 +78,7 @@ def move_option_values(
 
 
 def fill_option_values(variants: Sequence[Variant], requested: Sequence[OptionInput]) -> None:
-    """Give existing variants the first value of each new option and clear values of removed options."""
+    """Give existing variants the first value of each new option, and clear their values of removed options."""
     for variant in variants:
         if variant._state.adding:
             continue
@@ -85,7 +90,7 @@ def fill_option_values(variants: Sequence[Variant], requested: Sequence[OptionIn
 
 
 def check_option_values(variants: Sequence[Variant], count: int, *, prefix: str = "variants.{}.") -> None:
-    """Check that each variant has exactly one value per option and is unique; set the variant titles.
+    """Check that each variant has one value per option and a unique combination, and set the variant titles.
 
     Args:
         variants: All variants of a product, in their order.
@@ -124,8 +129,8 @@ def save_options(product: Product, requested: Sequence[OptionInput] | None, vari
     """Save the options of a product so that they match its variants.
 
     Args:
-        product: The product, locked.
-        requested: The requested options; None to keep the current ones.
+        product: The product, which must be locked.
+        requested: The requested options, or None to keep the current options.
         variants: All variants of the product.
 
     Returns:
@@ -155,7 +160,7 @@ def save_options(product: Product, requested: Sequence[OptionInput] | None, vari
 
 
 def _order_values(ordered_values: Sequence[str], used: Sequence[str]) -> list[str]:
-    """Return the values in use: listed values first, in their order, then the others in variant order."""
+    """Return the used values in the order of ``ordered_values``, followed by other used values in variant order."""
     in_use = set(used)
     return list(dict.fromkeys([*(value for value in ordered_values if value in in_use), *used]))
 

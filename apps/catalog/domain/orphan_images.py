@@ -1,10 +1,10 @@
 """Delete image files that no row refers to.
 
-A file is written before the transaction that refers to it and deleted after the transaction that removes the reference,
-so a process that is killed in between leaves the file behind. No transaction that refers to a file is still running a
-day after the upload.
+A file is written before the transaction that refers to it, and deleted after the transaction that removes the
+reference. So if a process is killed in between, the file remains. A day after the upload, no transaction that refers to
+the file can still be running.
 
-Image folders are named by random keys; each hourly run checks one twenty-fourth of all keys.
+Image folders are named after random keys. Each hourly run checks one twenty-fourth of all keys.
 """
 
 import re
@@ -24,7 +24,10 @@ _PREFIX = re.compile(r"[0-9a-f]{2}", re.ASCII)
 
 
 def delete_orphan_images(at: datetime) -> int:
-    """Delete files of this hour's keys that have been unreferenced for a day; return the number of deleted images."""
+    """Delete files that have been unreferenced for a day, and return the number of deleted images.
+
+    Each hour checks other keys.
+    """
     cleared = 0
     for shop_id in Shop.objects.order_by("pk").values_list("pk", flat=True):
         for prefix in list_folders(default_storage, f"images/{shop_id}"):
@@ -46,14 +49,18 @@ def _delete_orphans_in(shop_id: int, prefix: str, before: datetime) -> int:
 
 
 def _get_referenced_keys(shop_id: int, prefix: str) -> set[str]:
-    """Return the keys that rows refer to."""
+    """Return the image keys that products and collections refer to."""
     images = ProductImage.objects.filter(shop_id=shop_id, key__startswith=prefix)
     collections = Collection.objects.filter(shop_id=shop_id, image_key__startswith=prefix)
     return {*images.values_list("key", flat=True), *collections.values_list("image_key", flat=True)}
 
 
 def _get_last_modified(shop_id: int, key: str) -> datetime:
-    """Return the time of the last write to the original, else to a smaller version, else to the empty folder."""
+    """Return the time when the image was last written.
+
+    If the original is missing, use the time of the smaller versions. If there is no file at all, use the time of the
+    folder.
+    """
     paths = [get_image_folder(shop_id, key)]
     for folder in (get_image_folder(shop_id, key), get_sizes_folder(shop_id, key)):
         if names := list_files(default_storage, folder):

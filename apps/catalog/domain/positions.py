@@ -13,13 +13,13 @@ Position = int | None
 def arrange_rows(rows: Sequence[R], requests: Iterable[tuple[R, Position, Position]]) -> list[R]:
     """Return all rows in order: rows with a requested position at that position, the others in the gaps.
 
-    If two rows request the same position, a row that moves towards the front comes before the row already there, and a
-    row that moves towards the end comes after it. So if a client sends a full list back with one changed position,
-    exactly this row moves.
+    If two rows request the same position, a row that moves towards the front comes before the row that is already
+    there, and a row that moves towards the end comes after it. So if a client sends a full list back with one changed
+    position, exactly this row moves.
 
     Args:
-        rows: All rows, in the order of those without a requested position.
-        requests: ``(row, requested position, current position)``; positions count from 1, None means no position.
+        rows: All rows. Rows without a requested position keep this order.
+        requests: ``(row, requested position, current position)``. Positions count from 1, and None means no position.
     """
     requested = {
         id(row): (position, _move_direction(position, current))
@@ -37,7 +37,7 @@ def arrange_rows(rows: Sequence[R], requests: Iterable[tuple[R, Position, Positi
 
 
 def renumber_rows(rows: Sequence[PositionedRow]) -> list[PositionedRow]:
-    """Assign positions from 1 and return the saved rows with a changed position; the caller saves them."""
+    """Assign positions from 1 to all rows. Return the existing rows that moved, for the caller to save."""
     moved = [row for position, row in enumerate(rows, start=1) if row.pk and row.position != position]
     for position, row in enumerate(rows, start=1):
         row.position = position
@@ -45,5 +45,5 @@ def renumber_rows(rows: Sequence[PositionedRow]) -> list[PositionedRow]:
 
 
 def _move_direction(position: int, current: Position) -> int:
-    """Return -1 for a row that is new or moves to the front, 0 for one that stays, 1 for one that moves to the end."""
+    """Return -1 for a row that is new or moves to the front, 0 if the row stays, 1 if it moves to the end."""
     return -1 if current is None or position < current else int(position > current)

@@ -1,4 +1,4 @@
-"""Variant prices in presentment currencies: fixed prices, otherwise converted ones."""
+"""Variant prices in presentment currencies, which are either fixed or converted from the shop currency."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -11,13 +11,13 @@ from apps.shops.models import Shop
 
 
 class FixedPrice(TypedDict):
-    """A fixed price in a presentment currency as stored, with exact digits."""
+    """A fixed price in a presentment currency, as stored: the amounts are text with exact decimals."""
 
     price: str
     compare_at_price: str | None
 
 
-# By currency; None removes the fixed price.
+# The new fixed price by currency. None removes the fixed price.
 FixedPriceChanges = Mapping[str, FixedPrice | None]
 PricePair = tuple[Decimal, Decimal | None]
 
@@ -25,13 +25,13 @@ PricePair = tuple[Decimal, Decimal | None]
 def merge_fixed_prices(
     current: Mapping[str, FixedPrice] | None, changes: FixedPriceChanges
 ) -> dict[str, FixedPrice] | None:
-    """Merge changes into fixed prices; other currencies are kept. Return None if no fixed price remains."""
+    """Merge changes into the fixed prices of a variant. Return None if no fixed price remains."""
     result = {currency: price for currency, price in {**(current or {}), **changes}.items() if price is not None}
     return {currency: result[currency] for currency in sorted(result)} or None
 
 
 def build_fixed_price(price: Decimal, compare_at: Decimal | None, currency: str) -> FixedPrice:
-    """Return a fixed price in its stored form."""
+    """Return a fixed price in the form in which it is stored."""
     return {
         "price": format_decimal(price, currency),
         "compare_at_price": None if compare_at is None else format_decimal(compare_at, currency),
@@ -41,7 +41,7 @@ def build_fixed_price(price: Decimal, compare_at: Decimal | None, currency: str)
 def get_prices_in_currency(
     presentment: Presentment, price: Decimal, compare_at: Decimal | None, fixed_prices: Mapping[str, FixedPrice] | None
 ) -> PricePair | None:
-    """Return price and compare-at price in a currency; None if the price is neither fixed nor converted."""
+    """Return price and compare-at price in a currency, or None if the price is neither fixed nor converted."""
     fixed_price = fixed_prices.get(presentment.currency) if fixed_prices else None
     if fixed_price is not None:
         compared = fixed_price["compare_at_price"]
@@ -51,7 +51,7 @@ def get_prices_in_currency(
 
 
 def get_price_in_currency(variant: Variant, shop: Shop, currency: str) -> Decimal | None:
-    """Return the price of a variant in a currency; None if the shop has no prices in that currency."""
+    """Return the price of a variant in a currency, or None if the shop has no prices in that currency."""
     if currency == shop.currency:
         return variant.price
     presentment = find_presentment(shop, currency)

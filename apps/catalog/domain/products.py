@@ -27,17 +27,17 @@ def create_product(attrs: Attrs, parts: ProductParts, *, actor: str, at: datetim
     """Create a product with at least one variant.
 
     Args:
-        attrs: Columns of ``Product``. The vendor defaults to the shop's name. Without a handle, a unique one is derived
-            from the title; the database rejects an explicit handle that is taken.
+        attrs: Columns of ``Product``. The vendor defaults to the shop's name. Without a handle, a unique handle is
+            derived from the title. The database rejects a given handle that another product has.
         parts: The options, variants and images.
         actor: The actor of the event.
         at: The time of the event.
 
     Raises:
         OptionsRefused: Options and variants are inconsistent.
-        TooManyImages: The product would exceed the limit of images.
-        TooManyVariants: The product would exceed the limit of variants.
-        UnknownRow: A part refers to an existing row.
+        TooManyImages: The product would exceed the maximum number of images.
+        TooManyVariants: The product would exceed the maximum number of variants.
+        UnknownRow: A part refers to an existing row, although the product is new.
     """
     shop = get_current_shop()
     product = Product(shop=shop, created_at=at, **attrs)
@@ -60,13 +60,13 @@ def create_product(attrs: Attrs, parts: ProductParts, *, actor: str, at: datetim
 
 @transaction.atomic
 def update_product(product: Product, attrs: Attrs, parts: ProductParts, *, actor: str, at: datetime) -> Product:
-    """Update a product; parts that are None stay, other parts are replaced by their list.
+    """Update a product. A part that is None stays unchanged, and any other part is replaced.
 
     Raises:
         RowDeleted: The product has been deleted.
         OptionsRefused: Options and variants are inconsistent.
-        TooManyImages: The product would exceed the limit of images.
-        TooManyVariants: The product would exceed the limit of variants.
+        TooManyImages: The product would exceed the maximum number of images.
+        TooManyVariants: The product would exceed the maximum number of variants.
         UnknownRow: A part refers to a row of another product.
     """
     if parts.variants is not None:

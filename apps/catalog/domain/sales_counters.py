@@ -18,7 +18,11 @@ def lock_sold_products(product_ids: Iterable[int]) -> None:
 
 
 def add_units_sold(units: Mapping[int, int]) -> None:
-    """Add units sold by product id in the current transaction; the products' versions do not change."""
+    """Add the units sold to each product in the current transaction. The products' versions do not change.
+
+    Args:
+        units: The units sold by product id, negative to undo a sale.
+    """
     shop_id = get_current_shop().pk
     execute_many(
         "UPDATE catalog_product SET units_sold = CASE WHEN units_sold + %s > 0 THEN units_sold + %s ELSE 0 END "

@@ -1,6 +1,6 @@
 """Images uploaded before their product is saved, identified by signed tickets.
 
-Images of unused tickets are deleted like other unreferenced files (``orphan_images``) a day after the upload; tickets
+Images of unused tickets are deleted like other unreferenced files (``orphan_images``), a day after the upload. Tickets
 expire sooner.
 """
 
@@ -32,7 +32,7 @@ def sign_ticket(image: StoredImage) -> str:
 
 
 def load_staged_image(ticket: str, shop_id: int) -> StoredImage:
-    """Return the image of a ticket.
+    """Return the stored image that a ticket identifies.
 
     Raises:
         StagedImageUnavailable: The ticket is invalid, expired or of another shop, or its image is already in use.

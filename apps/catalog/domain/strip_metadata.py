@@ -23,7 +23,7 @@ def strip_product_images() -> int:
     """Strip metadata from the product images of the current shop and return the number of changed images."""
     cleaned = 0
     for pk, product_id, key, name in ProductImage.objects.order_by("pk").values_list("pk", "product_id", "key", "name"):
-        image = _strip(key, name)
+        image = _store_stripped_copy(key, name)
         if image is None:
             continue
         with transaction.atomic():
@@ -42,7 +42,7 @@ def strip_collection_images() -> int:
     cleaned = 0
     rows = Collection.objects.exclude(image_key="").order_by("pk")
     for pk, key, name in rows.values_list("pk", "image_key", "image_name"):
-        image = _strip(key, name)
+        image = _store_stripped_copy(key, name)
         if image is None:
             continue
         with transaction.atomic():
@@ -55,17 +55,20 @@ def strip_collection_images() -> int:
     return cleaned
 
 
-def _strip(key: str, name: str) -> StoredImage | None:
+def _store_stripped_copy(key: str, name: str) -> StoredImage | None:
     shop_id = get_current_shop().pk
     try:
         return image_files.store_without_metadata(shop_id, key, name)
     except (ImageRefused, StorageFailed) as error:
-        # A lost or damaged file must not stop the others.
+        # Skip a lost or damaged file and continue with the others.
         logger.warning("Image %s %s", image_files.get_image_path(shop_id, key, name), error)
         return None
 
 
 def _delete_unused_file(image: StoredImage, before: str) -> bool:
-    """Delete the unused file: the old one, or the new one if the row was changed concurrently."""
+    """Delete the original if the row refers to the copy, otherwise the copy. Return True if the row refers to the copy.
+
+    The row does not refer to the copy if the image was changed concurrently.
+    """
     image_files.delete_image_files(image.shop_id, before if image.is_referenced else image.key)
     return image.is_referenced

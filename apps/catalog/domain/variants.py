@@ -28,12 +28,12 @@ from apps.shops.models import Shop
 
 MAX_VARIANTS = 2048
 _BATCH = 200
-# The stored column values by variant id, before the change.
+# Stored column values by variant id, as they were before the change.
 _StoredValues = Mapping[int, Mapping[str, object]]
 
 
 class TooManyVariants(DomainError):
-    """Raised when a product would exceed the limit of variants."""
+    """Raised when a product would exceed the maximum number of variants."""
 
     code = "too_many_variants"
 
@@ -45,28 +45,28 @@ class LastVariant(DomainError):
 
 
 class UnknownRow(DomainError):
-    """Raised when a request refers to a row that the product does not have."""
+    """Raised when a request refers to a row that does not belong to the product."""
 
     code = "unknown_row"
 
 
 @transaction.atomic
 def create_variant(product_id: int, requested: VariantInput, *, actor: str, at: datetime) -> Variant:
-    """Create a variant at the end of the product's variants, or at the requested position.
+    """Create a variant after the product's other variants, or at the requested position.
 
     Raises:
         OptionsRefused: The values do not match the options, or another variant has the same values.
-        TooManyVariants: The product would exceed the limit of variants.
+        TooManyVariants: The product would exceed the maximum number of variants.
         UnknownRow: The image does not belong to the product.
     """
     product = lock_product(product_id)
-    current, before = _load(product)
+    current, before = _load_variants(product)
     _inherit_tracking([requested], current)
     variant = _build_variant(product, requested)
     variants = arrange_rows([*current, variant], [(variant, requested.attrs.get("position"), None)])
     _check_images(product, [requested], prefix="")
-    options.check_option_values(variants, max(_option_count(product), 1), prefix="")
-    _save(product, variants, {id(variant): requested}, before, actor=actor, at=at)
+    options.check_option_values(variants, max(_count_options(product), 1), prefix="")
+    _save_variants(product, variants, {id(variant): requested}, before, actor=actor, at=at)
     options.save_options(product, None, variants)
     touch_product(product)
     record_event("products/update", product, actor=actor, at=at)
@@ -84,15 +84,15 @@ def update_variant(variant: Variant, requested: VariantInput, *, actor: str, at:
     if requested.item:
         lock_stock(variant_ids=[variant.pk], deleting=True)
     product = lock_product(variant.product_id)
-    current, before = _load(product)
+    current, before = _load_variants(product)
     changed = next((row for row in current if row.pk == variant.pk), None)
     if changed is None:
         raise RowDeleted
-    _assign(changed, requested)
+    _assign_attrs(changed, requested)
     variants = arrange_rows(current, [(changed, requested.attrs.get("position"), None)])
     _check_images(product, [requested], prefix="")
-    options.check_option_values(variants, max(_option_count(product), 1), prefix="")
-    has_changes = _save(product, variants, {id(changed): requested}, before, actor=actor, at=at)
+    options.check_option_values(variants, max(_count_options(product), 1), prefix="")
+    has_changes = _save_variants(product, variants, {id(changed): requested}, before, actor=actor, at=at)
     if options.save_options(product, None, variants) or has_changes:
         touch_product(product)
         record_event("products/update", product, actor=actor, at=at)
@@ -101,19 +101,19 @@ def update_variant(variant: Variant, requested: VariantInput, *, actor: str, at:
 
 @transaction.atomic
 def delete_variant(variant: Variant, *, actor: str, at: datetime) -> None:
-    """Delete a variant with its stock and close the gap in the positions.
+    """Delete a variant with its stock, and close the gap in the positions.
 
     Raises:
         LastVariant: The product has no other variant.
     """
     lock_stock(variant_ids=[variant.pk], deleting=True)
     product = lock_product(variant.product_id)
-    current, before = _load(product)
+    current, before = _load_variants(product)
     remaining = [row for row in current if row.pk != variant.pk]
     if not remaining:
         raise LastVariant(_("The last variant of a product cannot be deleted."))
-    _delete([row for row in current if row.pk == variant.pk], actor=actor, at=at)
-    _save(product, remaining, {}, before, actor=actor, at=at)
+    _delete_variants([row for row in current if row.pk == variant.pk], actor=actor, at=at)
+    _save_variants(product, remaining, {}, before, actor=actor, at=at)
     options.save_options(product, None, remaining)
     touch_product(product)
     record_event("products/update", product, actor=actor, at=at)
@@ -127,12 +127,12 @@ def replace_variants(
     actor: str,
     at: datetime,
 ) -> bool:
-    """Replace a product's variants with a list: update variants with an id, create new ones, delete the rest.
+    """Replace a product's variants with a list: update variants that have an id, create new ones, delete all others.
 
     Args:
-        product: The product; locked, or new.
-        requested: The variants; None to keep the current ones.
-        requested_options: The options; None to keep the current ones.
+        product: The product, which is new or locked.
+        requested: The variants, or None to keep the current variants.
+        requested_options: The options, or None to keep the current options.
         actor: The actor of the event.
         at: The time of the event.
 
@@ -141,10 +141,10 @@ def replace_variants(
 
     Raises:
         OptionsRefused: Options and variants are inconsistent.
-        TooManyVariants: The product would exceed the limit of variants.
+        TooManyVariants: The product would exceed the maximum number of variants.
         UnknownRow: An id is not a variant of the product.
     """
-    present, before = _load(product)
+    present, before = _load_variants(product)
     current = {row.pk: row for row in present}
     if requested_options is not None:
         options.check_options(requested_options)
@@ -160,25 +160,25 @@ def replace_variants(
         rows.append(row)
         by_row[id(row)] = item
     variants = arrange_rows(
-        rows, [(row, by_row[id(row)].attrs.get("position"), _current_position(row)) for row in rows]
+        rows, [(row, by_row[id(row)].attrs.get("position"), _get_current_position(row)) for row in rows]
     )
     if requested_options is not None:
         options.fill_option_values(variants, requested_options)
     _check_images(product, requested, prefix="variants.{}.")
-    count = len(requested_options) if requested_options else _option_count(product)
+    count = len(requested_options) if requested_options else _count_options(product)
     options.check_option_values(rows, max(count, 1))
     remaining_ids = {row.pk for row in rows}
     removed = [row for row in present if row.pk not in remaining_ids]
-    _delete(removed, actor=actor, at=at)
-    has_changes = _save(product, variants, by_row, before, actor=actor, at=at)
+    _delete_variants(removed, actor=actor, at=at)
+    has_changes = _save_variants(product, variants, by_row, before, actor=actor, at=at)
     return options.save_options(product, requested_options, variants) or has_changes or bool(removed)
 
 
 def assign_new_images(product: Product, requested: Sequence[VariantInput]) -> bool:
-    """Assign new images of the same request to variants; return True if the request contains any.
+    """Assign the new images of a request to its variants. Return True if the request contains new images.
 
     Args:
-        product: The product, locked, with its variants and images already saved.
+        product: The product, which must be locked. Its variants and images must be saved.
         requested: The inputs of all variants in their order, without explicit positions.
     """
     if not any(item.image for item in requested):
@@ -193,14 +193,14 @@ def assign_new_images(product: Product, requested: Sequence[VariantInput]) -> bo
 
 
 def _inherit_tracking(new: Iterable[VariantInput], present: Sequence[Variant]) -> None:
-    """Track the inventory of new variants if all existing variants are tracked, unless the input says otherwise."""
+    """Track the inventory of new variants if all existing variants are tracked and the input does not say otherwise."""
     if present and all(row.inventory_item.tracked for row in present):
         for item in new:
             item.item.setdefault("tracked", True)
 
 
-def _load(product: Product) -> tuple[list[Variant], _StoredValues]:
-    """Return a product's variants in their order and their stored values."""
+def _load_variants(product: Product) -> tuple[list[Variant], _StoredValues]:
+    """Return a product's variants in their order, and their stored values."""
     rows = Variant.objects.filter(product=product).select_related("inventory_item").order_by("position", "id")
     current = list(rows)
     return current, {row.pk: get_column_values(row) for row in current}
@@ -212,18 +212,18 @@ def _get_or_build_row(product: Product, item: VariantInput, index: int, current:
     if item.id not in current:
         raise UnknownRow({f"variants.{index}.id": [INVALID]})
     row = current[item.id]
-    _assign(row, item)
+    _assign_attrs(row, item)
     return row
 
 
 def _build_variant(product: Product, requested: VariantInput) -> Variant:
     shop = get_current_shop()
     variant = Variant(shop_id=shop.pk, product=product, weight_unit=shop.weight_unit, option1="")
-    _assign(variant, requested)
+    _assign_attrs(variant, requested)
     return variant
 
 
-def _assign(variant: Variant, requested: VariantInput) -> None:
+def _assign_attrs(variant: Variant, requested: VariantInput) -> None:
     attrs = {name: value for name, value in requested.attrs.items() if name != "position"}
     weights.complete_weight(attrs, weight=variant.weight, unit=variant.weight_unit, grams=variant.grams)
     if "fixed_prices" in attrs:
@@ -232,11 +232,11 @@ def _assign(variant: Variant, requested: VariantInput) -> None:
         setattr(variant, name, value)
 
 
-def _current_position(variant: Variant) -> int | None:
+def _get_current_position(variant: Variant) -> int | None:
     return variant.position if variant.pk else None
 
 
-def _option_count(product: Product) -> int:
+def _count_options(product: Product) -> int:
     return ProductOption.objects.filter(product=product).count()
 
 
@@ -254,7 +254,7 @@ def _check_images(product: Product, requested: Sequence[VariantInput], *, prefix
         raise UnknownRow(errors)
 
 
-def _save(
+def _save_variants(
     product: Product,
     variants: Sequence[Variant],
     inputs: Mapping[int, VariantInput],
@@ -263,10 +263,10 @@ def _save(
     actor: str,
     at: datetime,
 ) -> bool:
-    """Save the new and changed variants of a product and everything derived from them.
+    """Save the new and changed variants of a product, their inventory items and metafields, and the lowest price.
 
     Args:
-        product: The product, locked.
+        product: The product, which must be locked.
         variants: All variants of the product, in their order.
         inputs: The requested changes by ``id()`` of the variant.
         before: The stored values before the change.
@@ -274,7 +274,7 @@ def _save(
         at: The time of the event.
 
     Returns:
-        True if anything was written.
+        True if anything was saved.
     """
     if len(variants) > MAX_VARIANTS:
         raise TooManyVariants(_("A product can have at most {limit} variants.").format(limit=MAX_VARIANTS))
@@ -283,7 +283,7 @@ def _save(
     has_changes = inventory.update_items(item_requests, actor=actor, at=at)
     renumber_rows(variants)
     dirty = [row for row in variants if row.pk and get_column_values(row) != before[row.pk]]
-    _update(dirty, before)
+    _update_variants(dirty, before)
     if new := [row for row in variants if row.pk is None]:
         items = inventory.create_items([inputs[id(row)].item for row in new], actor=actor, at=at)
         for row, item in zip(new, items, strict=True):
@@ -302,8 +302,8 @@ def _set_lowest_price(product: Product) -> None:
         Product.objects.filter(pk=product.pk).update(lowest_price=price)
 
 
-def _update(rows: Sequence[Variant], before: _StoredValues) -> None:
-    """Save the columns in which any of the rows differs from its stored values."""
+def _update_variants(rows: Sequence[Variant], before: _StoredValues) -> None:
+    """Save the columns that changed in at least one variant."""
     excluded = {"id", "shop", "product", "inventory_item", "inventory_quantity", "created_at", "updated_at"}
     names = [
         field.name
@@ -317,7 +317,7 @@ def _update(rows: Sequence[Variant], before: _StoredValues) -> None:
         Variant.objects.bulk_update(rows, names, batch_size=_BATCH)
 
 
-def _delete(rows: Sequence[Variant], *, actor: str, at: datetime) -> None:
+def _delete_variants(rows: Sequence[Variant], *, actor: str, at: datetime) -> None:
     if not rows:
         return
     delete_rows(rows)
@@ -325,11 +325,14 @@ def _delete(rows: Sequence[Variant], *, actor: str, at: datetime) -> None:
 
 
 def check_price_decimals(shop: Shop, currency: str) -> str | None:
-    """Return the reason why the shop's currency cannot change (prices have too many decimals), or None."""
+    """Return the reason why the shop's currency cannot change, or None.
+
+    A new currency must not have fewer decimals than the stored prices.
+    """
     finer = any(has_finer_amounts(Variant.objects.all(), name, currency) for name in ("price", "compare_at_price"))
     return _("some variants have prices with more decimals than the currency has") if finer else None
 
 
 def touch_product(product: Product) -> None:
-    """Increase the product's version after a change of one of its parts."""
+    """Increase the product's version because one of its parts changed."""
     Product.objects.filter(pk=product.pk).update()

@@ -1,4 +1,4 @@
-"""Weights of variants, stored exactly in their unit and rounded to whole grams."""
+"""Convert weights of variants. A weight is stored exactly in its unit, and rounded to whole grams."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -20,17 +20,17 @@ def to_grams(weight: Decimal, unit: str) -> int:
 
 
 def complete_weight(attrs: Attrs, *, weight: Decimal, unit: str, grams: int) -> None:
-    """Complete the weight columns of a variant when one of them changes.
+    """Complete the weight columns of a variant if one of them changes.
 
-    Only changed values count, so sending grams back unchanged does not round the weight. A changed weight determines
-    the grams. Changed grams alone determine the weight, in the new unit if there is one, otherwise in the current unit.
-    A changed unit alone keeps the number and recalculates the grams.
+    Only changed values count, so that a client can send ``grams`` back without rounding the weight. A changed weight
+    determines the grams. Changed grams alone determine the weight, in the new unit if there is one, otherwise in the
+    current unit. A changed unit alone keeps the number and recalculates the grams.
 
     Args:
-        attrs: The changed columns; completed in place.
+        attrs: The changed columns. Missing columns are added in place.
         weight: The current weight.
         unit: The current unit.
-        grams: The current whole grams.
+        grams: The current weight in whole grams.
     """
     for name, before in (("weight", weight), ("weight_unit", unit), ("grams", grams)):
         if attrs.get(name) == before:

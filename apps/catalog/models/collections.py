@@ -1,6 +1,6 @@
 """Custom and smart collections of products.
 
-Both kinds share one table, and therefore one range of ids, because ``/collections/{id}`` serves both.
+Both kinds share one table, so that an id in ``/collections/{id}`` is unique among all collections.
 """
 
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -85,7 +85,7 @@ class Collection(ShopOwned):
 
     @property
     def is_smart(self) -> bool:
-        """Return True if rules select the products of the collection."""
+        """Return True if the collection selects its products by rules."""
         return self.kind == self.Kind.SMART
 
 
@@ -104,7 +104,7 @@ class _SmartManager(models.Manager["SmartCollection"]):
 
 
 class CustomCollection(Collection):
-    """A collection with manually added products, one ``Collect`` per product."""
+    """A collection with manually added products. There is one ``Collect`` per product."""
 
     objects: "ClassVar[ShopManager[Self]]" = create_shop_manager(TimestampedQuerySet, _CustomManager)
 
@@ -115,7 +115,7 @@ class CustomCollection(Collection):
 
 
 class SmartCollection(Collection):
-    """A collection of all products that match its rules; the rules are evaluated on each read."""
+    """A collection of all products that match its rules. The rules are evaluated on each read."""
 
     objects: "ClassVar[ShopManager[Self]]" = create_shop_manager(TimestampedQuerySet, _SmartManager)
 
@@ -126,7 +126,7 @@ class SmartCollection(Collection):
 
 
 class Collect(ShopOwned):
-    """Membership of a product in a custom collection."""
+    """The membership of a product in a custom collection."""
 
     collection = models.ForeignKey(
         Collection, on_delete=models.CASCADE, related_name="collects", verbose_name=gettext_lazy("collection")

@@ -10,8 +10,9 @@ from apps.ground.base_models import ShopOwned
 class ProductImage(ShopOwned):
     """An image of a product.
 
-    Positions are dense, from 1 to n; the first image is the main image. ``key`` and ``name`` locate the file
-    (see ``apps.catalog.domain.image_files``). A file never changes, so its URL may be cached forever.
+    The positions of a product's images are 1 to n without gaps, and the first image is the main image. ``key`` and
+    ``name`` locate the file (see ``apps.catalog.domain.image_files``). A file never changes, so browsers may cache its
+    URL forever.
     """
 
     product = models.ForeignKey(

@@ -22,9 +22,9 @@ class PublishedScope(models.TextChoices):
 class Product(ShopOwned):
     """A product of the shop, sold in one or more variants.
 
-    The product is the root of its options, variants, images and tags: every change of these increases the product's
-    version. ``lowest_price`` and ``units_sold`` are denormalized so that collections can be sorted with an index.
-    Indexes on columns that change with inventory and orders are on ``ProductRank`` instead.
+    Every change of an option, variant, image or tag increases the version of its product. ``lowest_price`` and
+    ``units_sold`` are denormalized so that collections can be sorted with an index. Indexes on columns that change with
+    inventory and orders are on ``ProductRank`` instead.
     """
 
     class Status(models.TextChoices):
@@ -87,7 +87,7 @@ class Product(ShopOwned):
 
 
 class ProductOption(ShopOwned):
-    """An option of a product, such as its size; a product has at most three options."""
+    """An option of a product, such as its size. A product has at most three options."""
 
     product = models.ForeignKey(
         Product, on_delete=models.CASCADE, related_name="options", verbose_name=gettext_lazy("product")
@@ -111,9 +111,9 @@ class ProductOption(ShopOwned):
 
 
 class ProductTag(ShopOwned):
-    """One tag of a product as its own row, so that products can be queried by tag.
+    """One tag of a product, in a row of its own so that products can be queried by tag.
 
-    ``Product.tags`` holds all tags as one text.
+    ``Product.tags`` contains all tags of the product as one text.
     """
 
     product = models.ForeignKey(

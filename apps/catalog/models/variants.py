@@ -18,7 +18,7 @@ DEFAULT_VALUE = "Default Title"
 class Variant(ShopOwned):
     """One combination of a product's option values, with its own price and inventory.
 
-    ``inventory_quantity`` is the sum of the inventory levels of the inventory item, updated in the same transaction.
+    ``inventory_quantity`` is the sum of the quantities at all locations, and is updated in the same transaction.
     ``grams`` is derived from ``weight`` and ``weight_unit``.
     """
 
@@ -97,7 +97,7 @@ class Variant(ShopOwned):
             models.Index(fields=("shop", "id"), name="catalog_variant_by_id"),
             models.Index(fields=("shop", "barcode"), name="catalog_variant_by_barcode"),
             models.Index(fields=("shop", "price", "id"), name="catalog_variant_by_price"),
-            # Partial indexes: few variants differ from the defaults.
+            # These indexes are partial because few variants differ from the defaults.
             models.Index(
                 fields=("shop", "id"), condition=Q(inventory_policy="continue"), name="catalog_variant_continued"
             ),
@@ -109,17 +109,17 @@ class Variant(ShopOwned):
 
     @property
     def is_default(self) -> bool:
-        """Return True if the product has no options; the title of its only variant is then an internal default."""
+        """Return True if the product has no options. The title of its only variant is then an internal default."""
         return set(self.options) <= {DEFAULT_VALUE}
 
     @property
     def full_name(self) -> str:
-        """Return the product title with the variant title; the product must be loaded."""
+        """Return the product title and the variant title. The product must be loaded."""
         return self.product.title if self.is_default else f"{self.product.title} · {self.title}"
 
     @property
     def event_label(self) -> str:
-        """Return the name used in events."""
+        """Return the name of the variant in events."""
         return self.full_name
 
     @property

@@ -1,7 +1,7 @@
 """Serve product images publicly, in the original size or in the size that the file name requests.
 
-The files cannot execute scripts: the content type was checked on upload, ``nosniff`` stops browsers from guessing
-another one, and the response is sandboxed.
+The files cannot execute scripts: the content type was checked on upload, ``nosniff`` keeps browsers from guessing
+another type, and the response is sandboxed.
 """
 
 import re
@@ -32,7 +32,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_@-]{0,199}\.(png|gif|jpe?g)", re.ASCI
 
 @require_safe
 def serve_image(request: HttpRequest, shop_id: int, key: str, name: str) -> HttpResponse:
-    """Return an image, or a smaller version that is created on the first request."""
+    """Serve an image, or a smaller version that is created on the first request."""
     if not _KEY.fullmatch(key) or not _NAME.fullmatch(name):
         raise Http404
     kind = _TYPES[name.rpartition(".")[2]]
@@ -55,7 +55,7 @@ def _read(shop_id: int, key: str, name: str) -> bytes | None:
 
 
 def _read_resized(shop_id: int, key: str, name: str, transformation: Transformation) -> bytes:
-    """Return a smaller version of an existing image."""
+    """Return the content of a smaller version of an image, and create the version if necessary."""
     if not _NAME.fullmatch(name):
         raise Http404
 

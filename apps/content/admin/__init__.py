@@ -1,4 +1,4 @@
-"""Panel pages of the content app."""
+"""Panel pages of blogs, articles, mobile apps, script tags, files and themes."""
 
 from django.utils.translation import gettext_lazy
 

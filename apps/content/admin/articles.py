@@ -44,13 +44,13 @@ from apps.staff.models import Membership
 
 grant_permissions("pages", "vacd", "content.blog", "content.article")
 
-# The preview runs no scripts, loads nothing from other hosts, and belongs to no origin.
+# In the preview, scripts do not run, other hosts are not contacted, and the page belongs to no origin.
 PREVIEW_POLICY = "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; sandbox"
 MAX_SUGGESTIONS = 500
 
 
 class AutocompleteInput(ThemedTextInput):
-    """A text input with suggestions; for comma-separated tags, the last tag is completed."""
+    """A text input with suggestions. In a comma-separated list of tags, the suggestions complete the last tag."""
 
     def __init__(self, source: str) -> None:
         super().__init__(attrs={"list": f"{source}-known", "data-complete": source, "autocomplete": "off"})
@@ -67,7 +67,7 @@ class AutocompleteInput(ThemedTextInput):
 
 
 class BlogForm(PanelForm[Blog]):
-    """Form of a blog; a blank handle is derived from the title."""
+    """Form of a blog. A blank handle is derived from the title."""
 
     handle = forms.SlugField(
         required=False,
@@ -100,7 +100,7 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
         return f"/blogs/{instance.handle}"
 
     def save_model(self, request: HttpRequest, obj: Blog, form: BlogForm, change: bool) -> None:
-        """Save through the service."""
+        """Save the blog through the service."""
         attrs = {name: value for name, value in form.values_to_store.items() if name in self.fields}
         actor, now = self.actor(request), timezone.now()
         if change:
@@ -110,12 +110,12 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
             obj.__dict__.update(blog.__dict__)
 
     def delete_model(self, request: HttpRequest, obj: Blog) -> None:
-        """Delete through the service, including the articles."""
+        """Delete the blog and its articles through the service."""
         blogs.delete_blog(obj, **self.event_kwargs(request))
 
 
 class ArticleForm(PanelForm[Article]):
-    """Form of an article; its HTML is stored as entered."""
+    """Form of an article. Its HTML is stored as entered."""
 
     handle = forms.SlugField(
         required=False,
@@ -160,7 +160,7 @@ class ArticleForm(PanelForm[Article]):
     remove_picture = forms.BooleanField(required=False, label=gettext_lazy("Remove image"))
 
     def prepare(self) -> None:
-        """Set the suggestions of authors and tags and show the time zone."""
+        """Set the suggestions for author and tags, and show the shop's time zone."""
         if "published_at" in self.fields:
             zone = timezone.get_current_timezone_name()
             self.fields["published_at"].help_text = _(
@@ -175,7 +175,7 @@ class ArticleForm(PanelForm[Article]):
             self.initial.setdefault("published_at", timezone.now())
 
     def clean_summary_html(self) -> str | None:
-        """Return None for an empty excerpt."""
+        """Return the excerpt, or None if it is empty."""
         return self.cleaned_data["summary_html"] or None
 
     def clean_tags(self) -> str:
@@ -190,7 +190,7 @@ class VisibilityFilter(admin.SimpleListFilter):
     parameter_name = "visibility"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return the choices."""
+        """Return the choices of visibility."""
         return [("visible", _("Visible")), ("scheduled", _("Scheduled")), ("hidden", _("Hidden"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Article]) -> QuerySet[Article]:
@@ -205,7 +205,7 @@ class VisibilityFilter(admin.SimpleListFilter):
 
 
 class _ArticleRequest(StaffRequest):
-    """A request that saves an article, with the uploaded image if there is one."""
+    """A request that saves an article. It holds the uploaded image if there is one."""
 
     image: ArticleImage
 
@@ -244,14 +244,14 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         return f"/blogs/{instance.blog.handle}/{instance.handle}"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> tuple[str, ...]:
-        """Make the blog of an existing article read-only."""
+        """Make the blog read-only if the article already exists."""
         return ("blog",) if obj else ()
 
     @display(
         description=gettext_lazy("Visibility"), label={"visible": "success", "scheduled": "info", "hidden": "warning"}
     )
     def visibility(self, article: Article) -> tuple[str, str]:
-        """Return the visibility."""
+        """Return the visibility and its label."""
         if article.published_at is None:
             return "hidden", _("Hidden")
         if article.published_at <= timezone.now():
@@ -259,7 +259,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         return "scheduled", _("Scheduled")
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the URLs of preview and versions."""
+        """Add the routes of the preview and the versions."""
         return [
             self.build_action_url("preview/", self.preview_view, "preview"),
             self.build_action_url("<path:object_id>/versions/<int:version_id>/", self.version_view, "version"),
@@ -267,7 +267,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         ]
 
     def version_view(self, request: HttpRequest, object_id: str, version_id: int) -> HttpResponse:
-        """Show what restoring an earlier text would change; restore the text on POST."""
+        """Show what restoring an earlier text would change. On POST, restore the text."""
         require_permission(request, "content.view_article", "content.change_article")
         article = self.get_row_or_404(request, object_id)
         version = ArticleVersion.objects.filter(article=article, pk=version_id).first()
@@ -294,7 +294,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         )
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """Render a sanitized preview of an HTML text."""
+        """Render a sanitized preview of the submitted HTML."""
         require_permission(request, "content.view_article", "content.change_article", "content.add_article")
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
@@ -315,7 +315,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Store the image before the transaction of the save, because files are not rolled back."""
+        """Store the uploaded image before the transaction starts, because files are not rolled back."""
         upload = request.FILES.get("picture") if request.method == "POST" else None
         if upload is not None:
             require_permission(request, "content.change_article" if object_id else "content.add_article")
@@ -334,7 +334,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         )
 
     def _get_page_context(self, article: Article | None) -> Context:
-        """Return the current image and the earlier texts."""
+        """Return the article's current image and its earlier texts."""
         if article is None:
             return {}
         versions = list(ArticleVersion.objects.filter(article=article).order_by("-id").defer("body_html"))
@@ -351,7 +351,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         super().lock_row(instance)
 
     def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:
-        """Save through the service."""
+        """Save the article through the service."""
         attrs = {name: value for name, value in form.values_to_store.items() if name in self._attributes}
         image: ArticleImage | None = getattr(request, "image", None)
         actor, now = self.actor(request), timezone.now()

@@ -20,7 +20,7 @@ grant_permissions("preferences", "vacd", "content.mobileplatformapplication")
 
 
 class MobileAppForm(PanelForm[MobilePlatformApplication]):
-    """Form of a mobile app; fingerprints are entered one per line."""
+    """Form of a mobile app, with one certificate fingerprint per line."""
 
     sha256_cert_fingerprints = forms.CharField(
         label=gettext_lazy("SHA-256 certificate fingerprints"),
@@ -30,7 +30,7 @@ class MobileAppForm(PanelForm[MobilePlatformApplication]):
     )
 
     def prepare(self) -> None:
-        """Join the fingerprints to lines."""
+        """Show each fingerprint on a line of its own."""
         if "sha256_cert_fingerprints" in self.fields:
             self.initial["sha256_cert_fingerprints"] = "\n".join(self.instance.sha256_cert_fingerprints)
 
@@ -42,7 +42,7 @@ class MobileAppForm(PanelForm[MobilePlatformApplication]):
             raise forms.ValidationError(str(error)) from None
 
     def clean(self) -> Values | None:
-        """Validate the app for its platform."""
+        """Check that the values fit the app's platform."""
         cleaned = super().clean() or self.cleaned_data
         errors = mobile_apps.validate_mobile_app(
             platform=cleaned.get("platform", ""),
@@ -87,12 +87,12 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: MobilePlatformApplication | None = None) -> tuple[Fieldset, ...]:
-        """Leave out the association file for new apps."""
+        """Leave out the association file if the app is new."""
         return self.fieldsets if obj else self.fieldsets[:-1]
 
     @display(description=gettext_lazy("Opens links"), boolean=True)
     def links(self, app: MobilePlatformApplication) -> bool:
-        """Return True if links open in the app."""
+        """Return True if links to the shop open in the app."""
         return app.enabled_universal_or_app_links
 
     @display(description=gettext_lazy("Association file"))

@@ -27,7 +27,7 @@ register_uninstall_count(
 
 @admin.register(ScriptTag)
 class ScriptTagAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[ScriptTag]):
-    """Read-only admin of script tags, which only apps can change."""
+    """Read-only admin of script tags. Only apps can change script tags."""
 
     menu = MenuItem(
         "Online store", "code", 50, search_terms=pgettext_lazy("search", "javascript, tracking, analytics, pixel")
@@ -56,7 +56,7 @@ class ScriptTagAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[ScriptTag]):
 
     @display(description=gettext_lazy("Source"), ordering="src")
     def source(self, tag: ScriptTag) -> str:
-        """Return the URL."""
+        """Return the URL of the script."""
         return tag.src
 
     @display(description=gettext_lazy("App"), ordering="app__name")
@@ -65,10 +65,10 @@ class ScriptTagAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[ScriptTag]):
 
     @display(description=gettext_lazy("Shown on"))
     def shown_on(self, tag: ScriptTag) -> str:
-        """Return the display scope."""
+        """Return the label of the display scope."""
         return tag.get_display_scope_display()
 
     @display(description=gettext_lazy("Cached"), boolean=True)
     def cached(self, tag: ScriptTag) -> bool:
-        """Return True if the script is cached."""
+        """Return True if this installation serves a cached copy of the script."""
         return tag.cache

@@ -1,4 +1,4 @@
-"""Panel pages of uploaded images for descriptions and articles."""
+"""Panel pages of the images that staff upload for descriptions and articles."""
 
 from django import forms
 from django.contrib import admin, messages
@@ -35,7 +35,7 @@ register_image_route("admin:content_storefile_pick")
 
 
 class StoreFileForm(PanelForm[StoreFile]):
-    """Form of a new file."""
+    """Form to upload a file."""
 
     file = forms.FileField(
         label=gettext_lazy("Image"),
@@ -50,7 +50,7 @@ class StoreFileForm(PanelForm[StoreFile]):
 
 @admin.register(StoreFile)
 class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
-    """Admin of uploaded images; the visual editor lists and uploads images here as well."""
+    """Admin of uploaded images. The visual editor also lists and uploads images here."""
 
     form = StoreFileForm
     menu = MenuItem(
@@ -72,32 +72,32 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
     readonly_fields = ("picture", "name", "size", "address", "created_at")
 
     def get_fieldsets(self, request: HttpRequest, obj: StoreFile | None = None) -> tuple[Fieldset, ...]:
-        """Show an upload field for a new file, and the details of an existing file."""
+        """Return the upload field for a new file, and the details of an existing file."""
         return ((None, {"fields": self.readonly_fields if obj else ("file",)}),)
 
     def has_change_permission(self, request: HttpRequest, obj: StoreFile | None = None) -> bool:
-        """Return False: files never change."""
+        """Return False because files never change."""
         return False
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the URL that the visual editor uses."""
+        """Add the route that the visual editor uses."""
         return [self.build_action_url("pick/", self.pick_view, "pick"), *super().get_urls()]
 
     @display(description=gettext_lazy("Image"))
     def picture(self, file: StoreFile) -> SafeString:
-        """Return a thumbnail."""
+        """Return a thumbnail of the image."""
         return format_html('<img src="{}" alt="" class="bo-thumb" loading="lazy">', _get_local_url(file, small=True))
 
     @display(description=gettext_lazy("Size"))
     def size(self, file: StoreFile) -> str:
-        """Return the size in pixels and bytes."""
+        """Return the width and height in pixels, and the size in bytes."""
         return _("{width} × {height} pixels, {size}").format(
             width=file.width, height=file.height, size=format_bytes(file.content.size)
         )
 
     @display(description=gettext_lazy("URL"))
     def address(self, file: StoreFile) -> str:
-        """Return the URL for use in texts."""
+        """Return the public URL, which staff can use in texts."""
         return get_store_file_url(file.shop, file.name, file.content.sha256)
 
     def changeform_view(
@@ -107,7 +107,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Store the upload before any transaction, because files are not rolled back."""
+        """Store the uploaded file before any transaction starts, because files are not rolled back."""
         upload = request.FILES.get("file")
         if request.method == "POST" and object_id is None and upload is not None:
             try:
@@ -120,11 +120,11 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         return super().changeform_view(request, object_id, form_url, extra_context)
 
     def delete_model(self, request: HttpRequest, obj: StoreFile) -> None:
-        """Delete through the service."""
+        """Delete the file through the service."""
         store_files.delete_store_file(obj, **self.event_kwargs(request))
 
     def pick_view(self, request: HttpRequest) -> HttpResponse:
-        """Return the newest files with names that begin with ``q`` as JSON; upload ``file`` on POST."""
+        """Return the newest files with names that begin with ``q`` as JSON. On POST, store an upload."""
         if request.method == "POST":
             require_permission(request, "content.add_storefile")
             upload = request.FILES.get("file")
@@ -141,7 +141,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         return JsonResponse({"files": [_render_file(file) for file in store_files.search_store_files(term)]})
 
     def _store_upload(self, request: HttpRequest, upload: UploadedFile[bytes]) -> StoreFile:
-        """Check permission and size of an upload and store it."""
+        """Check the permission and the size of an uploaded file, and store it."""
         require_permission(request, "content.add_storefile")
         if (upload.size or 0) > MAX_BYTES:
             raise UploadRefused(_("The image {refusal}.").format(refusal=translate_stored(TOO_MANY_BYTES)))
@@ -149,13 +149,13 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
 
 
 def _get_local_url(file: StoreFile, *, small: bool = False) -> str:
-    """Return the URL relative to the current host."""
+    """Return the URL of a file relative to the current host."""
     stem, _, suffix = file.name.rpartition(".")
     name = f"{stem}_160x160.{suffix}" if small else file.name
     return get_local_path(get_store_file_url(file.shop, name, file.content.sha256))
 
 
 def _render_file(file: StoreFile) -> dict[str, str]:
-    """Return the file for the visual editor: the URL for texts and a local thumbnail URL."""
+    """Return the JSON data of a file for the visual editor, with the URL for texts and the URL of a thumbnail."""
     url = get_store_file_url(file.shop, file.name, file.content.sha256)
     return {"name": file.name, "address": url, "path": _get_local_url(file, small=True)}

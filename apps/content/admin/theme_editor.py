@@ -1,4 +1,4 @@
-"""Panel pages of the theme editor: file tree, one file, versions and search."""
+"""Panel pages of the theme editor, which show the file tree, one file and its versions, and search results."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ _IMAGE_SUFFIXES = (".png", ".gif", ".jpg", ".jpeg", ".webp", ".avif", ".svg", ".
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A line that matches a search."""
+    """A line of a theme file that matches a search."""
 
     key: str
     line: int
@@ -55,21 +55,26 @@ class SearchHit:
 
 
 def get_editor_language(key: str) -> str:
-    """Return the editor's syntax mode for a file."""
+    """Return the syntax mode in which the editor shows a file."""
     name = key.lower().removesuffix(".liquid") if key.lower().endswith((".css.liquid", ".js.liquid")) else key.lower()
     return _LANGUAGES.get(name[name.rfind(".") :], "")
 
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """The text of a file: None if it is not text; ``lost`` if the storage cannot read it."""
+    """The text of a theme file. The text is None if the file is not text or is ``lost``.
+
+    Attributes:
+        text: The text.
+        lost: True if the storage cannot read the file.
+    """
 
     text: str | None = None
     lost: bool = False
 
 
 def load_text(key: str, content: FileContent) -> FileText:
-    """Load the text of a file."""
+    """Load the text of a theme file."""
     if not assets.is_text_file(key):
         return FileText()
     try:
@@ -100,7 +105,7 @@ def search_theme(theme: Theme, term: str) -> list[SearchHit]:
 
 @register_search
 def find_theme_files(request: HttpRequest, term: str) -> Iterable[SearchResult]:
-    """Yield theme files with a matching key for the panel-wide search, published theme first."""
+    """Yield theme files with a matching key for the panel-wide search. Files of the published theme come first."""
     if not (has_permission(request, VIEW_ASSET) or has_permission(request, CHANGE_ASSET)):
         return
     published_first = Case(When(theme__role=Theme.Role.MAIN, then=0), default=1)
@@ -132,7 +137,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         )
 
     def code_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the file tree and the file with the key in the query; save on POST."""
+        """Show the file tree and the file that the query string selects. On POST, save the file."""
         require_permission(request, VIEW_ASSET, CHANGE_ASSET)
         theme = self.get_row_or_404(request, object_id)
         if request.method == "POST":
@@ -142,7 +147,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         return self._show(request, theme, key, hits=search_theme(theme, term) if term else None, term=term)
 
     def _save(self, request: HttpRequest, theme: Theme) -> HttpResponse:
-        """Save the submitted or uploaded content unless the file has changed since."""
+        """Save the submitted text or the uploaded file, unless the theme file has been changed concurrently."""
         key, expected = request.POST.get("key", "").strip(), request.POST.get("expected", "")
         upload = request.FILES.get("file")
         current = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
@@ -184,7 +189,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         error: str = "",
         **context: object,
     ) -> HttpResponse:
-        """Render the page of one file, with the saved or the submitted text and a matching status code."""
+        """Render the page of one file with the saved or the submitted text. The status code depends on the errors."""
         asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
         history = _get_history_context(theme, key, asset)
         may_change = has_permission(request, CHANGE_ASSET) and theme.previewable
@@ -195,7 +200,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
             original=theme,
             key=key,
             asset=asset,
-            # Warn about invalid Liquid in the published theme.
+            # Warn about invalid Liquid if the theme is published.
             warns=may_change and theme.role == Theme.Role.MAIN and get_editor_language(key) == "liquid",
             missing=bool(key) and asset is None and not error and not conflict,
             conflict=conflict,
@@ -211,7 +216,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         return response
 
     def delete_file_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Delete a file; its versions remain."""
+        """Delete a file of the theme. Its versions remain."""
         require_permission(request, CHANGE_ASSET)
         theme = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -230,7 +235,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         return HttpResponseRedirect(_get_editor_url(theme.pk, key))
 
     def version_view(self, request: HttpRequest, object_id: str, version_id: int) -> HttpResponse:
-        """Show what restoring a version would change; restore the version on POST."""
+        """Show what restoring a version would change. On POST, restore the version."""
         require_permission(request, VIEW_ASSET, CHANGE_ASSET)
         theme = self.get_row_or_404(request, object_id)
         version = AssetVersion.objects.select_related("content").filter(theme=theme, pk=version_id).first()
@@ -277,7 +282,7 @@ def _get_tree_context(theme: Theme) -> Context:
 def _get_content_context(
     theme: Theme, key: str, asset: Asset | None, *, submitted: str | None, conflict: bool
 ) -> Context:
-    """Return the context of a file's content, or of the submitted text."""
+    """Return the context for the content of a file, or for the text that was submitted."""
     saved = _read_current(asset)
     return {
         "lost": saved.lost,
@@ -302,7 +307,7 @@ def _get_history_context(theme: Theme, key: str, asset: Asset | None) -> Context
 
 
 def _get_image_path(theme: Theme, asset: Asset) -> str:
-    """Return the local URL of an image file; empty for other files."""
+    """Return the local URL of an image file, or an empty string for any other file."""
     url = get_asset_url(theme.shop, theme.pk, asset.key, asset.content.md5)
     if url is None or not asset.key.lower().endswith(_IMAGE_SUFFIXES):
         return ""

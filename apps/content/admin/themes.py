@@ -1,4 +1,4 @@
-"""Panel pages of themes: overview, upload, publish, duplicate, rename, download and delete."""
+"""Panel pages of themes, where staff upload, publish, duplicate, rename, download and delete themes."""
 
 from collections.abc import Callable
 from typing import cast
@@ -56,7 +56,7 @@ CONFIRM_TEXTS = {
 
 
 class ThemeForm(forms.Form):
-    """Form of a new theme with the source of its files."""
+    """Form to create a theme from an archive, a URL or the starter theme."""
 
     name = forms.CharField(max_length=255, label=gettext_lazy("Name"))
     archive = forms.FileField(
@@ -89,7 +89,7 @@ class ThemeForm(forms.Form):
     )
 
     def clean_src(self) -> str:
-        """Check that the URL may be fetched."""
+        """Check that the installation may download from the URL."""
         src: str = self.cleaned_data["src"]
         if src:
             try:
@@ -214,7 +214,7 @@ class ThemeAdmin(ThemeEditorPages):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show and change a theme's name."""
+        """Show the form to rename a theme. On POST, rename the theme."""
         require_permission(request, VIEW, CHANGE)
         theme = self.get_row_or_404(request, object_id)
         form = NameForm(request.POST or None, initial={"name": theme.name})
@@ -232,7 +232,7 @@ class ThemeAdmin(ThemeEditorPages):
         return self.page(request, "panel/themes/detail.html", theme.name, **context)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Confirm, then delete the theme."""
+        """Ask for confirmation, then delete the theme."""
         return self._build_confirm_view("delete", DELETE, themes.delete_theme)(request, object_id)
 
     def download_view(self, request: HttpRequest, object_id: str) -> FileResponse | HttpResponse:
@@ -254,7 +254,7 @@ class ThemeAdmin(ThemeEditorPages):
         return FileResponse(archive, as_attachment=True, filename=f"theme-{theme.pk}.zip")
 
     def _build_action_view(self, permission: str, service: Callable[..., object]) -> Callable[..., HttpResponse]:
-        """Return a view that calls a service with the theme on POST."""
+        """Return a view that calls a service function with the theme on POST."""
 
         def view(request: HttpRequest, object_id: str) -> HttpResponse:
             require_permission(request, permission)
@@ -268,7 +268,7 @@ class ThemeAdmin(ThemeEditorPages):
     def _build_confirm_view(
         self, verb: str, permission: str, service: Callable[..., object]
     ) -> Callable[..., HttpResponse]:
-        """Return a view that asks for confirmation before it calls a service."""
+        """Return a view that asks for confirmation before it calls a service function."""
 
         def view(request: HttpRequest, object_id: str) -> HttpResponse:
             require_permission(request, permission)

@@ -39,7 +39,7 @@ MAX_ALT = 512
 
 
 class OptionalImage(ComputedField):
-    """The image of an article; the key is missing if there is no image."""
+    """The image of an article. Articles without an image are rendered without the key."""
 
     omitted_when_null = True
 
@@ -96,7 +96,7 @@ class ArticleSerializer(ResourceSerializer[Article]):
         model = Article
 
     def validate_across_fields(self, attrs: Attrs, instance: Article | None, errors: Errors) -> None:
-        """Check the size of the HTML texts and combine ``published`` and ``published_at``."""
+        """Check the size of the HTML texts, and combine ``published`` and ``published_at``."""
         for name in ("body_html", "summary_html"):
             if (error := find_html_error(attrs.get(name) or "")) is not None:
                 errors[name] = [error]
@@ -106,10 +106,13 @@ class ArticleSerializer(ResourceSerializer[Article]):
 
 
 def _set_published_at(attrs: Attrs, instance: Article | None) -> None:
-    """Set ``published_at`` from ``published``: false hides the article; true publishes it now unless it has a time."""
+    """Set ``published_at`` from ``published``.
+
+    ``false`` hides the article. ``true`` publishes the article now, unless it has a publication time already.
+    """
     published = attrs.pop("published", None)
     if instance is not None and "published_at" in attrs and published == (instance.published_at is not None):
-        # Clients send whole objects back, so only the changed key of the two counts.
+        # Clients send whole objects back, so only the key that changes the article counts.
         published = None
     now = timezone.now()
     if published is False:
@@ -162,7 +165,7 @@ class ArticleViewSet(ShopViewSet[Article]):
         return {"image": IMAGE_SCHEMA, "metafields": METAFIELDS_SCHEMA}
 
     def prepare_write(self) -> None:
-        """Download or decode the image of the body and store it."""
+        """Store the image of the body, which may be a URL to download or an attachment."""
         body = self.unwrap_body("article")
         if "image" not in body:
             return
@@ -178,7 +181,10 @@ class ArticleViewSet(ShopViewSet[Article]):
             raise Unprocessable({"image": [INVALID]})
 
     def _without_current_url(self, image: RequestData, instance: Article | None) -> RequestData:
-        """Ignore the current image URL in the body of a client that sends a whole object back."""
+        """Remove the URL of the current image from the image object.
+
+        Clients often send a whole article back, with the URL of the current image in it.
+        """
         src = image.get("src")
         if instance is None or instance.image is None or not isinstance(src, str):
             return image
@@ -240,7 +246,7 @@ class ArticleViewSet(ShopViewSet[Article]):
 class ArticleValuesView(ApiView):
     """Views of the distinct authors and tags of articles."""
 
-    # The tag in the OpenAPI document.
+    # The tag of these routes in the OpenAPI document.
     plural = "articlewords"
     scope = "content"
     responses = {

@@ -46,7 +46,7 @@ class AssetSerializer(ResourceSerializer[Asset]):
 
 
 class AssetViewSet(ShopViewSet[Asset]):
-    """``/themes/{theme_id}/assets``; the parameter ``asset[key]`` selects a single file."""
+    """Views of ``/themes/{theme_id}/assets``. The parameter ``asset[key]`` selects a single file."""
 
     scope = "themes"
     model = Asset
@@ -71,7 +71,7 @@ class AssetViewSet(ShopViewSet[Asset]):
         }
     }
     responses = {
-        # A single file if the query has a key.
+        # The response has a single file if the query has a key.
         "list_files": {"oneOf": [{"type": "object", "required": [name]} for name in ("assets", "asset")]},
         "put_file": ONE,
         "delete_file": {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}},
@@ -81,14 +81,14 @@ class AssetViewSet(ShopViewSet[Asset]):
     content: FileContent
 
     def check_permissions(self, request: Request) -> None:
-        """Require a second scope for writes of marketplace apps."""
+        """Require a second scope if an app of the marketplace changes files."""
         super().check_permissions(request)
         is_public = self.access.installation.app.distribution == App.Distribution.PUBLIC
         if is_public and request.method not in SAFE_METHODS and PROTECTED_SCOPE not in self.access.granted_scopes:
             raise ScopeMissing(PROTECTED_SCOPE)
 
     def load_parents(self) -> None:
-        """Load the theme of the path."""
+        """Load the theme that the path identifies."""
         theme = Theme.objects.filter(pk=self.kwargs["theme_id"]).first()
         if theme is None:
             raise Http404
@@ -118,7 +118,7 @@ class AssetViewSet(ShopViewSet[Asset]):
         return self.json_response({"asset": data})
 
     def prepare_write(self) -> None:
-        """Download or decode the content of the body and store it."""
+        """Store the content of the body, which may be text, an attachment, a URL or the key of another file."""
         body = self.unwrap_body("asset")
         if not self.theme.previewable:
             raise assets.AssetRefused("the theme's files are not in place yet")
@@ -143,7 +143,10 @@ class AssetViewSet(ShopViewSet[Asset]):
 
 
 def encode_content(asset: Asset) -> tuple[str, str]:
-    """Return the content as in the interface: ``value`` for text, Base64 in ``attachment`` for other files."""
+    """Return the key and value by which the REST interface shows the content of a file.
+
+    Text has the key ``value``. Any other content has the key ``attachment`` and is encoded as Base64.
+    """
     data = blob_store.read_blob(asset.content)
     if assets.is_text_file(asset.key):
         try:

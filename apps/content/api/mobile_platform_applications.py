@@ -29,15 +29,15 @@ class FingerprintsField(ApiField):
 
 
 class SwitchField(BooleanField):
-    """A boolean; also accepted as an object with one boolean member, as the overview of the resource shows it."""
+    """A boolean that is also accepted as an object with one boolean member."""
 
     def __init__(self, inner: str) -> None:
-        """Set the key of the object."""
+        """Set the key of the boolean in the object form."""
         super().__init__(required=False, default=False)
         self.inner = inner
 
     def to_internal_value(self, data: object) -> bool:
-        """Return the boolean."""
+        """Return the boolean, unwrapped from its object if necessary."""
         if isinstance(data, dict):
             if data.keys() != {self.inner}:
                 raise serializers.ValidationError(INVALID)
@@ -60,7 +60,7 @@ class MobilePlatformApplicationSerializer(ResourceSerializer[MobilePlatformAppli
         model = MobilePlatformApplication
 
     def validate_across_fields(self, attrs: Attrs, instance: MobilePlatformApplication | None, errors: Errors) -> None:
-        """Validate the app for its platform."""
+        """Check that the values fit the app's platform."""
 
         def value(name: str, default: V) -> V:
             current: V = attrs.get(name, getattr(instance, name, default))

@@ -1,4 +1,4 @@
-"""Serializer, filters and views of script tags; an app can access only its own tags."""
+"""Serializer, filters and views of script tags. Each app can access only its own tags."""
 
 from django.db.models import QuerySet
 
@@ -29,7 +29,7 @@ class ScriptTagSerializer(ResourceSerializer[ScriptTag]):
         model = ScriptTag
 
     def validate_across_fields(self, attrs: Attrs, instance: ScriptTag | None, errors: Errors) -> None:
-        """Require HTTPS: browsers of customers load the source."""
+        """Require an HTTPS URL, because the browsers of customers load the script."""
         src = attrs.get("src")
         if src is not None and not src.startswith("https://"):
             errors["src"] = [NOT_SECURE]
@@ -42,7 +42,7 @@ class ScriptTagFilter(ResourceFilter):
 
 
 class ScriptTagViewSet(ShopViewSet[ScriptTag]):
-    """``/script_tags`` of the calling app."""
+    """Views of ``/script_tags``, limited to the tags of the calling app."""
 
     scope = "script_tags"
     model = ScriptTag

@@ -35,7 +35,7 @@ class ThemeSerializer(ResourceSerializer[Theme]):
         model = Theme
 
     def validate_across_fields(self, attrs: Attrs, instance: Theme | None, errors: Errors) -> None:
-        """Restrict the role to the roles that apps may set and check that the source URL may be fetched."""
+        """Check that apps may set the role and that the installation may download from the source URL."""
         role = attrs.get("role")
         if role is not None and role not in ROLES and (instance is None or role != instance.role):
             errors["role"] = [NOT_IN_LIST]
@@ -68,19 +68,19 @@ class ThemeViewSet(ShopViewSet[Theme]):
     responses = {"destroy": BARE}
 
     def perform_create(self, attrs: Attrs) -> Theme:
-        """Create the theme; a job installs its files."""
+        """Create the theme. A job installs its files."""
         attrs = {name: value for name, value in attrs.items() if name in {"name", "role", "src"}}
         return themes.create_theme(**attrs, actor=self.actor, at=self.at)
 
     def lock_instance(self, instance: Theme) -> None:
-        """Lock the shop and the published theme before the theme, as publishing does."""
+        """Lock the shop and the published theme before the theme, in the same order as publishing."""
         themes.lock_theme(instance)
         super().lock_instance(instance)
 
     def perform_update(self, instance: Theme, attrs: Attrs) -> None:
         """Rename or publish the theme, or both."""
         role = attrs.get("role")
-        # Publish first: publishing locks the shop, then themes; renaming first would lock them in the opposite order.
+        # Publishing locks the shop before the themes. Renaming first would lock them in the opposite order.
         if role == Theme.Role.MAIN:
             themes.publish_theme(instance, actor=self.actor, at=self.at)
         elif role is not None and role != instance.role:

@@ -1,11 +1,14 @@
-"""The ten demo articles."""
+"""The texts of the ten demo articles."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class DemoArticle:
-    """Data of a demo article; ``days_ago`` is negative for a scheduled article and None for a hidden one."""
+    """The data of a demo article.
+
+    ``days_ago`` is negative for a scheduled article, and None for a hidden article.
+    """
 
     title: str
     author: str

@@ -61,7 +61,7 @@ def _create_article(
 
 
 def _draw_image(random_generator: random.Random, sketch: DemoArticle, number: int) -> ArticleImage | None:
-    """Draw an image of striped cloth; None for articles without an image."""
+    """Draw an image of striped cloth. Return None if the article has no image."""
     if not sketch.image_alt:
         return None
     colours = PALETTES[number % len(PALETTES)]

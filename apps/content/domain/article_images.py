@@ -1,6 +1,6 @@
-"""Images of articles and their resized renditions.
+"""Store the images of articles and their resized versions.
 
-Rule: decisions, Content (Articles). ``apps.media`` decides what is a valid image.
+``apps.media`` decides which images are valid.
 """
 
 import logging
@@ -29,7 +29,7 @@ MAX_URL = 4096
 
 @dataclass(frozen=True, slots=True)
 class ArticleImage:
-    """A stored image that rows may refer to."""
+    """A stored image for an article."""
 
     content: FileContent
     name: str
@@ -38,21 +38,23 @@ class ArticleImage:
 
 
 def store_article_image_from_body(values: Mapping[str, Any]) -> ArticleImage | None:
-    """Store the image of a request body; return None if there is none.
+    """Store the image of a request body. Return None if the body has no image.
 
-    Must be called before the transaction because it may download.
+    Must be called before the transaction starts, because the image may have to be downloaded.
 
     Raises:
-        UploadRefused: There are two images, or the image is unusable.
+        UploadRefused: The body has two images, or the image is unusable.
     """
     attachment, src, filename = values.get("attachment"), values.get("src"), values.get("filename")
     if attachment is None and src is None:
         return None
     name = filename if isinstance(filename, str) else None
     try:
-        return _store(uploads.load_image_from_body(attachment=attachment, src=src, filename=name, longest_url=MAX_URL))
+        return _store_image(
+            uploads.load_image_from_body(attachment=attachment, src=src, filename=name, longest_url=MAX_URL)
+        )
     except UploadRefused as error:
-        # Errors of articles have no separate keys for the members of the image.
+        # In the errors of articles, the members of the image have no keys of their own.
         raise UploadRefused(error.sentence.removeprefix("image ")) from error
 
 
@@ -62,10 +64,10 @@ def store_article_image(data: bytes, name: str) -> ArticleImage:
     Raises:
         UploadRefused: The content is not a supported image.
     """
-    return _store(uploads.load_uploaded_image(data, name))
+    return _store_image(uploads.load_uploaded_image(data, name))
 
 
-def _store(image: uploads.ValidatedImage) -> ArticleImage:
+def _store_image(image: uploads.ValidatedImage) -> ArticleImage:
     return ArticleImage(blob_store.store_blob(image.data), image.name, image.width, image.height)
 
 

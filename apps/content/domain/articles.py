@@ -1,7 +1,6 @@
 """Create, update and delete articles.
 
 Every change locks the blog first, so that handles stay unique and the blog's tags match its articles.
-Rule: decisions, Articles.
 """
 
 from collections.abc import Sequence
@@ -40,10 +39,11 @@ def create_article(
     """Create an article in a blog.
 
     Args:
-        blog_id: A blog of the current shop.
-        attrs: The columns. The handle defaults to one derived from the title, the author to the shop's name.
-        image: The stored image.
-        metafield_drafts: The metafields.
+        blog_id: The id of a blog of the current shop.
+        attrs: Columns of ``Article``. Without a handle, a unique handle is derived from the title. The author defaults
+            to the shop's name.
+        image: The stored image, or None.
+        metafield_drafts: Metafields to set on the article.
         actor: The actor of the event.
         at: The time of the event.
 
@@ -78,16 +78,16 @@ def update_article(
     actor: str,
     at: datetime,
 ) -> None:
-    """Update an article; omitted columns stay, and the handle does not change with the title.
+    """Update an article. Columns that are not in ``attrs`` stay unchanged, and a new title does not change the handle.
 
     A replaced text is saved as a version.
 
     Args:
-        article: The article; updated in place.
+        article: The article, which is updated in place.
         attrs: The changed columns.
-        image: A new stored image.
-        remove_image: Remove the image.
-        metafield_drafts: Metafields to set.
+        image: A new stored image, or None.
+        remove_image: True to remove the image.
+        metafield_drafts: Metafields to set on the article.
         actor: The actor of the event.
         at: The time of the event.
 
@@ -124,7 +124,7 @@ def update_article(
 
 @transaction.atomic
 def restore_article_version(version: ArticleVersion, *, actor: str, at: datetime) -> None:
-    """Restore an earlier text of an article; the current text becomes a version."""
+    """Restore an earlier text of an article. The current text is saved as a version."""
     texts = {name: getattr(version, name) for name in TEXT_FIELDS}
     update_article(Article.objects.get(pk=version.article_id), texts, actor=actor, at=at)
 
@@ -146,7 +146,7 @@ def delete_article(article: Article, *, actor: str, at: datetime) -> None:
 
 
 def record_article_deletion(article: Article, *, actor: str, at: datetime) -> None:
-    """Record the deletion of an article in the transaction that deletes it."""
+    """Record the event of an article's deletion. Must be called in the transaction that deletes the article."""
     record_event("articles/delete", article, actor=actor, at=at)
 
 
@@ -159,9 +159,9 @@ def list_tags(*, blog_id: int | None = None, limit: int | None = None, popular: 
     """Return the distinct tags of the shop's articles, ignoring case.
 
     Args:
-        blog_id: Only tags of this blog.
+        blog_id: Return only the tags of this blog.
         limit: The maximum number of tags.
-        popular: Sort by frequency instead of by name.
+        popular: True to sort by frequency instead of by name.
     """
     rows = ArticleTag.objects.all() if blog_id is None else ArticleTag.objects.filter(blog_id=blog_id)
     counted = rows.values("key").annotate(used=Count("id"), shown=Max("name"))
@@ -179,7 +179,7 @@ def _save_version(article: Article, *, actor: str, at: datetime) -> None:
 
 
 def _set_author(article: Article, name: str | None) -> None:
-    """Set the author and link a staff member with that name."""
+    """Set the author, and link the staff member with the same name if there is one."""
     article.author = name or get_current_shop().name
     article.user = find_user_by_name(name) if name else None
 
@@ -201,7 +201,7 @@ def _clear_image(article: Article) -> None:
 
 
 def _save_tags(article: Article, blog: Blog) -> None:
-    """Save the tag rows of the article's text, then update the blog's tags."""
+    """Save the tags in the article's text as tag rows, then update the blog's tags."""
     names = {name.casefold(): name for name in article.tags.split(", ") if name}
     ArticleTag.objects.filter(article=article).delete()
     ArticleTag.objects.bulk_create(

@@ -1,7 +1,7 @@
 """Validate, save, delete and restore theme files.
 
-Contents are stored before the transaction (``store_asset_content``), rows are written in the transaction. Each save
-keeps the previous content as a version. Rule: decisions, Assets.
+Contents are stored before the transaction (``store_asset_content``), and rows are written in the transaction. Each save
+keeps the previous content as a version.
 """
 
 import json
@@ -42,7 +42,7 @@ _COMMENT = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
 
 
 class AssetRefused(DomainError):
-    """Raised when a key or content is not allowed in a theme."""
+    """Raised when a theme cannot have a file with this key or content."""
 
     code = "asset_refused"
     field = "asset"
@@ -57,7 +57,7 @@ class AssetNotFound(DomainError):
 
 
 class EditConflict(DomainError):
-    """Raised when the file was changed since the actor loaded it."""
+    """Raised when the file has been changed since the actor loaded it."""
 
     code = "asset_edit_conflict"
     field = "asset"
@@ -65,12 +65,12 @@ class EditConflict(DomainError):
 
 
 def is_text_file(key: str) -> bool:
-    """Return True if a file with this key contains text."""
+    """Return True if the key is the key of a text file."""
     return key[key.rfind(".") :].lower() in TEXT_SUFFIXES if "." in key.rpartition("/")[2] else False
 
 
 def check_asset_key(key: object) -> str:
-    """Return the key if a theme file may have it.
+    """Return the key if a theme file can have it.
 
     Raises:
         AssetRefused: The key is invalid.
@@ -108,7 +108,7 @@ def check_asset_content(key: str, data: bytes) -> None:
 def _check_json(key: str, text: str) -> None:
     comment = _COMMENT.match(text)
     try:
-        # Do not parse numbers, which can be long; reject NaN and Infinity, which Python accepts but JSON does not.
+        # Skip parsing numbers, which can be very long. Reject NaN and Infinity, which Python accepts but JSON does not.
         json.loads(
             text[comment.end() :] if comment else text, parse_int=str, parse_float=str, parse_constant=_reject_constant
         )
@@ -122,7 +122,7 @@ def _reject_constant(name: str) -> NoReturn:
 
 
 def store_asset_content(theme: Theme, values: Mapping[str, object]) -> tuple[str, FileContent]:
-    """Store the content of a request; must be called before the transaction because it may download.
+    """Store the content of a request. Must be called before the transaction starts, because it may download.
 
     Args:
         theme: The theme.
@@ -147,23 +147,23 @@ def store_asset_content(theme: Theme, values: Mapping[str, object]) -> tuple[str
             raise AssetRefused(_("source_key does not exist"))
         data = blob_store.read_blob(source.content)
     elif sources[0] == "src":
-        data = _download(value)
+        data = _download_content(value)
     elif sources[0] == "attachment":
-        data = _decode(key, value)
+        data = _decode_attachment(key, value)
     else:
         data = value.encode()
     check_asset_content(key, data)
     return key, blob_store.store_blob(data)
 
 
-def _decode(key: str, value: str) -> bytes:
+def _decode_attachment(key: str, value: str) -> bytes:
     try:
         return decode_attachment(value, DEFAULT_LIMITS.asset_bytes(key))
     except AttachmentRefused as error:
         raise AssetRefused(f"attachment {error}") from None
 
 
-def _download(src: str) -> bytes:
+def _download_content(src: str) -> bytes:
     limits = Limits(max_bytes=DEFAULT_LIMITS.binary_bytes, total_seconds=10)
     try:
         with download_file(src, limits=limits) as download:
@@ -180,26 +180,26 @@ def save_asset(
 
     Args:
         theme: The theme.
-        key: A checked key.
+        key: The key of the file, which must be valid.
         content: The result of ``store_asset_content`` or ``blob_store.store_blob``.
         actor: The actor of the event.
         at: The time of the event.
-        expected: The checksum of the content that the actor edited, "" for a new file; None overwrites any content.
+        expected: The checksum of the content that the actor edited, or "" for a new file. None overwrites any content.
 
     Raises:
         AssetRefused: The theme's files are not installed yet, or the theme would exceed the limits of an archive.
         Theme.DoesNotExist: The theme has been deleted.
-        EditConflict: The file has changed since the actor loaded it.
+        EditConflict: The file has been changed since the actor loaded it.
     """
     asset: Asset | None = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
     if asset is not None and asset.content_id == content.pk:
         return asset
-    _touch(theme)
+    _lock_and_touch(theme)
     asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
     before = asset.content.md5 if asset else ""
     if expected is not None and before not in {expected, content.md5}:
         raise EditConflict(_("{key} was changed by someone else").format(key=key))
-    _check_size(theme, asset, content)
+    _check_theme_limits(theme, asset, content)
     if asset is None:
         _check_key_conflicts(theme, key)
         asset = Asset.objects.create(
@@ -215,7 +215,7 @@ def save_asset(
 
 @transaction.atomic
 def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
-    """Delete a theme file; it can be restored from its versions.
+    """Delete a theme file. Its versions remain, so that the file can be restored.
 
     Raises:
         AssetNotFound: The file does not exist.
@@ -223,7 +223,7 @@ def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
     """
     if key == LAYOUT:
         raise AssetRefused(_("{layout} cannot be deleted").format(layout=LAYOUT))
-    _touch(theme)
+    _lock_and_touch(theme)
     asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
     if asset is None:
         raise AssetNotFound(_("{key} does not exist").format(key=key))
@@ -234,7 +234,7 @@ def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def restore_asset_version(version: AssetVersion, *, actor: str, at: datetime) -> Asset:
-    """Restore an earlier content of a file.
+    """Restore an earlier content of a theme file.
 
     Raises:
         StorageFailed: The storage has lost the content.
@@ -244,15 +244,18 @@ def restore_asset_version(version: AssetVersion, *, actor: str, at: datetime) ->
     return save_asset(version.theme, version.key, version.content, actor=actor, at=at)
 
 
-def _touch(theme: Theme) -> None:
-    """Lock the theme and increase its version, because its file list changes."""
+def _lock_and_touch(theme: Theme) -> None:
+    """Lock the theme and increase its version, because its files change."""
     if not Theme.objects.filter(pk=theme.pk, previewable=True).update():
         theme.refresh_from_db()
         raise AssetRefused(_("the theme's files are not installed yet"))
 
 
 def _check_key_conflicts(theme: Theme, key: str) -> None:
-    """Reject keys that conflict with other files when the theme is unpacked on any file system or uploaded again."""
+    """Reject a key that conflicts with another file.
+
+    Conflicting files could not be unpacked on every file system, and the theme could not be uploaded again.
+    """
     folders = [key[:end] for end, character in enumerate(key) if character == "/"]
     conflict = Q(key__iexact=key) | Q(key__istartswith=f"{key}/")
     for folder in folders:
@@ -265,8 +268,8 @@ def _check_key_conflicts(theme: Theme, key: str) -> None:
     raise AssetRefused(_("key and {other} can't be both a file and a folder").format(other=other))
 
 
-def _check_size(theme: Theme, asset: Asset | None, content: FileContent) -> None:
-    """Check the theme's files against the limits of an archive."""
+def _check_theme_limits(theme: Theme, asset: Asset | None, content: FileContent) -> None:
+    """Check that the theme's files would still fit the limits of an archive."""
     other_assets = Asset.objects.filter(theme=theme)
     if asset is not None:
         other_assets = other_assets.exclude(pk=asset.pk)

@@ -1,9 +1,11 @@
-"""Content-addressed file storage: each shop stores equal bytes once; unreferenced contents are deleted.
+"""Store files by the digest of their content, so that each shop stores equal bytes only once.
 
-Storing writes a row, then the file, then marks the row as stored; deleting runs in the opposite order. Each step is
-committed before the next, so a process may die at any time: at worst an unreferenced row remains, which the cleanup
-deletes together with its file. Code that is about to refer to a content stores the content (or calls ``protect_blobs``)
-first, which protects the content for ``GRACE_PERIOD``.
+Contents that no row refers to are deleted.
+
+Storing a content inserts a row, writes the file, and then marks the row as stored. Deleting runs in the opposite order.
+Each step is committed before the next step, so a process may be killed at any time. At worst, a row without references
+remains, which the cleanup deletes together with its file. Code must store a content, or call ``protect_blobs``, before
+a new row refers to it. Both protect the content from the cleanup for ``GRACE_PERIOD``.
 """
 
 import hashlib
@@ -27,12 +29,12 @@ BATCH = 500
 
 
 def store_blob(data: bytes) -> FileContent:
-    """Store bytes; must be called before the transaction that refers to them, because files are not rolled back."""
+    """Store bytes. Must be called before the transaction that refers to them, because files are not rolled back."""
     return store_blobs([data])[0]
 
 
 def store_blobs(datas: Sequence[bytes]) -> list[FileContent]:
-    """Store several contents and return their rows in the same order; equal contents share a row."""
+    """Store several contents and return their rows in the same order. Equal contents share a row."""
     if len(datas) > BATCH:
         return [row for start in range(0, len(datas), BATCH) for row in store_blobs(datas[start : start + BATCH])]
     digests = [hashlib.sha256(data).hexdigest() for data in datas]
@@ -41,7 +43,7 @@ def store_blobs(datas: Sequence[bytes]) -> list[FileContent]:
     new_rows = [row for row in rows.values() if not row.stored]
     storage = get_content_storage()
     for row in new_rows:
-        with _reporting(row, "stored"):
+        with _convert_errors(row, "stored"):
             storage.save(row.name, ContentFile(by_digest[row.sha256]))
         row.stored = True
     if new_rows:
@@ -50,7 +52,7 @@ def store_blobs(datas: Sequence[bytes]) -> list[FileContent]:
 
 
 def _claim_rows(by_digest: dict[str, bytes]) -> dict[str, FileContent]:
-    """Get or create the rows of some contents and protect them from the cleanup."""
+    """Get or create the rows of these contents, and protect the rows from the cleanup."""
     shop, now = get_current_shop(), timezone.now()
     rows: dict[str, FileContent] = {}
     new: set[str] = set()
@@ -80,18 +82,18 @@ def _claim_rows(by_digest: dict[str, bytes]) -> dict[str, FileContent]:
 
 @transaction.atomic
 def _update_in_order(queryset: QuerySet[FileContent], **values: object) -> None:
-    """Update rows, locked in the order of their digests to avoid deadlocks."""
+    """Update rows after locking them in the order of their digests, which avoids deadlocks."""
     ids = list(queryset.order_by("sha256").select_for_update(no_key=True).values_list("pk", flat=True))
     FileContent.objects.filter(pk__in=ids).update(**values)
 
 
 def protect_blobs(contents: Iterable[int]) -> None:
-    """Protect contents that new rows are about to refer to."""
+    """Protect contents from the cleanup, because new rows are about to refer to them."""
     _update_in_order(FileContent.objects.filter(pk__in=list(contents)), used_at=timezone.now())
 
 
 def release_blobs(rows: Iterable[FileContent]) -> None:
-    """Delete contents stored for a failed change, unless another request has used them since."""
+    """Delete contents that were stored for a failed change, unless another request has stored them since."""
     for row in rows:
         if row.is_new:
             idle = get_unreferenced_blobs().filter(used_at=row.used_at)
@@ -100,35 +102,35 @@ def release_blobs(rows: Iterable[FileContent]) -> None:
 
 
 def read_blob(content: FileContent) -> bytes:
-    """Return the bytes of a content.
+    """Return the bytes of a stored content.
 
     Raises:
         StorageFailed: The storage cannot read the file.
     """
-    with open_blob(content) as file, _reporting(content, "read"):
+    with open_blob(content) as file, _convert_errors(content, "read"):
         data: bytes = file.read()
     return data
 
 
 def open_blob(content: FileContent) -> IO[bytes]:
-    """Open the file of a content; the caller closes it.
+    """Open the file of a stored content. The caller must close the file.
 
     Raises:
         StorageFailed: The storage cannot open the file.
     """
-    with _reporting(content, "read"):
+    with _convert_errors(content, "read"):
         return get_content_storage().open(content.name)
 
 
 def is_blob_intact(content: FileContent) -> bool:
-    """Return True if the file of a content exists and is unchanged.
+    """Return True if the file of a stored content exists and has not changed.
 
     Raises:
         StorageFailed: The storage does not respond.
     """
     digest = hashlib.sha256()
     try:
-        with _reporting(content, "read"), get_content_storage().open(content.name) as file:
+        with _convert_errors(content, "read"), get_content_storage().open(content.name) as file:
             for chunk in file.chunks():
                 digest.update(chunk)
     except StorageFailed as failure:
@@ -139,13 +141,13 @@ def is_blob_intact(content: FileContent) -> bool:
 
 
 def mark_blob_lost(content: FileContent) -> None:
-    """Mark a content as not stored, so that the next store of the same bytes writes the file again."""
+    """Mark a content as not stored, so that the file is written again when the same bytes are stored again."""
     _update_in_order(FileContent.objects.filter(pk=content.pk), stored=False)
 
 
 @contextmanager
-def _reporting(content: FileContent, operation: str) -> Iterator[None]:
-    """Wrap ``convert_storage_errors`` and mark the content as lost if its file is missing on read."""
+def _convert_errors(content: FileContent, operation: str) -> Iterator[None]:
+    """Convert storage errors, and mark the content as lost if its file is missing when it is read."""
     try:
         with convert_storage_errors(content.name, operation):
             yield
@@ -156,23 +158,23 @@ def _reporting(content: FileContent, operation: str) -> Iterator[None]:
 
 
 def get_unreferenced_blobs() -> QuerySet[FileContent]:
-    """Return contents that no row refers to, in the shops of the current scope."""
+    """Return the contents that no row refers to, in the shops of the current scope."""
     queryset: QuerySet[FileContent] = FileContent.objects.all()
-    for model, column in _iterate_references():
+    for model, column in _iterate_referring_columns():
         queryset = queryset.filter(~Exists(model._base_manager.filter(**{column: OuterRef("pk")})))
     return queryset
 
 
 def describe_uses(content: FileContent) -> list[str]:
-    """Return descriptions of the rows that refer to a content."""
+    """Describe the rows that refer to a content, one text per row."""
     return [
         f"{model._meta.verbose_name} {row.pk} ({row})"
-        for model, column in _iterate_references()
+        for model, column in _iterate_referring_columns()
         for row in model._base_manager.filter(**{column: content}).order_by("pk")
     ]
 
 
-def _iterate_references() -> Iterator[tuple[type[Model], str]]:
+def _iterate_referring_columns() -> Iterator[tuple[type[Model], str]]:
     """Yield the models and columns that refer to contents."""
     for relation in FileContent._meta.get_fields(include_hidden=True):
         if isinstance(relation, ForeignObjectRel):
@@ -180,11 +182,11 @@ def _iterate_references() -> Iterator[tuple[type[Model], str]]:
 
 
 def delete_unused_blobs(at: datetime) -> int:
-    """Delete contents that have been unreferenced for a while; return their number."""
+    """Delete contents that no row has referred to for a while. Return the number of deleted contents."""
     idle = get_unreferenced_blobs().filter(writable_shops(), used_at__lt=at - GRACE_PERIOD)
     cleared = 0
     while ids := list(idle.order_by("used_at", "id").values_list("pk", flat=True)[:BATCH]):
-        # From now on, storing the same content writes the file again.
+        # After this update, storing the same content writes the file again.
         _update_in_order(idle.filter(pk__in=ids), stored=False)
         cleared += sum(_delete_if_unused(pk, idle) for pk in ids)
     return cleared

@@ -17,13 +17,13 @@ from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
 from apps.shops.domain.locks import lock_shop
 
-# Article texts can be half a megabyte each.
+# Limits the memory that article texts use, which can be half a megabyte each.
 ARTICLES_AT_ONCE = 50
 
 
 @transaction.atomic
 def create_blog(attrs: Attrs, *, metafield_drafts: Sequence[MetafieldInput] = (), actor: str, at: datetime) -> Blog:
-    """Create a blog with optional metafields; the handle defaults to one derived from the title.
+    """Create a blog with optional metafields. Without a handle, a unique handle is derived from the title.
 
     Raises:
         IntegrityError: Another blog has the handle.
@@ -31,7 +31,7 @@ def create_blog(attrs: Attrs, *, metafield_drafts: Sequence[MetafieldInput] = ()
     shop = get_current_shop()
     handle = build_handle(attrs.pop("handle", None) or "")
     if not handle:
-        # Lock the shop so that no concurrent request takes the free handle.
+        # Lock the shop, so that no concurrent request takes the unused handle.
         lock_shop()
         handle = find_free_handle(Blog.objects.all(), attrs["title"], fallback="blog")
     blog: Blog = Blog.objects.create(shop=shop, handle=handle, **attrs)
@@ -44,7 +44,7 @@ def create_blog(attrs: Attrs, *, metafield_drafts: Sequence[MetafieldInput] = ()
 def update_blog(
     blog: Blog, attrs: Attrs, *, metafield_drafts: Sequence[MetafieldInput] = (), actor: str, at: datetime
 ) -> None:
-    """Update a blog and set metafields; the handle does not change with the title.
+    """Update a blog and set metafields. A new title does not change the handle.
 
     Raises:
         RowDeleted: The blog has been deleted.
@@ -66,7 +66,7 @@ def delete_blog(blog: Blog, *, actor: str, at: datetime) -> None:
     Raises:
         RowDeleted: The blog has been deleted.
     """
-    # The full lock keeps others from adding articles.
+    # The full lock keeps other transactions from adding articles.
     get_for_update(Blog, blog.pk)
     for article in Article.objects.filter(blog=blog).order_by("id").iterator(ARTICLES_AT_ONCE):
         articles.record_article_deletion(article, actor=actor, at=at)

@@ -1,4 +1,4 @@
-"""Media types of theme files by file name."""
+"""Determine the media types of theme files from their names."""
 
 _TYPES = {
     ".avif": "image/avif",
@@ -35,8 +35,9 @@ _TYPES = {
     ".yml": "application/yaml",
 }
 UNKNOWN = "application/octet-stream"
-# Types that browsers only display, apply as a style sheet, or run if a page includes them.
-_SERVED = frozenset(
+# Media types that are safe to serve: browsers display them, apply them as a style sheet, or run them only if a page
+# includes them.
+_SAFE_TYPES = frozenset(
     _TYPES[suffix]
     for suffix in (
         *(".avif", ".gif", ".ico", ".jpeg", ".png", ".svg", ".webp"),
@@ -47,14 +48,14 @@ _SERVED = frozenset(
 
 
 def get_media_type(key: str) -> str:
-    """Return the media type of a file in the REST interface."""
+    """Return the media type that the REST interface shows for a theme file."""
     name = key.rpartition("/")[2].lower()
     return _TYPES.get(name[name.rfind(".") :], UNKNOWN) if "." in name else UNKNOWN
 
 
 def get_served_type(key: str) -> str:
-    """Return the media type that a file is served with; never a type that browsers open as a document."""
+    """Return the media type with which a theme file is served. Browsers open none of these types as a document."""
     kind = get_media_type(key)
-    if kind not in _SERVED:
+    if kind not in _SAFE_TYPES:
         return "text/plain; charset=utf-8" if kind.startswith("text/") or "liquid" in kind else UNKNOWN
     return f"{kind}; charset=utf-8" if kind.startswith("text/") or kind.endswith(("javascript", "json")) else kind

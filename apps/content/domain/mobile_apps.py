@@ -1,7 +1,4 @@
-"""Validation of mobile apps and the two association files that phones read.
-
-Rule: decisions, Mobile platform applications.
-"""
+"""Validate mobile apps, and build the two association files that phones read."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +12,7 @@ _FINGERPRINT = re.compile(r"[0-9A-F]{2}(?::[0-9A-F]{2}){31}")
 
 
 def parse_fingerprints(value: object) -> list[str]:
-    """Parse certificate fingerprints: upper case, without duplicates.
+    """Parse certificate fingerprints, convert them to upper case and remove duplicates.
 
     Raises:
         ValueError: The value is not a list of SHA-256 fingerprints such as ``AA:BB:…`` of 32 bytes.
@@ -31,7 +28,7 @@ def parse_fingerprints(value: object) -> list[str]:
 def validate_mobile_app(
     *, platform: str, application_id: str, fingerprints: Sequence[str], app_clip_application_id: str | None
 ) -> dict[str, str]:
-    """Return the errors by field."""
+    """Check that the values are valid for the platform. Return the errors by field."""
     errors: dict[str, str] = {}
     if not APPLICATION_ID.fullmatch(application_id):
         errors["application_id"] = INVALID
@@ -43,7 +40,7 @@ def validate_mobile_app(
 
 
 def build_apple_app_site_association() -> dict[str, object]:
-    """Return the association file of iOS: the apps that open links, share passwords, or run as app clips."""
+    """Return the association file for iOS, with the apps that open links, share passwords, or run as app clips."""
     apps = list(
         MobilePlatformApplication.objects.filter(platform=MobilePlatformApplication.Platform.IOS).order_by("id")
     )
@@ -57,7 +54,7 @@ def build_apple_app_site_association() -> dict[str, object]:
 
 
 def build_asset_links() -> list[dict[str, object]]:
-    """Return the association file of Android: the signed apps that open links."""
+    """Return the association file for Android, which lists the apps that open links and their fingerprints."""
     apps = MobilePlatformApplication.objects.filter(
         platform=MobilePlatformApplication.Platform.ANDROID, enabled_universal_or_app_links=True
     )

@@ -1,4 +1,4 @@
-"""Public URLs of a shop's files, served by ``apps.content.storefront.views``."""
+"""Build the public URLs of a shop's files, which ``apps.content.storefront.views`` serves."""
 
 from urllib.parse import quote
 
@@ -8,32 +8,32 @@ from apps.shops.models import Shop
 
 
 def get_storefront_url(shop: Shop, path: str) -> str:
-    """Return a URL in the public area of a shop."""
+    """Return a public URL of a shop."""
     return f"{settings.BASE_URL}/storefront/{shop.domain}/{path}"
 
 
 def get_article_image_url(shop: Shop, article_id: int, name: str, sha256: str) -> str:
-    """Return the public URL of an article's image; the query string changes with the content."""
+    """Return the public URL of an article's image. The query string changes with the content of the image."""
     return get_storefront_url(shop, f"articles/{article_id}/{quote(name)}?v={get_image_version(sha256)}")
 
 
 def get_store_file_url(shop: Shop, name: str, sha256: str) -> str:
-    """Return the public URL of an uploaded file; the query string changes with the content."""
+    """Return the public URL of an uploaded file. The query string changes with the content of the file."""
     return get_storefront_url(shop, f"files/{quote(name)}?v={get_image_version(sha256)}")
 
 
 def get_local_path(url: str) -> str:
-    """Return the same URL relative to the current host, as the panel's content security policy requires."""
+    """Return the URL without the host, because the panel's content security policy only allows the current host."""
     return "/storefront/" + url.partition("/storefront/")[2]
 
 
 def get_image_version(sha256: str) -> str:
-    """Return the version of a URL's content, so that responses may be cached forever."""
+    """Return the version of an image for its URL, so that browsers may cache the image forever."""
     return sha256[:12]
 
 
 def get_asset_url(shop: Shop, theme_id: int, key: str, md5: str) -> str | None:
-    """Return the public URL of a theme file; None outside of ``assets/``."""
+    """Return the public URL of a theme file, or None if the file is outside of ``assets/``."""
     if not key.startswith("assets/"):
         return None
     return get_storefront_url(shop, f"themes/{theme_id}/{key}?v={md5[:12]}")

@@ -1,7 +1,4 @@
-"""Script loader of the storefront, and cached copies of scripts with ``cache`` set.
-
-Rule: decisions, Script tags.
-"""
+"""Render the storefront's script loader, and keep cached copies of scripts with ``cache`` set."""
 
 import json
 import logging
@@ -26,7 +23,7 @@ RETRY_DELAY = timedelta(seconds=30)
 SCRIPT = Limits(max_bytes=5 * MIB, total_seconds=5, connect_seconds=2)
 SCOPES = (ScriptTag.DisplayScope.ONLINE_STORE, ScriptTag.DisplayScope.ORDER_STATUS)
 
-# Scripts run in the order of the list after the page has loaded.
+# JavaScript that loads the scripts after the page and runs them in the order of the list.
 _LOADER = """(function () {
   var sources = %s;
   function load() {
@@ -43,32 +40,33 @@ _LOADER = """(function () {
 
 
 class ScriptUnavailable(Exception):
-    """Raised when the script cannot be downloaded and there is no earlier copy."""
+    """Raised when a script cannot be downloaded and there is no earlier copy."""
 
 
 def is_vintage(theme: Theme) -> bool:
-    """Return True for themes without JSON templates; only these load script tags."""
+    """Return True if the theme has no JSON templates. Only such themes load script tags."""
     return not Asset.objects.filter(theme=theme, key__startswith="templates/", key__endswith=".json").exists()
 
 
 def render_script_loader(scope: str) -> str:
-    """Return the loader script for the tags of a display scope, in their order."""
+    """Return the JavaScript that loads the script tags of a display scope in their order."""
     main = Theme.objects.filter(role=Theme.Role.MAIN).first()
     tags = ScriptTag.objects.filter(display_scope__in=(scope, ScriptTag.DisplayScope.ALL)).order_by("id")
     shop = get_current_shop()
-    sources = [_source(shop, tag) for tag in tags] if main is not None and is_vintage(main) else []
-    # Keep "</script>" in a source from ending an inline script.
+    sources = [_get_source_url(shop, tag) for tag in tags] if main is not None and is_vintage(main) else []
+    # Escape "<", so that "</script>" in a URL cannot end an inline script.
     return _LOADER % json.dumps(sources, indent=2).replace("<", "\\u003c")
 
 
-def _source(shop: Shop, tag: ScriptTag) -> str:
+def _get_source_url(shop: Shop, tag: ScriptTag) -> str:
     return get_storefront_url(shop, f"scripts/{tag.pk}.js") if tag.cache else tag.src
 
 
 def get_cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
-    """Return the cached copy of a script, at most 15 minutes old while its origin responds.
+    """Return the cached copy of a script. The copy is at most 15 minutes old while its origin responds.
 
-    If the copy has expired, one of several concurrent requests downloads the script; the others return the old copy.
+    If the copy has expired, one of several concurrent requests downloads the script, and the others return the old
+    copy.
 
     Raises:
         ScriptUnavailable: There is no copy, and the script cannot be downloaded.
@@ -82,7 +80,7 @@ def get_cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
         )
         copy.refresh_from_db()
     if _claim_download(copy, at):
-        _refresh(copy, at)
+        _download_copy(copy, at)
     if copy.content is None:
         raise ScriptUnavailable(copy.error)
     try:
@@ -96,13 +94,13 @@ def get_cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
 
 
 def _claim_download(copy: ScriptCopy, at: datetime) -> bool:
-    """Return True if this request should download the script; the conditional update is the guard."""
+    """Return True if this request has to download the script. The conditional update lets only one request do so."""
     is_due = Q(fetched_at=None) | Q(fetched_at__lte=at - COPY_MAX_AGE)
     claimed = ScriptCopy.objects.filter(is_due, pk=copy.pk, tried_at__lte=at - RETRY_DELAY).update(tried_at=at)
     return bool(claimed)
 
 
-def _refresh(copy: ScriptCopy, at: datetime) -> None:
+def _download_copy(copy: ScriptCopy, at: datetime) -> None:
     try:
         with download_file(copy.src, limits=SCRIPT, schemes=("https", "http")) as download:
             content = blob_store.store_blob(download.file.read())

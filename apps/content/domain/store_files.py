@@ -1,7 +1,8 @@
-"""Images that staff upload for descriptions and articles.
+"""Store the images that staff upload for descriptions and articles.
 
-An image keeps its file name; if another image has that name, a part of the digest is appended. The same image under the
-same name is stored once. Texts refer to images by URL only, so a deleted image is missing in the texts that show it.
+An image keeps its file name. If a different image has that name, a part of the digest is appended. The same image is
+stored only once per name. Texts refer to images by URL only, so deleting an image leaves a broken image in the texts
+that show it.
 """
 
 from datetime import datetime
@@ -26,7 +27,7 @@ def search_store_files(term: str) -> list[StoreFile]:
 
 
 def save_store_file(data: bytes, name: str, *, actor: str, at: datetime) -> StoreFile:
-    """Store an image under a sanitized name; return the existing file if it is the same.
+    """Store an image under a sanitized name. Return the existing file if it has the same name and content.
 
     Raises:
         UploadRefused: The file is not a supported image.
@@ -34,7 +35,7 @@ def save_store_file(data: bytes, name: str, *, actor: str, at: datetime) -> Stor
     """
     image = article_images.store_article_image(data, name)
     path = PurePath(image.name)
-    # A name such as "hat_large.png" requests a resized version of "hat.png".
+    # Avoid such a name, because "hat_large.png" requests a resized version of "hat.png".
     is_plain_name = parse_transformation(image.name) is None
     unique_name = f"{path.stem[:200]}-{image.content.sha256[:12]}{path.suffix}"
     attrs = {"content": image.content, "width": image.width, "height": image.height}
@@ -50,13 +51,13 @@ def save_store_file(data: bytes, name: str, *, actor: str, at: datetime) -> Stor
 
 @transaction.atomic
 def delete_store_file(file: StoreFile, *, actor: str, at: datetime) -> None:
-    """Delete a file; the content is deleted later if nothing else uses it."""
+    """Delete a file. Its content is deleted later if no other row uses it."""
     record_event("files/delete", file, actor=actor, at=at)
     file.delete()
 
 
 def find_store_file(name: str) -> StoreFile | None:
-    """Return the file with this name, or the original if the name requests a resized version."""
+    """Return the file with this name. If the name requests a resized version, return the original file."""
     files = StoreFile.objects.select_related("content")
     file = files.filter(name=name).first()
     parsed = None if file else parse_transformation(name)

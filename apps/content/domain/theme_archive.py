@@ -1,6 +1,6 @@
-"""Read theme archives: select the theme files of a ZIP and derive their keys.
+"""Read theme archives: select the theme files of a ZIP file, and derive their keys.
 
-``apps.media.zip_reader`` checks that the ZIP itself is safe.
+``apps.media.zip_reader`` checks that the ZIP file itself is safe.
 """
 
 import re
@@ -41,7 +41,7 @@ TEXT_SUFFIXES = frozenset(
     | {".xml", ".yaml", ".yml"}
 )
 
-# A theme without this file renders nothing.
+# Every theme needs this file, because nothing is rendered without it.
 LAYOUT = "layout/theme.liquid"
 
 _BAD_NAME = register_message(
@@ -49,8 +49,8 @@ _BAD_NAME = register_message(
 )
 _TOO_LARGE = register_message(gettext_noop("{key} is larger than {size}."))
 _KEY = re.compile(r"(?!.*\.\.)[A-Za-z0-9._/-]+")
-# Entries that macOS adds next to the compressed folder.
-_FOREIGN_ROOTS = frozenset({"__MACOSX", ".DS_Store"})
+# Entries that macOS adds to an archive next to the compressed folder.
+_MACOS_ENTRIES = frozenset({"__MACOSX", ".DS_Store"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,11 @@ class ArchiveLimits:
     """Limits of a theme archive.
 
     Attributes:
-        packed_bytes: Size of the ZIP file.
-        unpacked_bytes: Total size of all entries.
-        entries: Number of entries, including directories and skipped entries.
-        text_bytes: Size of one text asset.
-        binary_bytes: Size of one other asset.
+        packed_bytes: Maximum size of the ZIP file.
+        unpacked_bytes: Maximum total size of all entries.
+        entries: Maximum number of entries, including directories and skipped entries.
+        text_bytes: Maximum size of a text file.
+        binary_bytes: Maximum size of any other file.
         text_suffixes: Lower-case file name suffixes of text files.
     """
 
@@ -74,7 +74,7 @@ class ArchiveLimits:
     text_suffixes: frozenset[str] = TEXT_SUFFIXES
 
     def asset_bytes(self, key: str) -> int:
-        """Return the size limit of the asset with this key."""
+        """Return the maximum size of the file with this key."""
         _, dot, suffix = key.rpartition("/")[2].lower().rpartition(".")
         return self.text_bytes if dot + suffix in self.text_suffixes else self.binary_bytes
 
@@ -83,18 +83,18 @@ DEFAULT_LIMITS = ArchiveLimits()
 
 
 def is_theme_key(key: str) -> bool:
-    """Return True if a theme file may have this key; the rule is the same for archives and single files."""
+    """Return True if a theme file can have this key. The same rule applies to archives and single files."""
     return (
         _KEY.fullmatch(key) is not None and is_plain_path(key) and "/" in key and key.partition("/")[0] in DIRECTORIES
     )
 
 
 class ThemeArchive:
-    """A checked archive; iterating unpacks the assets in file order.
+    """A checked archive. Iterating over it unpacks the theme files in the order of the archive.
 
-    The caller keeps the file open during the iteration and closes it. An iteration that completes has verified every
-    asset, including the assets that were not read to the end. Iterating raises ``ArchiveRefused`` on damage, so nothing
-    may be published before the end.
+    The caller keeps the file open during the iteration and closes it afterwards. A completed iteration has verified
+    every theme file, including files that were not read to the end. Damaged files raise ``ArchiveRefused``, so nothing
+    may be published before the iteration is complete.
     """
 
     def __init__(self, archive: ValidatedZip, assets: tuple[ZipEntry, ...], *, wrapper: str) -> None:
@@ -104,7 +104,7 @@ class ThemeArchive:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Return the keys of all assets in file order."""
+        """Return the keys of all theme files, in the order of the archive."""
         return tuple(self._key(asset) for asset in self._assets)
 
     def __len__(self) -> int:
@@ -119,13 +119,13 @@ class ThemeArchive:
 
 
 def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> ThemeArchive:
-    """Check the directory of a theme archive without unpacking anything.
+    """Check the directory of a theme archive without unpacking any file.
 
-    A single folder around all files is removed from the keys. Entries outside of the theme directories are skipped, but
-    checked like the others. Rule: decisions, Themes.
+    If a single folder contains all files, its name is removed from the keys. Entries outside of the theme directories
+    are checked like all others, and then skipped.
 
     Args:
-        file: A seekable binary file; it must stay open as long as the result is used.
+        file: A seekable binary file, which must stay open as long as the result is used.
         limits: The limits of the archive.
 
     Raises:
@@ -137,7 +137,7 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> The
         unpacked_bytes=limits.unpacked_bytes,
         max_entries=limits.entries,
     )
-    wrapper = _single_folder(archive.entries)
+    wrapper = _get_single_folder(archive.entries)
     assets: list[ZipEntry] = []
     for entry in sorted(archive.entries, key=lambda entry: entry.offset):
         key = entry.name.removeprefix(wrapper)
@@ -155,7 +155,10 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> The
     return ThemeArchive(archive, tuple(assets), wrapper=wrapper)
 
 
-def _single_folder(entries: tuple[ZipEntry, ...]) -> str:
-    """Return the single top-level folder with its slash; empty if there is none, or if it is a theme directory."""
-    roots = {entry.name.partition("/")[0] for entry in entries} - _FOREIGN_ROOTS
+def _get_single_folder(entries: tuple[ZipEntry, ...]) -> str:
+    """Return the single top-level folder with a slash, or an empty string.
+
+    The result is empty if there are several folders, or if the folder is one of the theme directories.
+    """
+    roots = {entry.name.partition("/")[0] for entry in entries} - _MACOS_ENTRIES
     return "" if len(roots) != 1 or roots <= DIRECTORIES else f"{roots.pop()}/"

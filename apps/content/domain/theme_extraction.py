@@ -1,7 +1,8 @@
 """Install theme files from an uploaded archive, an archive at a URL, or the starter theme.
 
-The work has two steps. First, contents are stored in batches. Then one transaction adds all files to the theme. A
-worker that dies in the first step leaves unreferenced contents and an unchanged theme, so the job can start over.
+The installation has two steps. First, the contents are stored in batches. Then one transaction adds all files to the
+theme. If a worker is killed in the first step, the theme is unchanged and the stored contents are unreferenced, so the
+job can start over.
 """
 
 import zipfile
@@ -40,10 +41,10 @@ ProgressCallback = Callable[[int, int], None]
 
 
 def extract_theme(job: Job, **arguments: Any) -> None:
-    """Install the files of the theme ``theme_id`` if it is processing; the job may be repeated at any time.
+    """Install the files of the theme ``theme_id`` if it is processing. The job may be repeated at any time.
 
     Raises:
-        GiveUp: There are no usable files; the message has the reason.
+        GiveUp: There are no usable files. The message contains the reason.
     """
     theme_id: int = arguments["theme_id"]
     themes.resume_processing(theme_id)
@@ -64,7 +65,7 @@ def extract_theme(job: Job, **arguments: Any) -> None:
 
 
 def record_extraction_failure(job: Job) -> None:
-    """Record on the theme why it has no files."""
+    """Record the job's error on the theme, as the reason why it has no files."""
     themes.mark_theme_failed(int(job.arguments["theme_id"]), reason=job.error, actor=job.actor, at=timezone.now())
 
 
@@ -72,14 +73,14 @@ def store_archive_files(file: BinaryIO, progress: ProgressCallback) -> dict[str,
     """Store the files of a theme archive.
 
     Args:
-        file: The archive, seekable.
-        progress: Called with the number of stored files and the total.
+        file: The archive, which must be seekable.
+        progress: A function that is called with the number of stored files and the total number.
 
     Returns:
-        The contents by key; no row refers to them yet.
+        The contents by key. No row refers to them yet.
 
     Raises:
-        ArchiveRefused: The archive is invalid; the contents stored so far are released.
+        ArchiveRefused: The archive is invalid. The contents stored so far are released.
     """
     archive = open_theme(file)
     refuse_if(LAYOUT not in archive.keys, _NO_LAYOUT.format(key=LAYOUT))
@@ -119,7 +120,7 @@ def store_folder(folder: Path) -> dict[str, FileContent]:
 
 
 def create_starter_theme(shop: Shop, at: datetime) -> None:
-    """Create the published starter theme of a new shop."""
+    """Create the starter theme of a new shop and publish it."""
     files = store_folder(STARTER)
     theme = Theme.objects.create(
         shop=shop, name="Starter", role=Theme.Role.MAIN, processing=False, previewable=True, created_at=at
@@ -131,7 +132,7 @@ def create_starter_theme(shop: Shop, at: datetime) -> None:
 
 
 def create_theme_archive(theme: Theme) -> IO[bytes]:
-    """Return a theme's files as a ZIP archive in a temporary file, which the caller closes.
+    """Return a theme's files as a ZIP archive in a temporary file. The caller must close the file.
 
     Raises:
         StorageFailed: The storage cannot read a file.
@@ -150,7 +151,7 @@ def create_theme_archive(theme: Theme) -> IO[bytes]:
 
 @contextmanager
 def _open_archive(theme: Theme) -> Iterator[BinaryIO]:
-    """Open the theme's archive."""
+    """Open the archive of a theme, which was uploaded or is at a URL."""
     if theme.upload is not None:
         with blob_store.open_blob(theme.upload) as file:
             yield cast("BinaryIO", file)

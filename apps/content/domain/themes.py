@@ -1,7 +1,7 @@
 """Create, publish, rename, duplicate, retry and delete themes.
 
-Changes of the number of themes or of the published theme lock the shop row, so that they never run concurrently.
-Rule: spec part A, Theme role; decisions, Themes.
+A change of the number of themes or of the published theme locks the shop row, so that no two such changes run
+concurrently.
 """
 
 from datetime import datetime
@@ -36,26 +36,26 @@ class TooManyThemes(DomainError):
 
 
 class NotPublishable(DomainError):
-    """Raised when a theme cannot be published: demo and development themes, and themes without files."""
+    """Raised when a theme cannot be published, because of its role or because it has no files."""
 
     code = "theme_not_publishable"
     field = "role"
 
 
 class NotDeletable(DomainError):
-    """Raised when the theme is processing or published."""
+    """Raised when a theme cannot be deleted because it is processing or published."""
 
     code = "theme_not_deletable"
 
 
 class NotCopyable(DomainError):
-    """Raised when the theme has no files yet."""
+    """Raised when a theme cannot be duplicated because it has no files yet."""
 
     code = "theme_not_copyable"
 
 
 class NotRetryable(DomainError):
-    """Raised when the theme has not failed."""
+    """Raised when an installation cannot be retried because it has not failed."""
 
     code = "theme_not_retryable"
 
@@ -70,12 +70,12 @@ def create_theme(
     actor: str,
     at: datetime,
 ) -> Theme:
-    """Create a theme; a job installs its files.
+    """Create a theme. A job installs its files.
 
     Args:
         name: The name.
         role: ``main`` publishes the theme once its files are installed.
-        src: The URL of a ZIP archive; without URL and upload, the theme gets the files of the starter theme.
+        src: The URL of a ZIP archive. Without URL and upload, the theme gets the files of the starter theme.
         upload: A stored ZIP archive.
         actor: The actor of the event.
         at: The time of the event.
@@ -132,7 +132,7 @@ def install_theme_files(theme_id: int, files: dict[str, FileContent], *, actor: 
 
 @transaction.atomic
 def mark_theme_failed(theme_id: int, *, reason: str, actor: str, at: datetime) -> None:
-    """Record that a theme's files are unavailable; the theme can be retried."""
+    """Record that the installation of a theme's files failed. The installation can be retried."""
     moved = Theme.objects.filter(pk=theme_id, processing=True).update(processing=False, failure=reason)
     if moved:
         theme = Theme.objects.get(pk=theme_id)
@@ -154,7 +154,7 @@ def retry_theme(theme: Theme, *, actor: str, at: datetime) -> None:
 
 
 def resume_processing(theme_id: int) -> bool:
-    """Set a failed theme back to processing; return True if it had failed."""
+    """Set a failed theme back to processing. Return True if the theme had failed."""
     failed = Theme.objects.filter(pk=theme_id, processing=False, previewable=False)
     return bool(failed.update(processing=True, failure=""))
 
@@ -176,7 +176,7 @@ def rename_theme(theme: Theme, name: str, *, actor: str, at: datetime) -> None:
 
 
 def lock_theme(theme: Theme) -> None:
-    """Lock the shop, then the theme together with the published theme that it may replace."""
+    """Lock the shop, then the theme and the published theme, which it may replace."""
     lock_shop()
     both = Theme.objects.select_for_update(no_key=True).filter(Q(pk=theme.pk) | Q(role=Theme.Role.MAIN))
     list(both.order_by("pk").values_list("pk", flat=True))
@@ -184,10 +184,12 @@ def lock_theme(theme: Theme) -> None:
 
 @transaction.atomic
 def publish_theme(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Publish a theme; the published one becomes a draft. A processing theme is published once its files are installed.
+    """Publish a theme, so that the theme published before becomes a draft.
+
+    A processing theme is published once its files are installed.
 
     Raises:
-        NotPublishable: The theme has a demo or development role, or failed.
+        NotPublishable: The theme has a demo or development role, or its installation failed.
     """
     lock_theme(theme)
     theme.refresh_from_db()
@@ -209,7 +211,7 @@ def publish_theme(theme: Theme, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def duplicate_theme(theme: Theme, *, name: str = "", actor: str, at: datetime) -> Theme:
-    """Copy a theme as a draft; the copy refers to the same contents.
+    """Copy a theme as a draft. Both themes refer to the same stored contents.
 
     Raises:
         TooManyThemes: The shop has the maximum number of themes.
@@ -239,13 +241,13 @@ def duplicate_theme(theme: Theme, *, name: str = "", actor: str, at: datetime) -
 
 @transaction.atomic
 def delete_theme(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Delete a theme with its files; unused contents are deleted later.
+    """Delete a theme with its files. Contents that no other row uses are deleted later.
 
     Raises:
         NotDeletable: The theme is processing or published.
     """
     lock_shop()
-    # Writers of theme files lock the theme first as well, which avoids deadlocks.
+    # Changes of theme files lock the theme first as well, which avoids deadlocks.
     refresh_for_update(theme)
     if theme.processing:
         raise NotDeletable(_("A theme cannot be deleted while its files are being copied."))
@@ -261,12 +263,12 @@ def _check_theme_count() -> None:
 
 
 def _clear_pending_publications() -> None:
-    """Clear pending publications: the latest request wins, even if an older one is retried weeks later."""
+    """Clear all pending publications, so that the latest request wins even if an older theme is retried weeks later."""
     Theme.objects.filter(publish_when_ready=True).update(publish_when_ready=False)
 
 
 def _set_published(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Set a theme as the published theme; the caller holds the shop lock."""
+    """Make a theme the published theme. The caller must hold the lock of the shop."""
     _clear_pending_publications()
     for old in Theme.objects.filter(role=Theme.Role.MAIN).exclude(pk=theme.pk):
         old.role = Theme.Role.UNPUBLISHED

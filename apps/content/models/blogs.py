@@ -12,7 +12,8 @@ from apps.ground.error_messages import TAKEN
 class Blog(ShopOwned):
     """A series of articles.
 
-    ``tags`` holds the sorted tags of its articles; it is derived and never set directly.
+    ``tags`` contains the sorted tags of the blog's articles. The tags are derived from the articles and never set
+    directly.
     """
 
     class Commentable(models.TextChoices):
@@ -47,7 +48,7 @@ class Blog(ShopOwned):
 class Article(ShopOwned):
     """A post of a blog.
 
-    ``body_html`` is stored as sent; the panel sanitizes it before display. An article with ``published_at`` in the
+    ``body_html`` is stored as sent, and the panel sanitizes it before display. An article with ``published_at`` in the
     future is not visible yet.
     """
 
@@ -105,7 +106,7 @@ class Article(ShopOwned):
 
 
 class ArticleVersion(ShopOwned):
-    """A text of an article that ``actor`` replaced."""
+    """An earlier text of an article. ``actor`` is the actor who replaced the text."""
 
     article = models.ForeignKey(
         Article, on_delete=models.CASCADE, related_name="text_versions", verbose_name=gettext_lazy("article")
@@ -126,7 +127,7 @@ class ArticleVersion(ShopOwned):
 
 
 class ArticleTag(ShopOwned):
-    """One tag of an article; ``key`` is the case-folded tag."""
+    """One tag of an article. ``key`` is the case-folded tag."""
 
     article = models.ForeignKey(
         Article, on_delete=models.CASCADE, related_name="tag_rows", verbose_name=gettext_lazy("article")

@@ -1,4 +1,7 @@
-"""Stored file contents of themes, images and cached scripts, and the files that staff upload for texts."""
+"""The stored contents of files, and the images that staff upload for texts.
+
+Themes, articles and cached scripts also refer to stored contents.
+"""
 
 from django.db import models
 from django.utils import timezone
@@ -10,14 +13,14 @@ from apps.ground.base_models import ShopOwned
 class FileContent(ShopOwned):
     """Bytes that a shop stores once, however many rows use them.
 
-    The row is written before the file and deleted after it, so that every file has a row.
+    The row is inserted before the file is written and deleted after it, so that every file has a row.
 
     Attributes:
         sha256: The digest that identifies the content.
-        md5: The checksum shown in the REST interface.
-        stored: True once the file is complete; until then no row may refer to it.
-        used_at: The last request to store the content; recent content is not deleted even if unreferenced.
-        is_new: True if this instance made the first request to store the content.
+        md5: The checksum that the REST interface shows.
+        stored: True once the file is complete. Until then, no row may refer to the content.
+        used_at: The time of the last request to store the content. Recently used content is never deleted.
+        is_new: True if the content was first stored through this instance.
     """
 
     is_new = False
@@ -39,19 +42,19 @@ class FileContent(ShopOwned):
 
     @property
     def name(self) -> str:
-        """Return the path in the file storage, which includes the shop id."""
+        """Return the path of the file in the file storage, which includes the shop id."""
         return f"shops/{self.shop_id}/content/{self.sha256[0]}/{self.sha256}"
 
     @property
     def renditions(self) -> str:
-        """Return the folder of the resized versions of an image."""
+        """Return the storage folder for resized versions of the image."""
         return f"shops/{self.shop_id}/renditions/{self.sha256}"
 
 
 class StoreFile(ShopOwned):
     """An image that staff use in descriptions and articles.
 
-    A file never changes: another image is another file, so its URL may be cached forever.
+    A file never changes, because each new image is a new file. Browsers may therefore cache its URL forever.
     """
 
     name = models.CharField(gettext_lazy("name"), max_length=255, editable=False)

@@ -1,4 +1,4 @@
-"""Mobile apps that may open a shop's links."""
+"""Mobile apps that can open a shop's links."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy

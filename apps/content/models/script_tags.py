@@ -14,7 +14,7 @@ from apps.shops.models import App
 class ScriptTag(ShopOwned):
     """A remote script that the storefront loads on every page in its display scope.
 
-    A script tag belongs to the app that created it and is deleted when the app is uninstalled.
+    A script tag belongs to the app that created it, and is deleted when the app is uninstalled.
     """
 
     class Event(models.TextChoices):
@@ -57,9 +57,10 @@ class ScriptTag(ShopOwned):
 
 
 class ScriptCopy(ShopOwned):
-    """A cached copy of a script tag's script.
+    """A cached copy of the script of a script tag.
 
-    ``src`` is the source of the copy, so that a tag with a changed source never serves the old script.
+    ``src`` is the URL from which the copy was downloaded. So if the URL of the tag changes, the old script is never
+    served.
     """
 
     tag = models.OneToOneField(

@@ -10,10 +10,10 @@ from apps.ground.error_messages import NOT_IN_LIST, TAKEN
 
 
 class Theme(ShopOwned):
-    """A storefront theme: a set of files. Customers see the published theme.
+    """A storefront theme, which consists of files. Customers see the published theme.
 
-    While ``processing`` is set, a job installs the files. A theme that is neither processing nor previewable has failed
-    and has no files; ``failure`` contains the reason.
+    While ``processing`` is set, a job installs the files. If a theme is neither processing nor previewable, the
+    installation failed, the theme has no files, and ``failure`` contains the reason.
     """
 
     class Role(models.TextChoices):
@@ -68,7 +68,10 @@ class Theme(ShopOwned):
 
 
 class Asset(ShopOwned):
-    """A file of a theme; ``key`` is its path in the theme, ``actor`` saved the current content."""
+    """A file of a theme.
+
+    ``key`` is the path of the file in the theme, and ``actor`` is the actor who saved the current content.
+    """
 
     theme = models.ForeignKey(
         Theme, on_delete=models.CASCADE, related_name="assets", editable=False, verbose_name=gettext_lazy("theme")
@@ -96,7 +99,10 @@ class Asset(ShopOwned):
 
 
 class AssetVersion(ShopOwned):
-    """An earlier content of an asset that was overwritten or deleted, with the actor and time of its save."""
+    """An earlier content of a theme file, with the actor and time of its save.
+
+    The content was overwritten, or the file was deleted.
+    """
 
     theme = models.ForeignKey(
         Theme, on_delete=models.CASCADE, related_name="asset_versions", verbose_name=gettext_lazy("theme")

@@ -1,4 +1,4 @@
-"""Public routes of the content app, outside of the REST interface."""
+"""Public routes of the content app, which are outside of the REST interface."""
 
 from django.urls import path
 

@@ -1,7 +1,7 @@
-"""Public files of a shop: script loader, theme files, images and app association files.
+"""Serve the public files of a shop: script loader, theme files, images and app association files.
 
-The files are untrusted content and must not run in this origin: fixed media types, ``nosniff``, and a content security
-policy that sandboxes files opened directly.
+The files are untrusted content and must not run in this origin. Therefore the media types are fixed, ``nosniff`` is
+set, and a content security policy sandboxes files that are opened directly.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def in_scope_of_domain(view: View) -> View:
 
 
 def _in_scope_of_host(view: View) -> View:
-    """Run a view in the scope of the shop with the domain of the request's host."""
+    """Run a view in the scope of the shop with the domain in the request's Host header."""
 
     @require_safe
     @wraps(view)
@@ -71,7 +71,9 @@ def serve_script_loader(request: HttpRequest) -> HttpResponse:
     if scope not in script_loader.SCOPES:
         return HttpResponse("scope must be online_store or order_status", status=400, content_type="text/plain")
     body = script_loader.render_script_loader(scope).encode()
-    return _respond(request, body, "application/javascript; charset=utf-8", etag=build_etag(body), max_age=SHORT_CACHE)
+    return _create_response(
+        request, body, "application/javascript; charset=utf-8", etag=build_etag(body), max_age=SHORT_CACHE
+    )
 
 
 @in_scope_of_domain
@@ -84,7 +86,9 @@ def serve_script(request: HttpRequest, tag_id: int) -> HttpResponse:
         body = script_loader.get_cached_script(tag, at=timezone.now())
     except script_loader.ScriptUnavailable:
         return HttpResponse(status=503, headers={"Retry-After": str(script_loader.RETRY_DELAY.seconds)})
-    return _respond(request, body, "application/javascript; charset=utf-8", etag=build_etag(body), max_age=SHORT_CACHE)
+    return _create_response(
+        request, body, "application/javascript; charset=utf-8", etag=build_etag(body), max_age=SHORT_CACHE
+    )
 
 
 @in_scope_of_domain
@@ -101,7 +105,7 @@ def serve_asset(request: HttpRequest, theme_id: int, key: str) -> HttpResponse:
 
 @in_scope_of_domain
 def serve_article_image(request: HttpRequest, article_id: int, name: str) -> HttpResponse:
-    """Serve an article's image or a resized version."""
+    """Serve the image of an article, or a resized version of it."""
     article = Article.objects.select_related("image").filter(pk=article_id).exclude(image=None).first()
     if article is None or article.image is None:
         raise Http404
@@ -110,7 +114,7 @@ def serve_article_image(request: HttpRequest, article_id: int, name: str) -> Htt
 
 @in_scope_of_domain
 def serve_store_file(request: HttpRequest, name: str) -> HttpResponse:
-    """Serve an uploaded image or a resized version."""
+    """Serve an uploaded image, or a resized version of it."""
     file = store_files.find_store_file(name)
     if file is None:
         raise Http404
@@ -118,7 +122,7 @@ def serve_store_file(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _serve_image(request: HttpRequest, content: FileContent, original: str, name: str) -> HttpResponse:
-    """Serve an image by its own name, or a version with the size in its name."""
+    """Serve an image if the name is its own name, or the resized version that the name requests."""
     content_type = article_images.get_image_format(original).content_type
     current = request.GET.get("v") == get_image_version(content.sha256)
     if name == original:
@@ -128,56 +132,58 @@ def _serve_image(request: HttpRequest, content: FileContent, original: str, name
         raise Http404
     etag = build_etag((content.sha256, str(parsed[1])))
     max_age = LONG_CACHE if current else SHORT_CACHE
-    if _is_known(request, etag):
-        return _not_modified(etag, max_age)
+    if _has_matching_etag(request, etag):
+        return _create_not_modified_response(etag, max_age)
     try:
         body = article_images.get_image_rendition(content, parsed[1])
     except ImageRefused:
         raise Http404 from None
-    return _respond(request, body, content_type, etag=etag, max_age=max_age)
+    return _create_response(request, body, content_type, etag=etag, max_age=max_age)
 
 
 @_in_scope_of_host
 def serve_apple_app_site_association(request: HttpRequest) -> HttpResponse:
-    """Serve the association file of iOS."""
-    return _json(request, mobile_apps.build_apple_app_site_association())
+    """Serve the association file for iOS."""
+    return _create_json_response(request, mobile_apps.build_apple_app_site_association())
 
 
 @_in_scope_of_host
 def serve_asset_links(request: HttpRequest) -> HttpResponse:
-    """Serve the association file of Android."""
-    return _json(request, mobile_apps.build_asset_links())
+    """Serve the association file for Android."""
+    return _create_json_response(request, mobile_apps.build_asset_links())
 
 
-def _json(request: HttpRequest, value: object) -> HttpResponse:
+def _create_json_response(request: HttpRequest, value: object) -> HttpResponse:
     body = orjson.dumps(value)
-    return _respond(request, body, "application/json", etag=build_etag(body), max_age=SHORT_CACHE)
+    return _create_response(request, body, "application/json", etag=build_etag(body), max_age=SHORT_CACHE)
 
 
 def _serve_content(request: HttpRequest, content: FileContent, content_type: str, *, current: bool) -> HttpResponse:
     etag, max_age = build_etag(content.sha256), LONG_CACHE if current else SHORT_CACHE
-    if _is_known(request, etag):
-        return _not_modified(etag, max_age)
-    return _respond(request, blob_store.read_blob(content), content_type, etag=etag, max_age=max_age)
+    if _has_matching_etag(request, etag):
+        return _create_not_modified_response(etag, max_age)
+    return _create_response(request, blob_store.read_blob(content), content_type, etag=etag, max_age=max_age)
 
 
-def _is_known(request: HttpRequest, etag: str) -> bool:
+def _has_matching_etag(request: HttpRequest, etag: str) -> bool:
     return request.headers.get("If-None-Match") == etag
 
 
-def _not_modified(etag: str, max_age: timedelta) -> HttpResponse:
-    """Return a 304 response that extends the validity of the cached response."""
-    return HttpResponse(status=304, headers=_cache_headers(etag, max_age))
+def _create_not_modified_response(etag: str, max_age: timedelta) -> HttpResponse:
+    """Return a 304 response, which extends the lifetime of the cached response."""
+    return HttpResponse(status=304, headers=_get_cache_headers(etag, max_age))
 
 
-def _cache_headers(etag: str, max_age: timedelta) -> dict[str, str]:
+def _get_cache_headers(etag: str, max_age: timedelta) -> dict[str, str]:
     return {"ETag": etag, "Cache-Control": f"public, max-age={int(max_age.total_seconds())}"}
 
 
-def _respond(request: HttpRequest, body: bytes, content_type: str, *, etag: str, max_age: timedelta) -> HttpResponse:
-    if _is_known(request, etag):
-        return _not_modified(etag, max_age)
-    headers = _cache_headers(etag, max_age) | {
+def _create_response(
+    request: HttpRequest, body: bytes, content_type: str, *, etag: str, max_age: timedelta
+) -> HttpResponse:
+    if _has_matching_etag(request, etag):
+        return _create_not_modified_response(etag, max_age)
+    headers = _get_cache_headers(etag, max_age) | {
         "Content-Security-Policy": POLICY,
         "X-Content-Type-Options": "nosniff",
         "Cross-Origin-Resource-Policy": "cross-origin",

@@ -1,4 +1,4 @@
-"""Search box of the customer list: queries of the query language, or plain words."""
+"""Search the customer list by queries in the query language or by plain words."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from apps.query.nodes import Comparator
 from apps.shops.models import Shop
 
 MAX_WORDS = 10
-# Number of newest customers scanned first, and the number of matches that ends the search.
+# The number of newest customers that are scanned first, and the number of matches that ends the search.
 RECENT_SCAN, MIN_RECENT_MATCHES = 1_000, 5
 # A term with COMMON_TERM_MATCHES matches in the first COMMON_TERM_SCAN rows is very common: only MAX_SCAN rows are
 # scanned then.
@@ -30,7 +30,7 @@ TOO_MANY_MATCHES = gettext_lazy(
 
 
 def build_search_condition(text: str, shop: Shop) -> Q:
-    """Return the condition for a search text; text that is no valid query is searched word by word.
+    """Return the condition for a search text; a text that is not a valid query is searched word by word.
 
     Alternatives in several tables are limited to the newest rows of each table, up to the maximum that a list counts.
     """
@@ -44,7 +44,7 @@ def build_search_condition(text: str, shop: Shop) -> Q:
 
 
 def get_first_matches(matching: QuerySet[Customer], most: int) -> QuerySet[Customer]:
-    """Return up to ``most`` matches: the newest ones if enough of the newest customers match, else any.
+    """Return up to ``most`` matches: the newest if enough of the newest customers match, otherwise any matches.
 
     Args:
         matching: The matching customers, unordered.
@@ -55,7 +55,7 @@ def get_first_matches(matching: QuerySet[Customer], most: int) -> QuerySet[Custo
 
 
 def scan_list(rows: QuerySet[Customer], condition: Q) -> list[int]:
-    """Return the ids of the matches among the first ``MAX_SCAN`` rows of a list, if the search term is very common.
+    """Return, for a very common search term, the ids of the matches in the first ``MAX_SCAN`` rows of a list.
 
     If other filters leave few rows in list order, any ``MAX_SCAN`` of the filtered rows are scanned.
 
@@ -82,7 +82,7 @@ def scan_list(rows: QuerySet[Customer], condition: Q) -> list[int]:
 
 
 def scan_first_rows(matching: QuerySet[Customer], order: Sequence[str], limit: int) -> list[int]:
-    """Return the ids of the matches among the first rows of an order, found by scanning these rows.
+    """Scan the first ``limit`` customers in a sort order, and return the ids of the matches.
 
     If both of two words are very common, intersecting them in the index is slow, and a scan finds matches sooner.
     """
@@ -91,7 +91,7 @@ def scan_first_rows(matching: QuerySet[Customer], order: Sequence[str], limit: i
 
 
 def _alternatives(text: str, shop: Shop) -> list[Q]:
-    """Return alternative conditions; a customer matches if one of them does."""
+    """Return alternative conditions; a customer matches if at least one condition does."""
     try:
         return SEARCH.compile_alternatives(SEARCH.parse(text), zone=shop.tzinfo)
     except (QuerySyntaxError, QueryValueError):

@@ -156,7 +156,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str
     ) -> tuple[QuerySet[Customer], bool]:
-        """Search by the query language, or word by word if the text is not a valid query."""
+        """Search by a query in the query language, or word by word if the text is not a valid query."""
         if not search_term:
             return queryset, False
         condition = build_search_condition(search_term, self.shop(request))
@@ -188,13 +188,13 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return super().change_view(request, object_id, form_url, context)
 
     def render_change_form(self, request: HttpRequest, context: Context, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Add the formatted total spent."""
+        """Add the formatted amount that the customer has spent."""
         if (customer := context.get("original")) is not None:
             context["spent"] = f"{self.spent(customer)} {get_current_shop().currency}"
         return super().render_change_form(request, context, *args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Customer, form: CustomerForm, change: bool) -> None:
-        """Save through the services, which validate and record events."""
+        """Save through the domain functions, which validate and record events."""
         actor, now = self.actor(request), timezone.now()
         if change:
             customers.update_customer(obj, form.values, actor=actor, at=now)
@@ -203,7 +203,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             obj._state.adding = False
 
     def delete_model(self, request: HttpRequest, obj: Customer) -> None:
-        """Explain to staff why a customer with orders can't be deleted."""
+        """Delete the customer, or explain to staff why a customer with orders can't be deleted."""
         try:
             customers.delete_customer(obj, **self.event_kwargs(request))
         except customers.CustomerHasOrders:
@@ -284,7 +284,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return None
 
     def merge_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show possible duplicates, or the progress while a worker merges the customer."""
+        """Show possible duplicates, or the progress if a worker is merging the customer."""
         self._require_merging(request)
         customer: Customer = self.get_row_or_404(request, object_id)
         q = request.GET.get("q", "").strip()

@@ -30,7 +30,7 @@ STATES = [choice for choice in ConsentState.choices if choice[0] not in {Consent
 
 
 class CustomerForm(PanelForm[Customer]):
-    """Contact details, notes and consents; the domain rules validate the values."""
+    """The form for contact details, notes and consents; the domain rules validate the values."""
 
     email_consent = forms.ChoiceField(label=gettext_lazy("Email marketing"), required=False, widget=ThemedSelect)
     sms_consent = forms.ChoiceField(label=gettext_lazy("SMS marketing"), required=False, widget=ThemedSelect)
@@ -49,7 +49,7 @@ class CustomerForm(PanelForm[Customer]):
                 self.initial.setdefault(name, current)
 
     def clean(self) -> Values | None:
-        """Validate with the rules of the REST interface; the service normalizes the values on save."""
+        """Validate with the rules of the REST interface; the domain functions normalize the values on save."""
         cleaned = super().clean() or self.cleaned_data
         current = None if self.instance._state.adding else Customer.objects.get(pk=self.instance.pk)
         values, errors = validation.clean_customer(
@@ -65,7 +65,7 @@ class CustomerForm(PanelForm[Customer]):
 
     @property
     def values(self) -> Values:
-        """Return the values for the service."""
+        """Return the values to pass to the domain functions."""
         values = {name: self.cleaned_data[name] for name in COLUMNS if name in self.cleaned_data}
         for name, consent_field in CONSENTS.items():
             if self.cleaned_data.get(name) and name in self.changed_data:
@@ -74,7 +74,7 @@ class CustomerForm(PanelForm[Customer]):
 
 
 class AddressForm(ShopOwnedForm[Address]):
-    """An address; the service completes country and province."""
+    """The form for an address; the domain functions complete country and province."""
 
     country_code = forms.ChoiceField(label=gettext_lazy("Country"), required=False, widget=ThemedSelect)
     is_default = forms.BooleanField(label=gettext_lazy("Default"), required=False)
@@ -95,7 +95,7 @@ class AddressForm(ShopOwnedForm[Address]):
         )
 
     def prepare(self) -> None:
-        """Offer the countries and set whether the address is the default."""
+        """Set the countries to choose from, and whether the address is the default."""
         self.set_choices("country_code", [("", _("Choose a country")), *get_country_choices()])
         if "is_default" in self.fields and not self.instance._state.adding:
             self.initial["is_default"] = self.instance.customer.default_address_id == self.instance.pk
@@ -112,9 +112,10 @@ class AddressForm(ShopOwnedForm[Address]):
 
     @property
     def values(self) -> Values:
-        """Return the values for the service.
+        """Return the values to pass to the domain functions.
 
-        An existing address includes only changed fields, because the form can't tell a blank value from a missing one.
+        For an existing address, only changed fields are included, because the form can't tell a blank value from a
+        missing one.
         """
         names = self.Meta.fields if self.instance._state.adding else self.changed_data
         return {
@@ -123,7 +124,7 @@ class AddressForm(ShopOwnedForm[Address]):
 
 
 class InviteForm(forms.Form):
-    """An invitation; the service fills in missing values."""
+    """The form for an invitation; missing values are filled in when the invitation is sent."""
 
     to = forms.EmailField(label=pgettext_lazy("mail", "To"), max_length=255)
     subject = forms.CharField(label=gettext_lazy("Subject"), max_length=255)

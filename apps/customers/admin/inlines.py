@@ -27,7 +27,7 @@ from apps.staff.domain.actor_names import get_actor_name
 
 
 class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
-    """The addresses of one customer; saving goes through the services, which record each change."""
+    """The addresses of one customer; saving calls the domain functions, which record each change."""
 
     actor = ""
 
@@ -47,7 +47,7 @@ class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
         return [cast("AddressForm", form) for form in filled]
 
     def save(self, commit: bool = True) -> list[Address]:
-        """Save the changes through the services, so that the caller has nothing left to save."""
+        """Save the changes through the domain functions, so that the caller has nothing left to save."""
         mark_formset_saved(self)
         by: EventKwargs = {"actor": self.actor, "at": timezone.now()}
         customer = Customer.objects.get(pk=self.instance.pk)

@@ -1,4 +1,4 @@
-"""Candidates and the comparison page for merging two customers."""
+"""Find possible duplicates of a customer, and compare two customers before they are merged."""
 
 from dataclasses import dataclass
 

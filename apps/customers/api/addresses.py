@@ -96,7 +96,7 @@ class AddressViewSet(ShopViewSet[Address]):
         return addresses.create_address(customer, attrs, actor=self.actor, at=self.at)
 
     def lock_instance(self, instance: Address) -> None:
-        """Skip the lock: the service locks the customer and then the address."""
+        """Skip the lock: the domain functions lock the customer and then the address."""
 
     def perform_update(self, instance: Address, attrs: Attrs) -> None:
         addresses.update_address(instance, attrs, actor=self.actor, at=self.at)

@@ -118,7 +118,7 @@ class CustomerSerializer(ResourceSerializer[Customer]):
         model = Customer
 
     def validate_across_fields(self, attrs: Attrs, instance: Customer | None, errors: Errors) -> None:
-        """Add the errors of the domain rules if a field is invalid; otherwise the service reports these errors."""
+        """Add the errors of the domain rules if a field is invalid; otherwise the domain functions report them."""
         if not errors:
             return
         cleaned, domain_errors = clean_customer(attrs, customer=instance, shop=get_current_shop(), at=timezone.now())
@@ -194,7 +194,7 @@ class CustomerViewSet(ShopViewSet[Customer]):
         return customers.create_customer(attrs, actor=self.actor, at=self.at)
 
     def lock_instance(self, instance: Customer) -> None:
-        """Skip the lock: the service locks the customer before it reads the body."""
+        """Skip the lock: the domain functions lock the customer before they read the body."""
 
     def perform_update(self, instance: Customer, attrs: Attrs) -> None:
         customers.update_customer(instance, attrs, actor=self.actor, at=self.at)

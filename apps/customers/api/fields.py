@@ -1,4 +1,4 @@
-"""Serializer fields of customers: consents, lists of texts and texts that are null when blank."""
+"""Serializer fields of customers: consents, lists of short texts, and texts that are null when blank."""
 
 from datetime import datetime
 from functools import cache
@@ -46,7 +46,7 @@ class TextListField(ApiField):
         return super().run_validation([] if data is None else data)
 
     def to_internal_value(self, data: object) -> list[str]:
-        """Return the texts without duplicates."""
+        """Return the list items without duplicates."""
         if not isinstance(data, list) or len(data) > MAX_TEXTS:
             self.fail("invalid")
         if not all(isinstance(item, str) and 0 < len(item) <= 255 for item in data):
@@ -92,7 +92,7 @@ class ConsentField(ApiField):
         return _show_email if self.channel is Channel.EMAIL else _show_sms
 
     def to_internal_value(self, data: object) -> Rendered:
-        """Return the parts in the body under the names of ``consents.Consent``."""
+        """Return the parts of the consent in the body, under the names of the fields of ``consents.Consent``."""
         if not isinstance(data, dict):
             self.fail("invalid")
         parts: Rendered = {}
@@ -112,7 +112,8 @@ class ConsentField(ApiField):
         return parts
 
 
-# Earlier form of the email consent: every version accepts these fields, only the oldest version renders them.
+# These fields are an earlier form of the email consent. Every version accepts them, but only the oldest version renders
+# them.
 _SHOWN = VersionRange(until="2025-01")
 
 
@@ -147,7 +148,7 @@ class MarketingOptInLevelField(ChoiceField):
 
 @cache
 def _consent_parts(channel: Channel) -> dict[str, tuple[str, ApiField]]:
-    """Return the part of the consent and its validating field, by name in the body."""
+    """Return the consent part and its validating field for each name in the body."""
     parts: dict[str, tuple[str, ApiField]] = {
         "state": ("state", ChoiceField(choices=ConsentState.choices)),
         "opt_in_level": ("opt_in_level", ChoiceField(choices=OptInLevel.choices, allow_null=True)),

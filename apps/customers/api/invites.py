@@ -10,7 +10,7 @@ class InviteSerializer(ResourceSerializer[Invitation]):
 
     id = None
     to = BlankAsNullTextField(max_length=255)
-    # ``from`` is a Python keyword.
+    # ``from`` is a Python keyword, so the class body cannot assign it.
     locals()["from"] = BlankAsNullTextField(max_length=255)
     subject = BlankAsNullTextField(max_length=255)
     custom_message = BlankAsNullTextField(max_length=5000)

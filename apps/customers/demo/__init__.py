@@ -1,1 +1,1 @@
-"""Customers of the demo store."""
+"""Customers of the demo shop."""

@@ -1,11 +1,14 @@
-"""Names and addresses for the customers of the demo store."""
+"""Names and addresses for the customers of the demo shop."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class DemoCountry:
-    """A country of the demo: names, cities ``(city, province, postal code)``, and patterns for streets and phones."""
+    """A country of the demo shop, with names, cities, and patterns for streets and phones.
+
+    A city is a tuple of city, province and postal code.
+    """
 
     country_code: str
     first_names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Customers of the demo store: 200 customers in many countries and scripts, the same in every run.
+"""Create the demo shop's 200 customers, with names in many languages and scripts, the same in every run.
 
 Names are random combinations of common names; phones are from ranges reserved for fiction where a country has them.
 """

@@ -1,1 +1,1 @@
-"""Domain services of customers."""
+"""Domain functions of customers."""

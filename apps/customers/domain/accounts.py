@@ -1,7 +1,4 @@
-"""Customer accounts: invite, activate, decline and disable; only this module writes ``Customer.state``.
-
-Rule: decisions, Customers (State, Invites).
-"""
+"""Customer accounts: invite, activate, decline and disable; only this module writes ``Customer.state``."""
 
 from datetime import datetime, timedelta
 
@@ -40,7 +37,7 @@ class AccountAlreadyActive(TransitionRefused):
 
 
 class AccountsDisabled(DomainError):
-    """Raised when customer accounts are off in the shop."""
+    """Raised when customer accounts are turned off in the shop."""
 
     code = "accounts_disabled"
 
@@ -116,14 +113,14 @@ def send_invite(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: da
 
     Args:
         customer: The customer to invite.
-        values: ``to``, ``from``, ``subject``, ``custom_message``, ``bcc``; missing values are filled in.
+        values: ``to``, ``from``, ``subject``, ``custom_message``, ``bcc``; missing values get defaults.
         actor: The sender of the invitation.
         at: The time of the request.
 
     Raises:
         AccountsDisabled: The shop has no customer accounts.
         AccountAlreadyActive: The account is active.
-        InviteRefused: ``{field: [messages]}``.
+        InviteRefused: The values are invalid; the errors are ``{field: [messages]}``.
     """
     shop = get_current_shop()
     invitation = Invitation(
@@ -172,7 +169,7 @@ def _is_email(text: str) -> bool:
 
 
 def get_customer_by_link(*, customer_id: int, token: str, at: datetime) -> Customer:
-    """Return the customer with the account that the link activates.
+    """Return the customer that an activation link belongs to.
 
     A missing customer and a wrong token take the same time: one signature and one query.
 
@@ -205,14 +202,14 @@ def activate_account(customer: Customer, *, password: str, confirmation: str, at
         at: The time of the request.
 
     Raises:
-        PasswordRefused: ``{field: [messages]}``.
+        PasswordRefused: The password is not acceptable; the errors are ``{field: [messages]}``.
         ActivationLinkInvalid: The link was used or replaced concurrently.
     """
     if errors := validate_password(password, confirmation):
         raise PasswordRefused(errors)
     digest = hashers.make_password(password)
     with transaction.atomic():
-        # The condition on the nonce makes the link work once: of two concurrent requests one updates no row.
+        # The condition on the nonce makes the link work only once: the later of two concurrent requests updates no row.
         updated = Customer.objects.filter(
             pk=customer.pk,
             activation_nonce=customer.activation_nonce,
@@ -228,7 +225,7 @@ def activate_account(customer: Customer, *, password: str, confirmation: str, at
 
 @transaction.atomic
 def decline_invitation(customer: Customer, *, at: datetime) -> Customer:
-    """Decline an invitation, which makes the link invalid.
+    """Decline an invitation and invalidate its link.
 
     Raises:
         ActivationLinkInvalid: The customer was not invited, or the link was used or replaced concurrently.
@@ -244,9 +241,9 @@ def decline_invitation(customer: Customer, *, at: datetime) -> Customer:
 
 
 def revoke_activation_link(customer: Customer) -> list[str]:
-    """Invalidate the open activation link after a change of email; the caller saves.
+    """Invalidate the open activation link after a change of email; the caller saves the customer.
 
-    An open invitation is withdrawn too. Returns the changed columns.
+    An open invitation is withdrawn too. Returns the names of the changed columns.
     """
     if not customer.activation_nonce:
         return []

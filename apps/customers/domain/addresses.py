@@ -1,7 +1,4 @@
-"""Customer addresses: completed countries and provinces, order by last update, and the default address.
-
-Rule: decisions, Addresses.
-"""
+"""Customer addresses: completed countries and provinces, order by last update, and the default address."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -22,10 +19,10 @@ from apps.shops.domain.countries import UnknownCountry, complete_region
 TEXT_COLUMNS = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "phone")
 REGION_COLUMNS = ("country", "country_code", "province", "province_code")
 COLUMNS = (*TEXT_COLUMNS, *REGION_COLUMNS)
-# Maximum length of the first and of the last name; a full name has a space between them.
+# The maximum length of a first name or last name; a full name has a space between the two.
 MAX_NAME_PART = 255
 MAX_FULL_NAME = 2 * MAX_NAME_PART + 1
-# Number of addresses that a customer lists, most recently updated first.
+# The number of addresses that a customer lists, most recently updated first.
 MAX_LISTED_ADDRESSES = 10
 
 
@@ -187,9 +184,9 @@ def clean_addresses(items: Sequence[ReadOnlyAttrs], customer: Customer | None) -
 def replace_addresses(customer: Customer, items: Sequence[Attrs], at: datetime) -> bool:
     """Replace the listed addresses of a customer with the addresses in a request body.
 
-    Addresses with a known id are updated, other listed addresses are deleted and the rest are created. Addresses beyond
-    the listed ones stay, because the client did not see them. If the default address is deleted, the first address in
-    the body becomes the default.
+    Addresses with a known id are updated, other listed addresses are deleted and the rest are created. Unlisted
+    addresses are kept, because the client did not see them. If the default address is deleted, the first address in the
+    body becomes the default.
 
     Args:
         customer: The locked customer.
@@ -247,7 +244,7 @@ def delete_addresses(customer: Customer, ids: Collection[int], *, actor: str, at
     """Delete addresses of a customer, all or none.
 
     Raises:
-        DefaultAddressNeeded: The default would be deleted while other addresses stay.
+        DefaultAddressNeeded: The default address would be deleted, but not all other addresses.
         UnknownAddress: An id is not an address of this customer.
     """
     customer = lock_customer(customer)

@@ -1,7 +1,4 @@
-"""Marketing consents, one per channel, each with a history.
-
-Rule: spec part B, Customer; decisions, Consent.
-"""
+"""Read, change and record marketing consents, one per channel, each with a history."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -70,10 +67,10 @@ def get_consent(customer: Customer, channel: Channel) -> Consent:
 
 
 def apply_consent_change(current: Consent, values: Attrs, at: datetime) -> Consent:
-    """Return the consent after a partial change; the current object if nothing changes.
+    """Return the consent after a partial change, or ``current`` itself if nothing changes.
 
-    Times are compared in whole seconds, as the interface renders them, so that sending back an unchanged object
-    changes nothing.
+    Times are compared in whole seconds, as the interface renders them, so that sending back an unchanged object changes
+    nothing.
     """
     updated = replace(current, **{name: value for name, value in values.items() if name != "updated_at"})
     changed_at = values.get("updated_at")

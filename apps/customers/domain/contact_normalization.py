@@ -1,7 +1,4 @@
-"""Normalize email addresses and phone numbers so that equal ones compare equal.
-
-Rule: decisions, Customers (unique ignoring case; phones as E.164).
-"""
+"""Normalize email addresses and phone numbers, so that different spellings compare equal."""
 
 import re
 import unicodedata
@@ -16,7 +13,7 @@ from apps.ground.types import Attrs, Errors
 
 _is_email = EmailValidator()
 _MAX_EMAIL = 255
-# The key is longer than the email, because it has international domains in ASCII.
+# The key can be longer than the email address, because international domains are stored in ASCII.
 MAX_EMAIL_KEY = 320
 _MAX_TYPED_PHONE = 50
 
@@ -33,7 +30,7 @@ def normalize_email(text: str) -> str:
     """Return an email address as stored: composed Unicode without surrounding spaces.
 
     Raises:
-        InvalidEmail: The text is no email address, is longer than 255 characters, or has too long a domain.
+        InvalidEmail: The text is not an email address, is longer than 255 characters, or has too long a domain.
     """
     email = unicodedata.normalize("NFC", text.strip())
     try:
@@ -46,7 +43,7 @@ def normalize_email(text: str) -> str:
 
 
 def build_email_key(email: str) -> str:
-    """Return the key that equal addresses share: lower case, with the domain in ASCII."""
+    """Return the key for comparing email addresses: lower case, with the domain in ASCII."""
     local, at, domain = email.rpartition("@")
     folded = unicodedata.normalize("NFC", local.casefold())
     try:
@@ -62,11 +59,11 @@ def normalize_phone(text: str, country_code: str) -> str:
     change faster than the library.
 
     Args:
-        text: The number as people write it.
+        text: The number in any notation.
         country_code: The country of a number without a country prefix.
 
     Raises:
-        InvalidPhone: The text is no phone number.
+        InvalidPhone: The text is not a phone number.
     """
     if len(text) > _MAX_TYPED_PHONE or not re.search(r"\d", text):
         raise InvalidPhone(text)
@@ -96,7 +93,7 @@ def clean_contacts(values: Attrs, country_code: str) -> Errors:
 
 
 def get_national_number(phone: str) -> str:
-    """Return the digits of an E.164 number without the country prefix; blank for a blank number."""
+    """Return the digits of an E.164 number without the country prefix, or an empty string for other texts."""
     try:
         return phonenumbers.national_significant_number(phonenumbers.parse(phone, None)) if phone else ""
     except phonenumbers.NumberParseException:

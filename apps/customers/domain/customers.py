@@ -1,4 +1,4 @@
-"""Create, update and delete customers; REST, the panel and imports call these functions."""
+"""Create, update and delete customers; the REST interface, the panel and imports call these functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class CustomerHasOrders(DomainError):
 def create_customer(attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Customer:
     """Create a customer in the current shop.
 
-    With a password the account is active immediately. Workers send invitations and welcome emails.
+    If a password is given, the account is active immediately. Workers send invitations and welcome emails.
 
     Args:
         attrs: See ``validation.clean_customer``; also ``created_at`` for imported customers.
@@ -100,7 +100,7 @@ def draft_customer(attrs: ReadOnlyAttrs, *, at: datetime) -> CustomerDraft:
 
 @transaction.atomic(savepoint=False)
 def create_from_drafts(drafts: Sequence[CustomerDraft], *, actor: str, at: datetime) -> list[Customer]:
-    """Save new customers, all or none; many customers take no more statements than one.
+    """Save new customers, all or none; the number of statements does not grow with the number of customers.
 
     Args:
         drafts: The new customers; no two may share an email or phone.
@@ -146,7 +146,7 @@ def _enqueue_emails(draft: CustomerDraft, *, actor: str, at: datetime) -> None:
 
 
 def _find_changed_consents(customer: Customer, cleaned: ReadOnlyAttrs, at: datetime) -> list[str]:
-    """Return the given consents that differ from the current ones."""
+    """Return the fields of the given consents that differ from the current consents."""
     return [
         field
         for field, channel in consents.FIELDS.items()
@@ -201,7 +201,7 @@ def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at:
     """Update the given columns of a customer; a changed email or phone resets the consent for that channel.
 
     Args:
-        customer: The customer, reloaded with a lock.
+        customer: The customer; it is locked and reloaded.
         attrs: See ``validation.clean_customer``; values that only apply to new customers are ignored.
         actor: The actor of the change.
         at: The time of the request.

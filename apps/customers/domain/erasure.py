@@ -1,7 +1,7 @@
 """Erase customers with many rows: a worker erases the rows in batches and the customer last.
 
-While ``Customer.erasing_at`` is set, the customer accepts no orders and no changes (``BeingErased``), so that no rows
-appear behind the batches. Each batch is a transaction; after a crash the next worker finds the remaining rows by their
+While ``Customer.erasing_at`` is set, the customer accepts no orders and no changes (``BeingErased``), so that the
+batches miss no new rows. Each batch is a transaction; after a crash the next worker finds the remaining rows by their
 content. The privacy webhooks and the audit log entry are written once, at the end.
 """
 
@@ -71,12 +71,12 @@ def run_erasure_job(job: Job, **arguments: Any) -> None:
         return
     started_at = customer.erasing_at
     remaining = {name: rows.count() for name, rows in personal_data.get_remaining_rows(customer).items()}
-    # Plus one for the customer.
+    # Count one more step for the customer.
     total = max(job.progress_total, sum(remaining.values()) + 1)
     done_count = total - sum(remaining.values()) - 1
     for name in remaining:
         last_id = 0
-        # Clocks of machines differ, and the time of a batch must not be earlier than the start of the erasure.
+        # The clocks of machines differ, and the time of a batch must not be earlier than the start of the erasure.
         while ids := personal_data.redact_next_batch(job, customer, name, last_id, at=max(timezone.now(), started_at)):
             last_id, done_count = ids[-1], done_count + len(ids)
             queue.report_progress(job, completed=min(done_count, total), total=total)

@@ -31,7 +31,7 @@ class ContactsDisagree(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class ContactMatch:
-    """The customers with an email and with a phone.
+    """The customers that match a given email and phone, which can be two different customers.
 
     Attributes:
         email: True if an email was given.
@@ -67,7 +67,7 @@ class ContactMatch:
 def get_contact_keys(*, email: object, phone: object) -> tuple[str, str]:
     """Return the email key and the E.164 phone, or blanks for missing or invalid values.
 
-    Invalid values are reported when the customer is created.
+    Errors in invalid values are reported later, when the customer is created.
     """
     try:
         key = build_email_key(normalize_email(email)) if isinstance(email, str) and email else ""
@@ -89,7 +89,7 @@ def find_all_by_contacts(key_pairs: Sequence[tuple[str, str]], *, locked: bool =
 
 
 class CustomerDirectory:
-    """Index of customers by email key and phone, filled from the database and by ``add``."""
+    """An index of customers by email key and phone, filled from the database and by ``add``."""
 
     def __init__(self, key_pairs: Sequence[tuple[str, str]], *, locked: bool) -> None:
         """Load the customers for pairs of ``get_contact_keys`` with one query; lock the rows if ``locked``."""
@@ -124,12 +124,12 @@ def _match_any(column: str, values: Collection[str]) -> Q:
 
 
 def match_email(key: str) -> Q:
-    """Return the condition for an email key, written so that both databases use the partial unique index."""
+    """Return the condition for an email key, in a form for which both databases use the partial unique index."""
     return Q(email_key=key) & ~Q(email_key="")
 
 
 def match_phone(number: str) -> Q:
-    """Return the condition for an E.164 phone, written like ``match_email``."""
+    """Return the condition for an E.164 phone, in a form for which both databases use the partial unique index."""
     return Q(phone=number) & ~Q(phone="")
 
 

@@ -36,12 +36,12 @@ from apps.metafields.domain import transfer
 from apps.metafields.domain.owners import get_owner_type_of_row
 
 MERGE_TASK, MERGE_TOPIC = "customers.merge", "customers/merge"
-# Customers with more rows are merged by a worker; also the batch size of the worker.
+# Customers with more rows than this are merged by a worker, in batches of this size.
 BATCH_SIZE = 250
 _UNFINISHED = (Job.State.WAITING, Job.State.RUNNING)
 
 GetRows = Callable[[int], QuerySet[Any]]
-# Moves locked rows to a customer: ``(rows, keep_id, other_id, actor, at)``; both customers are locked too.
+# A function that moves locked rows to a customer: ``(rows, keep_id, other_id, actor, at)``. Both customers are locked.
 MoveRows = Callable[[Sequence[Any], int, int, str, datetime], None]
 
 
@@ -141,7 +141,7 @@ def find_merge_job(customer_id: int) -> Job | None:
 
 
 def get_merged_ids(customer_id: int) -> list[int]:
-    """Return the ids of all customers that were merged into a customer, directly or through earlier merges."""
+    """Return the ids of all customers that were merged into a customer, directly or through an earlier merge."""
     merged_ids: list[int] = []
     current_ids = [customer_id]
     while current_ids:
@@ -155,7 +155,7 @@ def get_merged_ids(customer_id: int) -> list[int]:
 
 
 def run_merge_job(job: Job, **arguments: Any) -> None:
-    """Merge the remaining rows and the customers; the task that ``merge_customers`` enqueues.
+    """Move the remaining rows and merge the customers, in the job that ``merge_customers`` enqueues.
 
     Raises:
         GiveUp: The merge is no longer possible; moved rows stay moved.
@@ -163,7 +163,7 @@ def run_merge_job(job: Job, **arguments: Any) -> None:
     """
     keep_id, other_id, choices = arguments["keep_id"], arguments["other_id"], arguments["choices"]
     remaining = sum(part.rows(other_id).count() for part in _parts.values())
-    # Plus one for the customers.
+    # Count one more step for the customers.
     total = max(job.progress_total, remaining + 1)
     done_count = total - remaining - 1
     try:
@@ -181,7 +181,7 @@ def run_merge_job(job: Job, **arguments: Any) -> None:
 
 @transaction.atomic
 def _move_next(job: Job, part: _Part, keep_id: int, other_id: int, *, after: int) -> list[Any]:
-    """Move the next batch of a part in its own transaction; return the moved rows, empty if less than a batch remains.
+    """Move the next full batch of a part in its own transaction and return its rows, or [] if fewer rows remain.
 
     ``after`` keeps a database that scans by id from reading rows that earlier batches moved.
     """
@@ -231,7 +231,7 @@ def _lock_rows(keep_id: int, other_id: int, job: Job | None) -> list[list[Any]]:
 
 
 def _lock_customers(keep_id: int, other_id: int) -> tuple[Customer, Customer] | None:
-    """Lock and return both customers; None if the other was already merged into this one.
+    """Lock and return both customers, or return None if ``other`` was already merged into ``keep``.
 
     Raises:
         RowDeleted: A customer was deleted.

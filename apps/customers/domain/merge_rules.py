@@ -28,7 +28,7 @@ MAX_NOTE = 5000
 
 
 class MergeRefused(DomainError):
-    """Raised when two customers can't be merged, or if the choices are invalid."""
+    """Raised when two customers can't be merged or the choices are invalid."""
 
     code = "merge_refused"
 
@@ -41,7 +41,7 @@ class Side(StrEnum):
     BOTH = "both"
 
 
-# Side by field name; only notes can be kept from both customers.
+# The side of each field, by field name; only notes can be kept from both customers.
 Choices = Mapping[str, str]
 
 
@@ -124,7 +124,7 @@ def check_choices(choices: Choices) -> None:
     """Check that the choices name known fields and possible sides.
 
     Raises:
-        MergeRefused: ``{field: [messages]}``.
+        MergeRefused: A choice is invalid; the errors are ``{field: [messages]}``.
     """
     errors: dict[str, list[str]] = {}
     for name, side in choices.items():

@@ -41,16 +41,16 @@ from apps.jobs.models import Job
 from apps.metafields.models import Metafield
 from apps.staff.models import SavedView
 
-# Yields rows with an id above the given one in id order, as ``(id, exported value)``.
+# A function that yields rows with ids above the given id, in id order, as ``(id, exported value)``.
 RowsAfter = Callable[[int], Iterable[tuple[int, object]]]
 Export = Callable[[Customer, int], Iterable[tuple[int, object]]]
 GetRows = Callable[[Customer], QuerySet[Any]]
 Redact = Callable[[Customer, str, datetime], None]
 GetIds = Callable[[Customer], list[int]]
-# Erases the next rows after an id, ``(customer, after, actor, at)``, and returns the ids of the erased rows.
+# A function that erases the next rows after an id, ``(customer, after, actor, at)``, and returns the ids of these rows.
 RedactBatch = Callable[[Customer, int, str, datetime], list[int]]
 
-# Shorter words ("Li") occur in too many unrelated texts.
+# Shorter words, such as "Li", occur in too many unrelated texts.
 MIN_WORD_LENGTH = 4
 _ERASED_COLUMNS = (*PERSONAL_FIELDS, "email_key", *SEARCH_COLUMNS, "password", "activation_nonce")
 
@@ -68,14 +68,15 @@ class _RowsAdded(Exception):
     """Raised when rows were added before the customer was locked."""
 
 
-# Creates an export file, ``(customer, user, actor, at)``, records the request and returns the number of the export.
+# A function that creates an export file, ``(customer, user, actor, at)``, records the request and returns the number of
+# the export.
 FileExporter = Callable[[Customer, AbstractBaseUser, str, datetime], int]
 
 _parts: dict[str, _Part] = {}
-_files: list[FileExporter] = []
+_file_exporters: list[FileExporter] = []
 
 
-# Columns of this app and of lower layers that ``redact_customer`` erases.
+# The columns of this app and of lower layers that ``redact_customer`` erases.
 PERSONAL_COLUMNS: ColumnsByModel = {
     "customers.Customer": _ERASED_COLUMNS,
     "customers.CustomerProfile": ("first_name", "last_name", "email_key"),
@@ -128,7 +129,7 @@ def collect_data(customer: Customer) -> Attrs:
 
 
 def iter_parts(customer: Customer) -> Iterator[tuple[str, RowsAfter]]:
-    """Yield the name and the lazily read rows of everything outside the customer's own columns."""
+    """Yield the name and the rows, read lazily, of each part of the data outside the customer's own columns."""
     yield (
         "addresses",
         _export_rows(customer.addresses.all(), lambda row: {name: getattr(row, name) for name in COLUMNS}),
@@ -142,7 +143,7 @@ def iter_parts(customer: Customer) -> Iterator[tuple[str, RowsAfter]]:
 
 
 def _export_rows(rows: QuerySet[Any], export_row: Callable[[Any], Attrs]) -> RowsAfter:
-    """Return a function that exports each row."""
+    """Return a function that exports the rows with ids above its argument."""
     return lambda after: ((row.pk, export_row(row)) for row in rows.filter(pk__gt=after).order_by("pk"))
 
 
@@ -171,7 +172,7 @@ def _export_metafield(row: Metafield) -> Attrs:
 
 
 def get_part_ids(customer: Customer, name: str) -> list[int]:
-    """Return the ids of one part of a customer, e.g. of ``orders``; empty if no app registered the part."""
+    """Return the ids of one part of a customer, such as ``orders``, or [] if no app registered the part."""
     part = _parts.get(name)
     return part.ids(customer) if part and part.ids else []
 
@@ -188,14 +189,14 @@ def export_data(customer: Customer, *, actor: str, at: datetime) -> Attrs:
     return collect_data(customer)
 
 
-def set_file_exporter(hand_over: FileExporter) -> None:
-    """Set the function that writes exports that are too large for a response."""
-    _files[:] = [hand_over]
+def set_file_exporter(exporter: FileExporter) -> None:
+    """Set the function that creates export files, for exports that are too large for a response."""
+    _file_exporters[:] = [exporter]
 
 
 def export_data_as_file(customer: Customer, *, user: AbstractBaseUser, actor: str, at: datetime) -> int:
     """Create an export job for the customer's data and return the number of the export."""
-    return _files[0](customer, user, actor, at)
+    return _file_exporters[0](customer, user, actor, at)
 
 
 def record_data_export(customer: Customer, *, actor: str, at: datetime) -> None:
@@ -269,7 +270,7 @@ def redact_customer(customer: Customer, *, actor: str, at: datetime, job: Job | 
 
 
 def redact_next_batch(job: Job, customer: Customer, name: str, after: int, *, at: datetime) -> list[int]:
-    """Erase the next rows of a part in its own transaction and return their ids; empty if none remain.
+    """Erase the next rows of a part in its own transaction, and return their ids, or [] if none remain.
 
     Raises:
         LeaseLost: Another worker has taken over the job.
@@ -282,7 +283,7 @@ def redact_next_batch(job: Job, customer: Customer, name: str, after: int, *, at
 
 
 def get_remaining_rows(customer: Customer) -> dict[str, QuerySet[Any]]:
-    """Return, by part, the remaining rows that can be erased separately from the customer."""
+    """Return the rows, by part, that remain to be erased and can be erased separately from the customer."""
     return {
         name: part.locked_before(customer)
         for name, part in _parts.items()

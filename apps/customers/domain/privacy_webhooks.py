@@ -1,7 +1,6 @@
-"""Privacy webhooks: notify apps of data requests and of erasures.
+"""Notify apps of data requests and erasures through the privacy webhooks.
 
-Rule: design of webhooks, "Compliance payloads". This installation erases immediately and stores nothing to send later,
-so apps receive only the customer's id.
+This installation erases immediately and stores nothing to send later, so apps receive only the customer's id.
 """
 
 from datetime import datetime, timedelta
@@ -25,13 +24,13 @@ DISPUTE_PERIOD = timedelta(days=183)
 
 
 def schedule_redact_webhook(customer: Customer, at: datetime) -> None:
-    """Schedule the redact webhook: in ten days, or once the last order is half a year old."""
+    """Schedule the redact webhook for ten days from now, or for half a year after the last order if that is later."""
     due = max(at + REDACT_DELAY, customer.last_order_at + DISPUTE_PERIOD)
     queue.enqueue(REDACT_TASK, due_at=due, customer_id=customer.pk)
 
 
 def publish_redact_webhook(job: Job, **arguments: Any) -> None:
-    """Record the redact event; the task of ``schedule_redact_webhook``.
+    """Record the redact event, in the job that ``schedule_redact_webhook`` enqueues.
 
     A customer who was erased twice is reported twice.
     """

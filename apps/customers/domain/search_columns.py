@@ -62,7 +62,7 @@ def _entries(texts: Iterable[tuple[str, str]]) -> str:
 
 
 def mark_whole_text(text: str, label: FieldMark) -> str:
-    """Return a text that matches only from its beginning: one label, the folded text and an end mark."""
+    """Return a marked text that matches only from its beginning: the label, the folded text and an end mark."""
     folded = fold_text(text)
     return f"{label}{folded}{END_MARK}" if folded else ""
 
@@ -116,6 +116,6 @@ def rebuild_search_columns(customer: Customer, addresses: Sequence[AddressTexts]
 
 
 def get_address_texts(customer: Customer, excluded_ids: Iterable[int] = ()) -> list[AddressTexts]:
-    """Return the searched columns of a customer's addresses."""
+    """Return the columns of a customer's addresses that are searched."""
     rows = Address.objects.filter(customer=customer).exclude(pk__in=list(excluded_ids))
     return list(rows.order_by("pk").values(*ADDRESS_COLUMNS))

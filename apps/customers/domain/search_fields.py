@@ -1,7 +1,4 @@
-"""Search fields of customers, based on the columns of ``search_columns``.
-
-Rule: decisions, Search.
-"""
+"""Search fields of customers, based on the columns of ``search_columns``."""
 
 import re
 from dataclasses import dataclass, replace
@@ -34,7 +31,7 @@ class WordPrefixField:
     Attributes:
         column: The search column.
         mark: The character before each word of the field in the column.
-        narrows: True if an index narrows the rows first; False for negated conditions.
+        narrows: True if an index narrows the rows first, False for negated conditions.
     """
 
     column: str
@@ -75,7 +72,7 @@ class WordPrefixField:
 
 @dataclass(frozen=True)
 class WholeTextField(WordPrefixField):
-    """A text that is matched as a whole, or by its own beginning if the query asks for a prefix."""
+    """A text field that is matched as a whole, or by its beginning if the query asks for a prefix."""
 
     def match_term(self, term: Term, folded: str) -> Q:
         return self.match_pattern(f"{self.mark}{folded}{'' if term.kind is Kind.PREFIX else END_MARK}", folded)
@@ -84,7 +81,7 @@ class WholeTextField(WordPrefixField):
 def _match_whole_email(term: Term) -> Q | None:
     """Return the condition for the customer with the email in the term, or None if no customer has it.
 
-    People look up customers by whole email addresses. The words of an address occur in many addresses, so that among a
+    Staff often search for whole email addresses. The words of an address occur in many addresses, so that among a
     million customers the search column takes a hundred times as long as the index on emails.
     """
     if term.kind is not Kind.EXACT or "@" not in term.value:
@@ -97,7 +94,7 @@ def _match_whole_email(term: Term) -> Q | None:
 
 @dataclass(frozen=True)
 class AnyTextField(WordPrefixField):
-    """Any word that identifies a customer; a complete email address matches only its customer."""
+    """The search field for any word that identifies a customer; a complete email address matches only its customer."""
 
     def match_term(self, term: Term, folded: str) -> Q:
         return _match_whole_email(term) or super().match_term(term, folded)
@@ -105,14 +102,17 @@ class AnyTextField(WordPrefixField):
 
 @dataclass(frozen=True)
 class EmailSearchField(WordPrefixField):
-    """An email: a complete address matches only its customer, other text matches beginnings of words or the end."""
+    """The search field for an email.
+
+    A complete address matches only its customer; other text matches the beginnings of words, or the end of the email.
+    """
 
     takes_endings: ClassVar[bool] = True
     takes_words: ClassVar[bool] = False
 
     def match_term(self, term: Term, folded: str) -> Q:
         if term.kind is Kind.SUFFIX:
-            # The index only finds beginnings of words, but the suffix may start in the middle of a word.
+            # The index only finds the beginnings of words, but the suffix may start in the middle of a word.
             words = _FIRST_WORD.sub("", folded, count=1) if _FIRST_WORD.match(folded) else folded
             return self.match_pattern(f"{mark_words(term.value, self.mark)[1:]}{END_MARK}", words)
         return _match_whole_email(term) or super().match_term(term, folded)
@@ -120,7 +120,7 @@ class EmailSearchField(WordPrefixField):
 
 @dataclass(frozen=True)
 class PhoneSearchField(WordPrefixField):
-    """A phone number in any notation."""
+    """The search field for a phone number in any notation."""
 
     def table(self, term: Term) -> str:
         """Return the customers table for a presence query: the search column contains no empty phones."""
@@ -141,7 +141,7 @@ class PhoneSearchField(WordPrefixField):
 
 @dataclass(frozen=True)
 class LastOrderField(Timestamp):
-    """The time of the last order; a time in 1970 means that the customer has no orders."""
+    """The search field for the time of the last order; a time in 1970 means that the customer has no orders."""
 
     def build_condition(self, term: Term, zone: tzinfo, /) -> Q:
         """Exclude customers without orders from every comparison."""
@@ -151,7 +151,10 @@ class LastOrderField(Timestamp):
 
 @dataclass(frozen=True)
 class CountryField(WordPrefixField):
-    """A country by its code or the beginning of its English name; compared by code."""
+    """The search field for a country, by its code or the beginning of its English name.
+
+    Countries are compared by code.
+    """
 
     def match_term(self, term: Term, folded: str) -> Q:
         exact_match = countries.find_country(term.value) if term.kind is Kind.EXACT else None
@@ -171,7 +174,7 @@ def _has_name_prefix(country: countries.Country, beginning: str) -> bool:
 
 @dataclass(frozen=True)
 class RankField:
-    """A field of a column that is indexed in ``CustomerRank``."""
+    """A search field for a column that is indexed in ``CustomerRank``."""
 
     field: SearchField
 
@@ -219,7 +222,7 @@ SEARCH = SearchFields(
     default_fields=("any",),
 )
 
-# Columns for each value of ``order``; the id breaks ties.
+# The sort columns for each value of ``order``; the id breaks ties.
 ORDERS = {
     "id": (),
     "created_at": ("created_at",),

@@ -1,21 +1,21 @@
-"""Locate the search columns: on PostgreSQL in the narrow table ``CustomerWords``, else in the customers table."""
+"""Locate the search columns: in the narrow table ``CustomerWords`` on PostgreSQL, otherwise in the customers table."""
 
 from django.db import connection
 from django.db.models import Q
 
 
 def get_search_relation() -> str:
-    """Return the relation from a customer to the search columns; blank for the customers table."""
+    """Return the relation from a customer to the search columns, or an empty string for the customers table."""
     return "words" if connection.vendor == "postgresql" else ""
 
 
 def match_column(column: str, pattern: str) -> Q:
-    """Return the condition for a text in a search column."""
+    """Return the condition that a search column contains a pattern."""
     return Q(**{f"{_get_lookup(column)}__contains": pattern})
 
 
 def match_customer(pk: int) -> Q:
-    """Return the condition for one customer, by a column of the same table as the search columns.
+    """Return the condition for one customer, on a column in the table of the search columns.
 
     Combined conditions then read only one table.
     """

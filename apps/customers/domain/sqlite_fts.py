@@ -41,7 +41,7 @@ class WriteAheadLogBusy(Exception):
 
 
 def create_search_index(using: str = "default", **_: object) -> None:
-    """Create missing tables and triggers and fill the index; a receiver of ``post_migrate``."""
+    """Create missing tables and triggers, and fill the index, after each ``migrate``."""
     database = connections[using]
     if database.vendor != "sqlite" or "customers_customer" not in database.introspection.table_names():
         return
@@ -115,10 +115,10 @@ def _changed_so_far(cursor: CursorWrapper) -> int:
 
 
 def narrow_by_index(text: str, column: str) -> Q:
-    """Return a superset of the rows with words that begin with ``text`` in a column; every row if there is no index.
+    """Return a condition for at least the rows in which a word of a column begins with ``text``.
 
-    The index splits text into words at other positions than the exact conditions, but never inside a match: both start
-    at the beginning of a word.
+    Without an index, the condition matches every row. The index splits text into words at other positions than the
+    exact conditions, but it never splits inside a match, because both start at the beginning of a word.
     """
     if connection.vendor != "sqlite" or not _exists() or not _has_word(text):
         return Q()
@@ -136,7 +136,8 @@ def _exists() -> bool:
 def _has_word(text: str) -> bool:
     """Return True if the index has a word for the text: all characters are letters, digits or plain punctuation.
 
-    The index's older Unicode tables may split other characters differently: emoji, combining marks and newer scripts.
+    The index uses older Unicode tables, which may treat other characters differently: emoji, combining marks and newer
+    scripts.
     """
     return any(character.isalnum() for character in text) and all(
         character.isascii() or _unicode.category(character) in {"Lu", "Ll", "Lo", "Nd"} for character in text

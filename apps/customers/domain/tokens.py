@@ -32,7 +32,7 @@ def create_token(purpose: str, *, shop_id: int, customer_id: int, nonce: str) ->
 def verify_token(purpose: str, token: str, *, shop_id: int, customer_id: int) -> str | None:
     """Return the nonce of a token, or None if the token is not valid for this purpose, shop and customer."""
     nonce, _, signature = token.partition(".")
-    # A link in an email must survive a rotation of the secret key.
+    # The old keys are accepted too, because a link in an email must survive a rotation of the secret key.
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     expected = [_signature(purpose, shop_id, customer_id, nonce, key) for key in keys]
     is_valid = any(constant_time_compare(signature.encode(), candidate.encode()) for candidate in expected)

@@ -1,6 +1,6 @@
 """Validate and normalize the values of a customer before anything is written; all errors are reported at once.
 
-REST, the panel and imports call ``clean_customer``; normalized values pass unchanged. Rule: decisions, Customers.
+The REST interface, the panel and imports call ``clean_customer``, which leaves normalized values unchanged.
 """
 
 from datetime import datetime
@@ -52,7 +52,7 @@ def clean_customer(
         at: The time of the request.
 
     Returns:
-        The normalized values, and ``{field: [messages]}``.
+        The normalized values, and the errors as ``{field: [messages]}``.
     """
     cleaned = {name: value for name, value in attrs.items() if not (name in TEXT_COLUMNS and value is None)}
     cleaned |= {name: "" for name in TEXT_COLUMNS if name in attrs and attrs[name] is None}
@@ -81,7 +81,7 @@ def find_taken_contacts(values: ReadOnlyAttrs, *, customer: Customer | None = No
 
     Args:
         values: Normalized ``email`` and ``phone``, if given.
-        customer: The customer that may have the values.
+        customer: The customer that is allowed to have the values; None for a new customer.
     """
     others = Customer.objects.exclude(pk=customer.pk) if customer else Customer.objects.all()
     conditions = {

@@ -7,7 +7,7 @@ from apps.ground.base_models import ShopOwned
 
 
 class ConsentState(models.TextChoices):
-    """The marketing consent of a customer on one channel."""
+    """The state of a customer's marketing consent on one channel."""
 
     NOT_SUBSCRIBED = "not_subscribed", gettext_lazy("Not subscribed")
     PENDING = "pending", gettext_lazy("Waiting for confirmation")
@@ -18,7 +18,7 @@ class ConsentState(models.TextChoices):
 
 
 class OptInLevel(models.TextChoices):
-    """How the customer's consent was confirmed."""
+    """The method by which the customer's consent was confirmed."""
 
     SINGLE = "single_opt_in", gettext_lazy("Single opt-in")
     CONFIRMED = "confirmed_opt_in", gettext_lazy("Confirmed opt-in")

@@ -20,7 +20,7 @@ from apps.ground.stored_messages import register_label, require_number
 _EVENT_LABEL = register_label(gettext_noop("Customer {number}"), number=require_number)
 NEVER_ORDERED = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Columns that clients and staff can set; the services maintain all other columns.
+# The columns that clients and staff can set; the domain functions maintain all other columns.
 EDITABLE_FIELDS = (
     "first_name",
     "last_name",
@@ -33,7 +33,7 @@ EDITABLE_FIELDS = (
     "tax_exemptions",
     "multipass_identifier",
 )
-# Columns with personal data: the audit log is immutable, so it records that they changed but not the values.
+# The columns with personal data. The audit log is immutable, so it records that they changed, but not the values.
 PERSONAL_FIELDS = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
 
 # Search columns, built from the customer and the addresses (see ``domain.search_columns``).
@@ -120,7 +120,7 @@ class Customer(ShopOwned):
     erasing_at = models.DateTimeField(null=True, blank=True, editable=False)
     version = VersionField()
 
-    # Data of the tag event that is being recorded: the tags and the time they changed.
+    # The data of the tag event that is being recorded: the tags and the time they changed.
     event_tags: Sequence[str] = ()
     tags_changed_at: datetime | None = None
     # The id of the customer that was just merged into this one.

@@ -6,7 +6,7 @@ from apps.ground.sort_tables import Rank, sort_table_key
 
 
 class CustomerRank(Rank):
-    """Columns of a customer that change with orders, for sorting."""
+    """The columns of a customer that change with orders, for sorting."""
 
     of = sort_table_key("customers.Customer")
     updated_at = models.DateTimeField()
@@ -24,7 +24,7 @@ class CustomerRank(Rank):
 
 
 class CustomerProfile(Rank):
-    """Columns of a customer that change with contact details, for sorting and filtering."""
+    """The columns of a customer that change with contact details, for sorting and filtering."""
 
     of = sort_table_key("customers.Customer", "profile")
     first_name = models.CharField(max_length=255)

@@ -36,7 +36,7 @@ class TopicFilter(SelectFilter):
     parameter_name = "topic"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return every topic."""
+        """Return every topic with its label."""
         return [(topic.name, get_topic_label(topic.name)) for topic in topics.get_all_topics()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
@@ -106,7 +106,7 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
         return super().get_search_results(request, queryset, search_term)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Return the page, with the names of its actors looked up in one query."""
+        """Return the page of the list, with the names of its actors looked up in one query."""
         page = super().get_changelist_instance(request)
         cast("_LogRequest", request).actor_names = get_actor_names([event.actor for event in page.result_list])
         return page

@@ -1,7 +1,7 @@
 """The REST interface of events: of a shop, or of one row with a timeline.
 
-An app sees the events of the topics that its scopes can read. Comments of staff and other rows that are only in the
-audit log are in no scope.
+An app sees the events of the topics that its scopes can read. Apps never see comments of staff and other events that
+are only meant for the audit log.
 """
 
 from collections.abc import Sequence
@@ -101,7 +101,7 @@ class SubjectFilter(ApiFilter):
     """Filters by comma-separated subject types, e.g. ``Order,Product``."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return the events of these types; an unknown type has none."""
+        """Return the events of these subject types; an unknown type matches no events."""
         if not value:
             return qs
         type_names = {word.strip() for word in value.split(",")}

@@ -1,7 +1,7 @@
 """Count events with a cache: a shop has millions, but events are never changed or deleted, so old counts stay valid.
 
 A count is cached with the id up to which it was made; the next count adds the events after that id. Ids are assigned
-before their transactions commit. So the cached count only covers events that are older than any transaction.
+before their transactions commit. So the cached count only covers events that are older than any running transaction.
 """
 
 import hashlib
@@ -55,7 +55,7 @@ def _is_valid(cached_count: _CachedCount) -> bool:
 
 
 def _count_settled(rows: QuerySet[Event], since: _CachedCount) -> _CachedCount:
-    """Return the newest settled event, and the number of rows up to it."""
+    """Return the newest settled event and the number of events up to it, starting from an earlier count."""
     old = Event.objects.filter(created_at__lt=timezone.now() - SETTLE_TIME).order_by("-created_at", "-id")
     newest = old.values_list("id", "key").first()
     if newest is None or newest[0] <= since.through:

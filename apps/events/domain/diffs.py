@@ -56,7 +56,7 @@ def build_changes(changed: Mapping[str, tuple[object, object]], *, personal: Con
 
 
 def hide_change(before: object, after: object) -> list[object]:
-    """Return a change with hidden values, because event rows must not contain personal data; blank stays blank."""
+    """Return a change with hidden values, because events must not contain personal data; blank values stay blank."""
     return [HIDDEN_VALUE if value else value for value in (before, after)]
 
 

@@ -58,8 +58,8 @@ def _set_redaction(*, enabled: bool) -> None:
             cursor.execute("INSERT INTO events_redaction VALUES (1)" if enabled else "DELETE FROM events_redaction")
 
 
-def _condition(distinct: str, closed: str) -> str:
-    """Return the condition under which an update changes more than it may."""
+def _build_violation_condition(distinct: str, closed: str) -> str:
+    """Return the SQL condition for updates that change more than allowed, which the trigger rejects."""
 
     def changes(column: str | None) -> str:
         return f'NEW."{column}" {distinct} OLD."{column}"'
@@ -75,10 +75,13 @@ def _condition(distinct: str, closed: str) -> str:
 
 
 def _sqlite() -> list[str]:
-    """Return the SQLite statements. ``REPLACE`` bypasses the delete trigger, so there is also a trigger for inserts."""
+    """Return the SQLite statements that create the triggers.
+
+    ``REPLACE`` bypasses the delete trigger, so there is also a trigger for inserts.
+    """
     action = f"BEGIN SELECT RAISE(ABORT, '{_ERROR_MESSAGE}'); END"
     delete_trigger, update_trigger, _, insert_trigger = TRIGGERS
-    condition = _condition("IS NOT", "NOT EXISTS (SELECT 1 FROM events_redaction)")
+    condition = _build_violation_condition("IS NOT", "NOT EXISTS (SELECT 1 FROM events_redaction)")
     duplicates = ("SELECT 1 FROM events_event WHERE id = NEW.id", "SELECT 1 FROM events_event WHERE key = NEW.key")
     is_duplicate = " OR ".join(f"EXISTS ({query})" for query in duplicates)
     return [
@@ -93,7 +96,9 @@ def _sqlite() -> list[str]:
 def _postgresql() -> list[str]:
     delete_trigger, update_trigger, truncate_trigger, _ = TRIGGERS
     name = "events_event_refuse"
-    condition = _condition("IS DISTINCT FROM", f"current_setting('{_SETTING}', true) IS DISTINCT FROM 'on'")
+    condition = _build_violation_condition(
+        "IS DISTINCT FROM", f"current_setting('{_SETTING}', true) IS DISTINCT FROM 'on'"
+    )
     body = f"BEGIN RAISE EXCEPTION '{_ERROR_MESSAGE}' USING ERRCODE = 'restrict_violation'; END"
     action = f"EXECUTE FUNCTION {name}()"
     return [

@@ -18,9 +18,10 @@ from apps.ground.statement_batches import StatementBatch, collect_statements
 from apps.ground.tenancy import get_current_shop
 from apps.shops.models import Shop
 
-# Called with (shop, topic); returns the API versions in which payloads are needed.
+# A function of (shop, topic) that returns the API versions in which payloads are needed.
 AudienceFunction = Callable[[Shop, str], frozenset[str]]
-# Called with the events that its audience needs and their instances, in the transaction of the change.
+# A function that is called with the events that its audience needs and their instances, in the transaction of the
+# change.
 EventCallback = Callable[[Sequence[tuple[Event, Model]]], None]
 _audiences: dict[AudienceFunction, EventCallback | None] = {}
 # The rendered resource by API version.

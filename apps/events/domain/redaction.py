@@ -9,7 +9,7 @@ from apps.events.domain.immutability import allow_redaction
 from apps.events.models import Event
 from apps.ground.privacy_registry import get_personal_columns
 
-# Called with the redacted rows and their events.
+# A function that is called with the redacted rows and their events.
 RedactionHook = Callable[[type[Model], Collection[int], "QuerySet[Event]"], None]
 
 _hooks: list[RedactionHook] = []

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from django.db.models import Model
 
 Render = Callable[[Model, str], Mapping[str, object]]
-# Returns the JSON schema of a payload in an API version.
+# A function that returns the JSON schema of a payload in an API version.
 SchemaFunction = Callable[[str], Mapping[str, object]]
-# Returns True if an app may receive an event: ``(payload, app id, scopes)``.
+# A function of ``(payload, app id, scopes)`` that returns True if an app may receive an event.
 AudienceCheck = Callable[[Mapping[str, object], int, Collection[str]], bool]
-# Returns the instance for an example payload in the current shop; None if there is none.
+# A function that returns the instance for an example payload in the current shop, or None if there is none.
 ExampleFunction = Callable[[], Model | None]
 RenderMany = Callable[[Sequence[Model], str], Sequence[Mapping[str, object]]]
 

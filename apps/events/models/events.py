@@ -43,7 +43,7 @@ class Event(ShopOwned):
             models.Index(fields=("shop", "topic", "id"), name="events_event_by_topic"),
             models.Index(fields=("shop", "actor", "id"), name="events_event_by_actor"),
             models.Index(fields=("shop", "created_at", "id"), name="events_event_by_time"),
-            # For cleanup, which clears the payloads; only the newest few events have one.
+            # The cleanup of payloads uses this index; only the newest events have a payload.
             models.Index(fields=("id",), condition=models.Q(payload__isnull=False), name="events_event_rendered"),
         )
 

@@ -1,4 +1,4 @@
-"""Exports in the panel: create an export and download its file."""
+"""Panel pages of exports, where staff create an export and download its file."""
 
 from datetime import timedelta
 
@@ -36,7 +36,7 @@ from apps.panel.theme import display
 from apps.staff.models import User
 
 VIEW_EXPORT = "exchange.view_export"
-# Query parameter with the list that the user comes from.
+# Query parameter with the filters and search of the list that the user comes from.
 LIST_VAR = "list"
 
 
@@ -63,7 +63,7 @@ def export_selected(
 
 
 for kind in RESOURCES:
-    # The audit log has a form of its own; documents are created on other pages.
+    # The audit log has a form of its own, and documents are created on other pages.
     if kind.exporter is not None and kind.exporter.document is None and kind is not AUDIT_LOG:
         add_action(kind.exporter.model, export_selected, permission=kind.exporter.permission)
         add_list_header(kind.exporter.model, f"panel/exchange/list_header_{kind.name}.html")
@@ -72,7 +72,7 @@ add_list_header(Event, "panel/exchange/audit_export.html")
 
 @admin.register(Export)
 class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
-    """A staff member's own exports; files expire after two days."""
+    """Admin of a staff member's own exports. The files expire after two days."""
 
     menu = MenuItem(
         "Sales",
@@ -106,13 +106,13 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         return export.state, export.get_state_display()
 
     def changelist_view(self, request: HttpRequest, extra_context: Attrs | None = None) -> HttpResponse:
-        """Add a link to a new export for staff with the permission."""
+        """Show the **Create export…** button to staff who may export."""
         return super().changelist_view(
             request, {**(extra_context or {}), "may_export": bool(_get_allowed_resources(request))}
         )
 
     def get_urls(self) -> list[URLPattern]:
-        """Return the routes of a new export and of the download."""
+        """Add the routes to create an export and to download its file."""
         return [
             self.build_action_url("new/", self.new_view, "new", keyed=True),
             self.build_action_url("<path:object_id>/file/<str:key>/", self.file_view, "file"),
@@ -132,13 +132,13 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         return self.page(request, "panel/exchange/export.html", f"{export}", **context)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Attrs | None = None) -> HttpResponse:
-        """Show the history to staff with the permission to view exports."""
+        """Show the history to staff who may view exports."""
         require_permission(request, VIEW_EXPORT)
         return super().history_view(request, object_id, extra_context)
 
     def new_view(self, request: HttpRequest) -> HttpResponse:
-        """Choose what to export."""
-        form = self._form(request)
+        """Show the form to choose what to export. On POST, create the export."""
+        form = self._create_form(request)
         if request.method == "POST" and form.is_valid():
             export = exports.create_export(
                 **form.export_options, user=_get_user(request), actor=self.actor(request), at=timezone.now()
@@ -148,8 +148,8 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         context = {"form": form, "button": _("Create export")}
         return self.page(request, "panel/orders/form.html", title, **context)
 
-    def _form(self, request: HttpRequest) -> ExportForm | ListExportForm | AuditExportForm:
-        """Return the form: the audit log and filtered lists have their own."""
+    def _create_form(self, request: HttpRequest) -> ExportForm | ListExportForm | AuditExportForm:
+        """Return the export form. The audit log and filtered lists have forms of their own."""
         needed = {name: exporter.permission for name, exporter in get_offered_exporters().items()}
         allowed = _get_allowed_resources(request)
         if not allowed:
@@ -172,7 +172,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         return ExportForm(get_post_data(request), kinds=kinds, initial=initial)
 
     def file_view(self, request: HttpRequest, object_id: str, key: str) -> HttpResponse | FileResponse:
-        """Return the file to the user who created the export, if the permission still exists."""
+        """Return the file to the user who created the export, if the user still has the permission to export."""
         require_permission(request, VIEW_EXPORT)
         export: Export = self.get_row_or_404(request, object_id)
         require_permission(request, get_exporters()[export.kind].permission)
@@ -185,12 +185,12 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
 
 
 def _get_allowed_resources(request: HttpRequest) -> list[str]:
-    """List the resources that the user may export."""
+    """Return the names of the resources that the user may export."""
     return [name for name, exporter in get_offered_exporters().items() if has_permission(request, exporter.permission)]
 
 
 def _get_initial_filters(request: HttpRequest) -> Attrs:
-    """Return the form's initial values from the filters of the audit log."""
+    """Return the initial values of the audit log's export form, which are the current filters of the audit log."""
     period = request.GET.get("period", "")
     since = (get_start_of_today() - timedelta(days=int(period))).date() if period in PERIODS else None
     return {**request.GET.dict(), "since": since}
@@ -210,6 +210,6 @@ def _get_matching_rows(request: HttpRequest, model: type[ShopOwned]) -> Matching
 
 
 def _get_user(request: HttpRequest) -> User:
-    """Return the staff member; the panel requires a login."""
+    """Return the staff member, because the panel requires a login."""
     assert isinstance(request.user, User)
     return request.user

@@ -31,7 +31,7 @@ _FORMATS = [(file_format.value, file_format.label) for file_format in LIST_FORMA
 
 
 class ExportOptions(TypedDict):
-    """The user's choices, as arguments of ``create_export``."""
+    """The options that the user chose, as arguments of ``create_export``."""
 
     kind: str
     format: str
@@ -43,7 +43,7 @@ def _create_date_input() -> forms.DateInput:
 
 
 class ExportForm(forms.Form):
-    """Resource, format and status of an export."""
+    """Form of an export, with resource, format and status."""
 
     kind = forms.ChoiceField(label=gettext_lazy("Resource"))
     format = forms.ChoiceField(label=gettext_lazy("Format"), choices=_FORMATS)
@@ -66,7 +66,13 @@ class ExportForm(forms.Form):
 
 
 class MatchingRows(NamedTuple):
-    """The rows that a list shows: ids, filters as text, and the error if there are too many."""
+    """The rows that a list shows.
+
+    Attributes:
+        ids: The ids of the rows.
+        filters: The filters of the list, as text.
+        error: The error if the list has too many rows.
+    """
 
     ids: Sequence[int]
     filter_labels: Sequence[str]
@@ -74,7 +80,7 @@ class MatchingRows(NamedTuple):
 
 
 class ListExportForm(forms.Form):
-    """Export the rows that a list shows, or all rows of the resource."""
+    """Form to export the rows that a list shows, or all rows of the resource."""
 
     rows = forms.ChoiceField(label=gettext_lazy("Rows"))
     format = forms.ChoiceField(label=gettext_lazy("Format"), choices=_FORMATS)
@@ -95,7 +101,7 @@ class ListExportForm(forms.Form):
 
 
 class AuditExportForm(forms.Form):
-    """Filters of an audit log export; the fields are named like the list's filters."""
+    """Form of an audit log export. The form fields have the same names as the filters of the audit log."""
 
     topic = forms.ChoiceField(label=gettext_lazy("Event"), required=False)
     who = forms.ChoiceField(label=gettext_lazy("Done by"), required=False)
@@ -121,7 +127,7 @@ class AuditExportForm(forms.Form):
 
     @property
     def export_options(self) -> ExportOptions:
-        """Return resource, format and filters; dates are in the shop's time zone."""
+        """Return resource, format and filters. Dates are interpreted in the shop's time zone."""
         values = self.cleaned_data
         actor_lookup = "actor__startswith" if values["who"] == "app:" else "actor"
         until = values["until"] + timedelta(days=1) if values["until"] else None
@@ -134,7 +140,7 @@ class AuditExportForm(forms.Form):
 
 
 class UploadForm(forms.Form):
-    """The file to import."""
+    """Form to upload the file to import."""
 
     file = forms.FileField(
         help_text=format_lazy(
@@ -146,12 +152,12 @@ class UploadForm(forms.Form):
 
 
 def set_choices(form: forms.Form, name: str, choices: Choices) -> None:
-    """Set the choices of a field that depend on the request."""
+    """Set the choices of a form field, which depend on the request."""
     field = form.fields[name]
     assert isinstance(field, forms.ChoiceField)
     field.choices = list(choices)
 
 
 def _format_start_of_day(day: date | None) -> str | None:
-    """Return the start of a day in the shop's time zone, as a JSON value."""
+    """Return the start of a day in the shop's time zone, in ISO 8601 format."""
     return datetime.combine(day, time(), timezone.get_current_timezone()).isoformat() if day else None

@@ -1,4 +1,4 @@
-"""Imports in the panel: upload a file, check the preview, map columns, confirm, and read the report."""
+"""Panel pages of imports, where staff upload a file, check the preview, map columns, confirm, and read the report."""
 
 import io
 import tempfile
@@ -44,7 +44,7 @@ RESULTS = ImportedRow.Fate
 
 @admin.register(Import)
 class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
-    """Import files: validated first, imported after confirmation, with a result per row."""
+    """Admin of imports. A file is validated first, and imported after confirmation, with a result per row."""
 
     menu = MenuItem(
         "Sales",
@@ -81,7 +81,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         )
 
     def get_urls(self) -> list[URLPattern]:
-        """Return the routes of upload, column mapping, confirmation, sample files and report."""
+        """Add the routes of upload, column mapping, confirmation, sample files and report."""
         return [
             self.build_action_url("upload/", self.upload_view, "upload", keyed=True),
             self.build_action_url("sample/", self.sample_view, "sample"),
@@ -113,7 +113,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         return self.page(request, "panel/exchange/upload.html", _("Import orders, products and customers"), **context)
 
     def sample_view(self, request: HttpRequest) -> HttpResponse:
-        """Download a small example CSV file of a resource; it can be imported as it is."""
+        """Download a small example CSV file of a resource, which can be imported as it is."""
         require_permission(request, IMPORT)
         kind = request.GET.get("kind", ORDERS.name)
         importer = get_importers().get(kind)
@@ -172,7 +172,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         )
 
     def columns_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Map the columns of a CSV file; a new mapping is validated again."""
+        """Map the columns of a CSV file. The file is validated again with the new mapping."""
         require_permission(request, IMPORT)
         import_job: Import = self.get_row_or_404(request, object_id)
         if import_job.state != Import.State.CHECKED or import_job.format != Format.CSV:
@@ -234,7 +234,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         columns = ("line", "kind", "fate", "label", "reason")
         is_preview = import_job.state in {Import.State.CHECKING, Import.State.CHECKED}
         rows = ImportedRow.objects.filter(file=import_job, dry=is_preview).order_by("line")
-        # On disk, because a file may have a million rows.
+        # Write the report to disk, because a file may have a million rows.
         file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         writer = SafeCsvWriter(text, columns)
@@ -251,7 +251,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
 
 
 def _describe_counts(counts: Mapping[str, int]) -> str:
-    """Describe how many rows would be created, updated, skipped or fail."""
+    """Describe how many rows are new, updated, skipped or have errors."""
     new, changed, skipped, failed = (counts.get(row_result.value, 0) for row_result in RESULTS)
     parts = (
         (new, ngettext("{number} new", "{number} new", new)),
@@ -263,7 +263,7 @@ def _describe_counts(counts: Mapping[str, int]) -> str:
 
 
 def _get_stalled_since(import_job: Import) -> datetime | None:
-    """Return since when a stalled import waits for a worker."""
+    """Return the time since when the import has been waiting for a worker, or None if it is not stalled."""
     is_running = import_job.state in {Import.State.CHECKING, Import.State.IMPORTING}
     return (
         get_stalled_since(find_active_job(imports.VALIDATE_TASK, imports.RUN_TASK, import_id=import_job.pk))
@@ -273,7 +273,7 @@ def _get_stalled_since(import_job: Import) -> datetime | None:
 
 
 def _create_csv_response(name: str) -> HttpResponse:
-    """Create a CSV download; the BOM tells spreadsheets the encoding."""
+    """Create a CSV download. The BOM tells spreadsheets the encoding."""
     response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     add_never_cache_headers(response)
@@ -281,13 +281,13 @@ def _create_csv_response(name: str) -> HttpResponse:
 
 
 def _get_selected_resource(request: HttpRequest, import_job: Import, kinds: Sequence[Resource]) -> Resource:
-    """Return the resource that the columns are mapped to."""
+    """Return the resource to which the columns are mapped."""
     name = request.GET.get("kind") or (import_job.mapping or {}).get("kind") or _get_first_resource(import_job)
     return next((kind for kind in kinds if kind.name == name), kinds[0])
 
 
 def _get_first_resource(import_job: Import) -> str:
-    """Return the resource of the first row, blank if validation could not tell."""
+    """Return the resource of the first row with a known resource, or an empty string."""
     row = ImportedRow.objects.filter(file=import_job).exclude(kind="").order_by("line").first()
     return row.kind if row else ""
 
@@ -295,7 +295,7 @@ def _get_first_resource(import_job: Import) -> str:
 def _get_selected_columns(
     request: HttpRequest, import_job: Import, kind: Resource, columns: Sequence[str]
 ) -> list[str]:
-    """Return each column's meaning: as submitted, as saved, or suggested by its name."""
+    """Return our column name for each column: as submitted, as saved, or suggested by the name in the file."""
     if request.method == "POST":
         return [request.POST.get(f"column-{number}", "") for number in range(len(columns))]
     mapping = import_job.mapping or {}

@@ -1,4 +1,7 @@
-"""Format the results of import rows for staff: stored texts are English and use field names of the interface."""
+"""Format the results of import rows for staff.
+
+Stored texts are in English and use the field names of the REST interface.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,8 +16,8 @@ from apps.ground.stored_messages import translate_label, translate_stored
 from apps.panel.error_display import format_stored_error
 from apps.panel.field_display import Models, format_field_value, get_field_label
 
-# Texts that the preview shows in place of a value.
-_TEXTS = frozenset({
+# Texts that the preview shows instead of a value.
+_PLACEHOLDERS = frozenset({
     gettext_noop("yes"),
     gettext_noop("no"),
     gettext_noop("new"),
@@ -26,7 +29,17 @@ _CONSENT_SUFFIX = "_consent"
 
 @dataclass(frozen=True, slots=True)
 class RowDisplay:
-    """An import row for display: ``changes`` are field, old value and new value; ``link`` is the object's page."""
+    """An import row for display.
+
+    Attributes:
+        line: The number of the row's first line in the file.
+        kind: The name of the resource.
+        fate: The result of the row.
+        label: The name of the object.
+        reason: The reason why the row was skipped or failed.
+        changes: The field, old value and new value of each change.
+        link: The URL of the object's page, if there is one.
+    """
 
     line: int
     kind: str
@@ -38,7 +51,7 @@ class RowDisplay:
 
 
 def display_rows(rows: Iterable[ImportedRow]) -> list[RowDisplay]:
-    """Format rows in the reader's language."""
+    """Format import rows in the user's language."""
     return [
         RowDisplay(
             line=row.line,
@@ -62,7 +75,7 @@ def _format_changes(changes: Iterable[tuple[str, str, str]], models: Models) -> 
 
 @cache
 def _get_fields(kind: str) -> frozenset[str]:
-    """Return the field names that may occur in reasons."""
+    """Return the field names that may occur in the reasons of a resource's rows."""
     importer = get_importers().get(kind)
     return frozenset() if importer is None else importer.members | frozenset(importer.columns)
 
@@ -74,7 +87,7 @@ def _get_models(kind: str) -> Models:
 
 
 def _format_name(name: str, models: Models) -> str:
-    """Translate a field name, with the part that it belongs to in front."""
+    """Translate a field name. If the field belongs to a part of the object, the part comes first."""
     translated = translate_stored(name)
     if translated != name:
         return translated
@@ -84,11 +97,11 @@ def _format_name(name: str, models: Models) -> str:
 
 def _format_value(name: str, value: str, models: Models) -> str:
     field = name.rpartition(": ")[2]
-    if value in _TEXTS:
+    if value in _PLACEHOLDERS:
         return _(value)
     if name.endswith(_CONSENT_SUFFIX):
         return _(value.replace("_", " ").capitalize()) if value else ""
     if name == "…":
         return translate_stored(value)
-    # A new variant is shown with its price.
+    # The value of a new variant is its price.
     return format_field_value("price" if field.startswith("variant ") else field, value, models)

@@ -1,4 +1,4 @@
-"""Labels of and links to the objects that import rows are about."""
+"""Names of the objects that import rows are about, and links to their pages."""
 
 from collections.abc import Iterable
 
@@ -9,12 +9,12 @@ from apps.exchange.domain.resources import get_importers
 from apps.exchange.models import ImportedRow
 from apps.panel.permissions import has_permission
 
-# Fields that name an object which does not exist yet; the first with values is used.
+# Fields that name an object that does not exist yet. The first group of fields with a value is used.
 _NAME_FIELDS = (("first_name", "last_name"), ("email",), ("phone",), ("order",), ("title",))
 
 
 def add_labels_and_links(rows: Iterable[ImportedRow], request: HttpRequest) -> list[ImportedRow]:
-    """Set ``label`` to the object's current name and ``link`` to its page, if the user may view it."""
+    """Set ``label`` to the object's current name, and ``link`` to its page if the user may view it."""
     all_rows = list(rows)
     for kind in {row.kind for row in all_rows if row.kind in get_importers()}:
         kind_rows = [row for row in all_rows if row.kind == kind]

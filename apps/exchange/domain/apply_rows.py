@@ -19,7 +19,7 @@ _FORBIDDEN = register_message(gettext_noop("You don't have permission to import 
 
 
 def get_allowed_resources(actor: str) -> frozenset[str]:
-    """Return the resources that the actor may import; the operator's command may import all."""
+    """Return the names of the resources that the actor may import. The operator's command may import all."""
     needed = {name: importer.permission for name, importer in get_importers().items()}
     kind, _, number = actor.partition(":")
     if kind != "staff":
@@ -29,7 +29,7 @@ def get_allowed_resources(actor: str) -> frozenset[str]:
 
 
 def _check_permission(row: ImportRow, allowed: frozenset[str]) -> RowOutcome | None:
-    """Return a failed result for a row that the user may not import, else None."""
+    """Return a failed result if the user may not import the row, else None."""
     if row.body is None or row.kind in allowed:
         return None
     return RowOutcome(RowResult.FAILED, reason=_FORBIDDEN.format(kind=row.kind))
@@ -38,10 +38,10 @@ def _check_permission(row: ImportRow, allowed: frozenset[str]) -> RowOutcome | N
 def import_batch(
     batch: Sequence[NumberedRow], allowed: frozenset[str], *, actor: str, dry: bool = False
 ) -> list[RowOutcome]:
-    """Import rows of one resource without a common key; invalid rows have a failed result.
+    """Import rows of one resource, each about a different object. Invalid rows get a failed result.
 
     Raises:
-        IntegrityError: If another process created one of the objects; nothing is saved.
+        IntegrityError: If another process created one of the objects. Nothing is saved.
     """
     outcomes = [_check_permission(numbered_row.row, allowed) for numbered_row in batch]
     rows_with_body = [
@@ -64,7 +64,7 @@ def import_batch(
 
 
 def _import_row(row: ImportRow, *, actor: str, at: datetime) -> RowOutcome:
-    """Import one row; an invalid row changes nothing."""
+    """Import one row. An invalid row changes nothing and gets a failed result."""
     if row.body is None:
         return RowOutcome(RowResult.FAILED, reason=row.problem)
     body = row.body
@@ -72,7 +72,7 @@ def _import_row(row: ImportRow, *, actor: str, at: datetime) -> RowOutcome:
 
 
 def import_in_savepoint(take_in: Callable[[], RowOutcome]) -> RowOutcome:
-    """Import a row in a savepoint and turn errors into a failed result."""
+    """Call a function that imports a row in a savepoint, and turn its errors into a failed result."""
     try:
         with transaction.atomic():
             return take_in()

@@ -1,4 +1,4 @@
-"""Map the columns of a CSV file to ours: by our own names in any spelling, and by names that other systems use."""
+"""Map the columns of a CSV file to our columns, by our own names in any spelling and by names of other systems."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from apps.ground.exceptions import DomainError
 
 
 class ColumnsUnknown(ValueError):
-    """Raised when a file has no known column."""
+    """Raised when no column of a file is known."""
 
 
 class MappingRefused(DomainError):
@@ -27,8 +27,8 @@ class ColumnMapping(TypedDict):
     """A column mapping that a user saved.
 
     Attributes:
-        kind: The resource of the rows.
-        columns: Our column names by the file's names, without ignored columns.
+        kind: The name of the rows' resource.
+        columns: Our column names by the names in the file. Ignored columns are left out.
     """
 
     kind: str
@@ -37,14 +37,14 @@ class ColumnMapping(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ColumnReading:
-    """How the columns of a file are read.
+    """The meaning of a file's columns.
 
     Attributes:
         kind: The name of the resource.
         importer: The importer of the resource.
-        names: Our column names; blank for unknown columns.
-        unknown: The file's names of unknown columns.
-        unsupported: The file's names of columns that have no field here.
+        names: Our name of each column, or an empty string for an unknown column.
+        unknown: The names of unknown columns in the file.
+        unsupported: The names of columns in the file that are known from other systems but not supported.
     """
 
     kind: str
@@ -59,14 +59,14 @@ class ColumnReading:
 
 
 def normalize_column_name(name: str) -> str:
-    """Normalize a column name: no case, spaces, underscores or signs."""
+    """Normalize a column name to lower case without spaces, underscores and other signs."""
     return re.sub(r"[\W_]+", "", name.casefold())
 
 
 def detect_columns(columns: Sequence[str], kinds: Mapping[str, Importer]) -> ColumnReading:
     """Detect the resource and the columns of a file from its header.
 
-    The grouping column determines the resource; a file without a grouping column has the resource without grouping.
+    The grouping column determines the resource. A file without a grouping column belongs to the resource without one.
 
     Raises:
         ColumnsUnknown: If no column is known.
@@ -90,21 +90,21 @@ def detect_columns(columns: Sequence[str], kinds: Mapping[str, Importer]) -> Col
 
 
 def apply_mapping(columns: Sequence[str], mapping: ColumnMapping) -> ColumnReading:
-    """Read the columns as the user mapped them."""
+    """Return the meaning of the columns that the user mapped."""
     names = [mapping["columns"].get(column, "") for column in columns]
     return _create_column_reading(mapping["kind"], get_importers()[mapping["kind"]], columns, names)
 
 
 def suggest_columns(columns: Sequence[str], importer: Importer) -> list[str]:
-    """Suggest our names for columns if the rows belong to a resource; blank for unknown columns."""
+    """Suggest our names for the columns of a resource's file. For an unknown column, suggest an empty string."""
     return _get_names([normalize_column_name(column) or column for column in columns], importer)
 
 
 def check_mapping(names: Iterable[str], importer: Importer) -> None:
-    """Check a column mapping.
+    """Check the names to which a user mapped the columns of a file.
 
     Raises:
-        MappingRefused: If two columns mean the same, a name is unknown, or the grouping column is missing.
+        MappingRefused: If two columns have the same name, a name is unknown, or the grouping column is missing.
     """
     counts = Counter(name for name in names if name)
     if counts.keys() - set(importer.columns):
@@ -136,7 +136,7 @@ def _create_column_reading(
 
 
 def _get_names(spellings: Sequence[str], importer: Importer) -> list[str]:
-    """Return our names of columns. If two columns mean the same, our own name wins, else the first."""
+    """Return our name of each column. Of several columns with the same meaning, prefer our own name, else the first."""
     own = {normalize_column_name(name): name for name in importer.columns}
     by_alias = {normalize_column_name(alias): name for alias, name in importer.aliases.items()}
     names = [own.get(column, "") for column in spellings]

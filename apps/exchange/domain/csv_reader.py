@@ -1,4 +1,4 @@
-"""Read CSV files row by row; cells lose the guard against formulas (``apps.ground.csv_injection``)."""
+"""Read CSV files row by row. The guard against formulas is removed from cells (see ``apps.ground.csv_injection``)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from apps.ground.stored_messages import register_message
 _WRONG_WIDTH = register_message(gettext_noop("has {number} cells, but there are {width} columns"))
 _TOO_LONG = register_message(gettext_noop("is longer than {limit} characters"))
 
-# Limit of a row in characters and of a JSON line in bytes.
+# Maximum length of a CSV row in characters, and of a JSON line in bytes.
 MAX_ROW = 1024 * 1024
 DELIMITERS = ",;\t"
 _TRUE = frozenset({"true", "yes", "1"})
@@ -34,7 +34,7 @@ def is_true(cell: str) -> bool:
 
 
 class _Lines:
-    """The lines of a file, counted; the rest of an overlong row is skipped instead of read into memory."""
+    """Iterates over the lines of a file and counts them. The rest of a row that is too long is skipped."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
@@ -61,8 +61,8 @@ class BadRow:
     """A row that can't be read.
 
     Attributes:
-        reason: The problem.
-        cells: The cells by column, empty if that is unknown.
+        reason: Why the row can't be read.
+        cells: The cells of the row, or an empty list if they are unknown.
     """
 
     reason: str
@@ -74,8 +74,9 @@ class Table:
     """A CSV file that is read row by row.
 
     Attributes:
-        columns: The column names of the first line.
-        rows: The number of the last line of each row, with the cells from the left or a ``BadRow``.
+        columns: The column names in the first line.
+        rows: For each row, the number of its last line, and its cells or a ``BadRow``. A row can have fewer cells than
+            there are columns.
     """
 
     columns: Sequence[str]
@@ -83,10 +84,10 @@ class Table:
 
 
 def open_table(file: IO[str]) -> Table:
-    """Open a CSV file; the header decides about the separator: comma, semicolon or tab.
+    """Open a CSV file. The header determines whether the separator is a comma, a semicolon or a tab.
 
     Args:
-        file: Opened with ``errors="surrogateescape"``, so bytes that are not UTF-8 are surrogates.
+        file: A file opened with ``errors="surrogateescape"``, so that bytes that are not UTF-8 are surrogates.
 
     Raises:
         ValueError: If the header is unusable.
@@ -111,7 +112,7 @@ def _iterate_rows(lines: _Lines, reader: Iterator[list[str]], width: int) -> Ite
 
 
 def _read_header(lines: _Lines) -> tuple[Iterator[list[str]], list[str]]:
-    """Return a reader of the rows and the column names of the first line.
+    """Return an iterator over the rows, and the column names in the first line.
 
     The reader is strict, because an unclosed quote would otherwise swallow all following rows.
     """

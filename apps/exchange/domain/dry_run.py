@@ -1,4 +1,4 @@
-"""Validate an import file: determine the result of each row without saving anything."""
+"""Validate an import file, which means determining the result of each row without saving any object."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ class _RollBack(Exception):
 
 
 def validate_file(import_job: Import) -> RowResults:
-    """Validate each row of a file; the first rows and all failures are saved for the preview.
+    """Validate each row of a file. The results of the first rows and of all failed rows are saved for the preview.
 
     An interrupted validation continues after its last saved row.
 
@@ -71,7 +71,7 @@ def validate_file(import_job: Import) -> RowResults:
 
 
 def _has_known_columns(import_job: Import, claim: ImportLease) -> bool:
-    """Return True if at least one column is known; otherwise the user has to map the columns."""
+    """Return True if at least one column is known. If not, the user has to map the columns."""
     try:
         find_ignored_columns(import_job)
     except NoColumnKnown as error:
@@ -83,7 +83,7 @@ def _has_known_columns(import_job: Import, claim: ImportLease) -> bool:
 
 
 def _reload_keys(import_job: Import, rows: Iterator[NumberedRow], earlier_keys: DuplicateIndex) -> None:
-    """Load the keys of rows that were validated before the interruption, except failed rows."""
+    """Load the keys of rows that were validated before the interruption. Failed rows have no keys."""
     while batch := list(islice(rows, BATCH_SIZE)):
         failed_rows = ImportedRow.objects.filter(
             file=import_job, dry=True, fate=RowResult.FAILED, line__in=[numbered_row.row.line for numbered_row in batch]
@@ -95,9 +95,9 @@ def _reload_keys(import_job: Import, rows: Iterator[NumberedRow], earlier_keys: 
 
 
 def _dry_run(batch: Sequence[NumberedRow], allowed: frozenset[str], actor: str) -> list[RowOutcome]:
-    """Return the results of rows regardless of earlier rows of the file, and roll everything back.
+    """Return the results that the rows would have without earlier rows of the file.
 
-    Resources with batch imports only read, or their writes are rolled back; other rows are imported and rolled back.
+    All changes are rolled back.
     """
     outcomes: list[RowOutcome] = []
     try:
@@ -115,7 +115,7 @@ def _dry_run(batch: Sequence[NumberedRow], allowed: frozenset[str], actor: str) 
 def _compare_with_earlier(
     batch: Sequence[NumberedRow], outcomes: Sequence[RowOutcome], earlier_keys: DuplicateIndex
 ) -> list[RowOutcome]:
-    """Return the results of rows, taking earlier rows of the file into account."""
+    """Adjust the results of rows to objects that occurred earlier in the file."""
     return [
         _compare_row(numbered_row, outcome, earlier_keys) for numbered_row, outcome in zip(batch, outcomes, strict=True)
     ]
@@ -136,7 +136,7 @@ def _compare_row(numbered_row: NumberedRow, outcome: RowOutcome, earlier_keys: D
         return RowOutcome(
             importer.duplicate_result, reason=gettext_noop("occurs earlier in the file"), changes=outcome.changes
         )
-    # The object was rolled back, so its label is meaningless.
+    # The object was rolled back, so its label has no meaning.
     return (
         replace(outcome, label="", source_key="")
         if outcome.result == RowResult.NEW

@@ -1,4 +1,4 @@
-"""Find duplicates within a file: keys on disk with a bounded cache in memory."""
+"""Find duplicate objects within a file. The keys are stored on disk, with a small cache in memory."""
 
 import sqlite3
 from types import TracebackType
@@ -9,9 +9,9 @@ CACHE = 8 * 1024
 
 
 class DuplicateIndex:
-    """An index of the keys of objects in a file: each object's first key and line.
+    """An index of the objects in a file, by their keys. Each entry has the object's first key and line.
 
-    The index is a private SQLite database in an unnamed temporary file, deleted on close.
+    The index is a private SQLite database in an unnamed temporary file, which is deleted on close.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class DuplicateIndex:
         return self._keys.execute("INSERT OR IGNORE INTO seen VALUES (?, ?, ?, ?)", row).rowcount > 0
 
     def find(self, kind: str, key: str) -> tuple[str, int] | None:
-        """Return the first key and line of the object with a key, or None."""
+        """Return the first key and the line of the object with a key, or None if the key is unknown."""
         query = "SELECT first, line FROM seen WHERE kind = ? AND key = ?"
         row: tuple[str, int] | None = self._keys.execute(query, (kind, key)).fetchone()
         return row

@@ -1,4 +1,7 @@
-"""Exports: created by staff, written by a worker, downloadable by the same user until they expire."""
+"""Create exports for staff, write their files in a worker, and delete the files when they expire.
+
+Only the user who created an export can download its file.
+"""
 
 import io
 import tempfile
@@ -29,7 +32,7 @@ from apps.jobs.models import Job
 EXPORT, EXPIRE = "orders.export", "orders.expire_export"
 LIFETIME = timedelta(days=2)
 BATCH = 500
-# Limit of selected rows; an export of all rows has no limit.
+# Maximum number of selected rows. An export of all rows has no limit.
 MAX_SELECTED = 100_000
 
 
@@ -43,14 +46,14 @@ def create_export(
     actor: str,
     at: datetime,
 ) -> Export:
-    """Create an export and enqueue writing its file.
+    """Create an export, and enqueue the job that writes its file.
 
     Args:
         kind: The name of an exportable resource.
         format: A value of ``Format``.
-        filters: ``ids``, or lookups that the exporter allows.
+        filters: The ``ids`` of the rows, or lookups that the exporter allows.
         user: The user who may download the file.
-        actor: The same user for the audit log.
+        actor: The same user, as actor for the audit log.
         at: The current time.
     """
     exporter = get_exporters()[kind]
@@ -68,7 +71,7 @@ def create_export(
 
 
 def get_rows(export: Export, id_batch: Sequence[int] = ()) -> QuerySet[ShopOwned]:
-    """Return the rows to export, oldest first; with ``id_batch`` only the rows with these ids."""
+    """Return the rows to export, oldest first. With ``id_batch``, only return the rows with these ids."""
     filters = dict(export.filters)
     selected_ids = filters.pop("ids", None)
     ids = id_batch or selected_ids
@@ -77,9 +80,9 @@ def get_rows(export: Export, id_batch: Sequence[int] = ()) -> QuerySet[ShopOwned
 
 
 def write_export(job: Job, **arguments: int) -> None:
-    """Write the file of an export; retries a failed export and continues an interrupted one.
+    """Write the file of an export. Retry a failed export, and continue an interrupted export.
 
-    If two workers write the same export, only one file stays.
+    If two workers write the same export, only one of the files is kept.
 
     Raises:
         NotStored: If the storage fails.
@@ -108,7 +111,7 @@ def write_export(job: Job, **arguments: int) -> None:
 
 
 def _publish_file(export: Export, path: str, rows: int) -> None:
-    """Make the file available, or delete it.
+    """Make the written file available for download. If this fails, delete the file.
 
     Raises:
         ExportSuperseded: If the export is ready or expired already.
@@ -123,7 +126,7 @@ def _publish_file(export: Export, path: str, rows: int) -> None:
 
 @transaction.atomic
 def _mark_ready(export: Export, path: str, rows: int) -> bool:
-    """Mark the export as ready and return True; return False if another worker did so first."""
+    """Mark the export as ready. Return False if the export is not waiting any more."""
     expires_at = timezone.now() + LIFETIME
     waiting = Export.objects.filter(pk=export.pk, state=Export.State.WAITING)
     if not waiting.update(state=Export.State.READY, file=path, row_count=rows, expires_at=expires_at, parts=None):
@@ -133,7 +136,7 @@ def _mark_ready(export: Export, path: str, rows: int) -> bool:
 
 
 def _write_objects(export: Export, file: IO[str], checkpoint: ExportCheckpoint) -> Iterator[ExportCheckpoint]:
-    """Write the objects after the checkpoint in batches, and yield a checkpoint after each batch."""
+    """Write the objects after the checkpoint in batches. Yield a checkpoint after each batch."""
     kind, exporter = get_resource(export.kind), get_exporters()[export.kind]
     if exporter.document is not None:
         yield from exporter.document.write(export, file, checkpoint)
@@ -151,7 +154,7 @@ def _write_objects(export: Export, file: IO[str], checkpoint: ExportCheckpoint) 
 
 
 def _open_csv(file: IO[str], exporter: Exporter, checkpoint: ExportCheckpoint) -> Callable[[ObjectData], None]:
-    """Begin or continue a CSV file and return the function that writes an object."""
+    """Begin or continue a CSV file, and return the function that writes an object to it."""
     if not checkpoint.last:
         # The BOM tells spreadsheets the encoding.
         file.write("\ufeff")
@@ -175,7 +178,7 @@ def _estimate_count(export: Export) -> int:
 
 
 def _get_id_batches(export: Export, last: int) -> Iterator[list[int]]:
-    """Yield batches of ids after an id: of selected rows that still exist, else by keyset."""
+    """Yield batches of ids after ``last``, either of the selected rows that still exist or of all rows."""
     if selected_ids := export.filters.get("ids"):
         remaining_ids = [pk for pk in sorted(selected_ids) if pk > last]
         for start in range(0, len(remaining_ids), BATCH):
@@ -188,7 +191,7 @@ def _get_id_batches(export: Export, last: int) -> Iterator[list[int]]:
 
 
 def get_export_job(export: Export) -> Job | None:
-    """Return the unfinished job that writes the file."""
+    """Return the unfinished job that writes the file, or None."""
     unfinished = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING))
     job: Job | None = unfinished.filter(task=EXPORT, arguments__export_id=export.pk).order_by("due_at", "pk").first()
     return job

@@ -1,4 +1,4 @@
-"""An object of an import file, and its result."""
+"""The objects of an import file and their results."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,23 +12,23 @@ from apps.ground.exceptions import DomainError
 from apps.ground.types import ReadOnlyAttrs
 
 RowResult = ImportedRow.Fate
-# An object of a file as a body of the interface.
+# An object of a file, in the form of a request body of the REST interface.
 Body: TypeAlias = ReadOnlyAttrs
-# A CSV row by column.
+# The cells of a CSV row by column name.
 Cells: TypeAlias = Mapping[str, str]
-# By field, the old value (None if there was none) and the new value.
+# The old and the new value by field. The old value is None if there was none.
 Changes: TypeAlias = Mapping[str, tuple[object, object]]
 
 
-# Fields that identify an object for people, first match wins.
+# Fields that identify an object for people. The first field with a value is used.
 _LABEL_FIELDS = ("name", "order", "title", "email", "handle", "phone", "first_name", "last_name")
 
 
 def get_label(values: ReadOnlyAttrs) -> str:
-    """Return a label that identifies an object or CSV row for people; blank if no field can identify the row."""
+    """Return a label that identifies an object or CSV row for people, or an empty string if no field has a value."""
     values_by_name = {name.lower(): value for name, value in values.items()}
     texts = (value for name in _LABEL_FIELDS if isinstance(value := values_by_name.get(name), str))
-    # Failed rows may contain anything, including characters that the database can't store.
+    # Remove unprintable characters, because failed rows may contain characters that the database can't store.
     readable = ("".join(filter(str.isprintable, text)).strip() for text in texts)
     return next(filter(None, readable), "")
 
@@ -45,16 +45,16 @@ class RowRefused(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class ImportRow:
-    """An object of a file; in a CSV file it may have several rows.
+    """An object of a file. In a CSV file, an object may have several rows.
 
     Attributes:
-        line: The first line, from 1.
-        kind: The resource; blank if unknown.
-        body: The object as a body of the interface.
-        problem: Why there is no body.
-        label: The label of an object without a body, for people.
-        unknown: Unknown members.
-        fetched: External data by URL; None in a validation, which fetches nothing.
+        line: The number of the first line, from 1.
+        kind: The name of the resource, or an empty string if the resource is unknown.
+        body: The object in the form of a request body of the REST interface, or None if the object can't be read.
+        problem: The reason why there is no body.
+        label: A label for people. Only set if there is no body.
+        unknown: The unknown members of the object.
+        fetched: External data by URL, or None in a validation, which fetches nothing.
     """
 
     line: int
@@ -67,7 +67,7 @@ class ImportRow:
 
     @property
     def digest(self) -> str:
-        """Return a hash that is the same for equal rows."""
+        """Return a hash that is the same for rows with equal objects."""
         return hashlib.sha256(orjson.dumps(self.body, default=str, option=orjson.OPT_SORT_KEYS)).hexdigest()[:40]
 
 
@@ -77,10 +77,10 @@ class RowOutcome:
 
     Attributes:
         result: Created, updated, skipped or failed.
-        label: The label by which ``Importer.find`` and people identify the object.
+        label: The label by which people and ``Importer.find`` identify the object.
         reason: Why the row was skipped or failed.
-        source_key: A key that identifies a new object in later files; blank if the object may be imported again.
-        changes: By field, old and new value for the preview.
+        source_key: A key that identifies a new object in later files. Blank if the object may be imported again.
+        changes: The old and the new value by field, for the preview.
     """
 
     result: RowResult
@@ -91,5 +91,5 @@ class RowOutcome:
 
 
 def create_failed_outcome(error: DomainError) -> RowOutcome:
-    """Return the result of a row with invalid values."""
+    """Return a failed result with the error of invalid values."""
     return RowOutcome(RowResult.FAILED, reason=error.sentence)

@@ -1,4 +1,4 @@
-"""Background tasks of imports: validate a file, import it."""
+"""Background tasks that validate and import files."""
 
 from contextlib import closing
 
@@ -21,7 +21,7 @@ _GAVE_UP = register_message(gettext_noop("{error} – retry the background job t
 
 
 def _process_file(job: Job, *, import_id: int, checking: bool) -> None:
-    """Validate or import a file, or continue after an interruption.
+    """Validate or import a file. Continue where an interrupted task stopped.
 
     Raises:
         GiveUp: If the file no longer exists.
@@ -41,23 +41,23 @@ def _process_file(job: Job, *, import_id: int, checking: bool) -> None:
                     reported = import_job.done
                     jobs.report_progress(job, completed=reported, total=max(import_job.total, reported))
     except UnreadableFile:
-        # The import has the error; a retry would fail in the same way.
+        # Do not retry: the error is saved on the import, and a retry would fail in the same way.
         return
 
 
 def validate_import_task(job: Job, **arguments: int) -> None:
-    """Validate the file of ``import_id``."""
+    """Validate the file of the import ``import_id``."""
     _process_file(job, import_id=arguments["import_id"], checking=True)
 
 
 def run_import_task(job: Job, **arguments: int) -> None:
-    """Import the file of ``import_id``."""
+    """Import the file of the import ``import_id``."""
     _process_file(job, import_id=arguments["import_id"], checking=False)
 
 
 @transaction.atomic
 def mark_import_failed(job: Job) -> None:
-    """Mark the import as failed, unless another worker has its lease."""
+    """Mark the import as failed, unless another worker is processing it."""
     is_available = Q(claimed_until=None) | Q(claimed_until__lt=Now())
     unfinished = Import.objects.filter(
         is_available, pk=job.arguments["import_id"], state__in=(State.CHECKING, State.IMPORTING)

@@ -1,8 +1,8 @@
 """The life cycle of an import: save the file, validate it (``dry_run``), and after confirmation import it (``runner``).
 
-Each batch (``row_batches``) is one transaction together with its row results. An interrupted import therefore continues
-where it stopped, and a bad row stops nothing else. Only one batch is in memory at a time; the keys of earlier rows are
-on disk (``duplicate_index``).
+Each batch (``row_batches``) and its row results are saved in one transaction. An interrupted import therefore continues
+where it stopped, and an invalid row does not stop the import. Only one batch is in memory at a time. The keys of
+earlier rows are on disk (``duplicate_index``).
 """
 
 import hashlib
@@ -46,25 +46,25 @@ PREVIEW_ROWS = 50
 REPORT_EVERY = 50
 FILE_GONE = gettext_noop("The file no longer exists. Upload it again.")
 MAX_BYTES = 200 * 1024 * 1024
-# Files contain personal data, so abandoned ones are deleted.
+# Abandoned files are deleted after this time, because they may contain personal data.
 ABANDONED_AFTER = timedelta(days=7)
 
 
 class FileRefused(DomainError):
-    """Raised when the file is not accepted."""
+    """Raised when a file is not accepted."""
 
     code = "file_refused"
     field = "file"
 
 
 class ImportNotValidated(TransitionRefused):
-    """Raised when the file is not validated, or confirmed already."""
+    """Raised when an import is not validated yet, or already confirmed."""
 
     code = "import_not_checked"
 
 
 class ColumnsNotMappable(TransitionRefused):
-    """Raised when the columns of this file can't be mapped, or can't be mapped any more."""
+    """Raised when the columns of the file can't be mapped, or can no longer be mapped."""
 
     code = "import_not_mapped"
 
@@ -76,10 +76,10 @@ class UnknownColumns(DomainError):
 
 
 def get_file_format(name: str) -> Format:
-    """Return the format of a file by its name.
+    """Return the format of a file, which its name determines.
 
     Raises:
-        FileRefused: If the ending is neither .csv nor .jsonl.
+        FileRefused: If the name does not end in .csv, .jsonl, .ndjson or .json.
     """
     ending = name.lower().rpartition(".")[2]
     if ending == "csv":
@@ -90,7 +90,7 @@ def get_file_format(name: str) -> Format:
 
 
 def save_upload(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Import:
-    """Save an uploaded file; ``enqueue_validation`` or ``run_import`` come next.
+    """Save an uploaded file. Afterwards, the caller calls ``enqueue_validation`` or ``run_import``.
 
     Raises:
         FileRefused: If the file is empty, too large, or has an unknown format.
@@ -127,17 +127,17 @@ def enqueue_validation(import_job: Import, *, actor: str) -> None:
 
 @transaction.atomic
 def start_import(import_job: Import, *, without_unknown: bool = False, actor: str, at: datetime) -> None:
-    """Confirm a validated file and enqueue its import.
+    """Confirm a validated file, and enqueue its import.
 
     Args:
         import_job: The import.
-        without_unknown: The user agrees to ignore unknown columns.
+        without_unknown: True if the user agrees to ignore unknown columns.
         actor: The actor for the audit log.
         at: The current time.
 
     Raises:
-        ImportNotValidated: If the file is not validated, or confirmed already.
-        UnknownColumns: If there are unknown columns without consent.
+        ImportNotValidated: If the file is not validated yet, or already confirmed.
+        UnknownColumns: If there are unknown columns that the user has not agreed to ignore.
     """
     if import_job.problem:
         raise ImportNotValidated(import_job.problem)
@@ -152,7 +152,7 @@ def start_import(import_job: Import, *, without_unknown: bool = False, actor: st
 
 
 def get_file_columns(import_job: Import) -> dict[str, list[str]]:
-    """Return the columns of a CSV file with their first values; empty for JSON lines.
+    """Return the column names of a CSV file with their first values, or an empty dict for JSON lines.
 
     Raises:
         UnreadableFile: If the file was deleted or can't be read as a whole.
@@ -165,17 +165,17 @@ def get_file_columns(import_job: Import) -> dict[str, list[str]]:
 
 @transaction.atomic
 def map_columns(import_job: Import, *, kind: str, names: Mapping[str, str], actor: str, at: datetime) -> None:
-    """Save a column mapping and validate the file again.
+    """Save a column mapping, and validate the file again.
 
     Args:
-        import_job: A validated, unconfirmed import.
-        kind: The resource of the rows.
-        names: Our column names by the file's names; blank for ignored columns.
+        import_job: An import that is validated but not confirmed.
+        kind: The name of the rows' resource.
+        names: Our column names by the names in the file. The name of an ignored column is blank.
         actor: The actor for the audit log.
         at: The current time.
 
     Raises:
-        MappingRefused: If two columns mean the same or the grouping column is missing.
+        MappingRefused: If two columns have the same name, or the grouping column is missing.
         ColumnsNotMappable: If the import is not waiting for confirmation.
     """
     check_mapping(names.values(), get_importers()[kind])
@@ -199,7 +199,7 @@ def map_columns(import_job: Import, *, kind: str, names: Mapping[str, str], acto
 
 @contextmanager
 def open_import_file(import_job: Import) -> Iterator[IO[bytes]]:
-    """Open the file; if it was deleted or can't be read as a whole, mark the import as failed."""
+    """Open the file of an import. Mark the import as failed if the file was deleted or can't be read as a whole."""
     try:
         file = default_storage.open(import_job.path)
     except FileNotFoundError:
@@ -209,7 +209,7 @@ def open_import_file(import_job: Import) -> Iterator[IO[bytes]]:
         with file:
             yield file
     except NoColumnKnown:
-        # Keep the file: the user can map its columns.
+        # Keep the file, because the user can map its columns.
         raise
     except UnreadableFile as error:
         _fail(import_job, str(error))
@@ -223,7 +223,7 @@ def _fail(import_job: Import, problem: str) -> None:
 
 
 def find_ignored_columns(import_job: Import) -> IgnoredColumns:
-    """Find unknown and unsupported columns of a file and save them on the import.
+    """Find the unknown and unsupported columns of a file, and save them on the import.
 
     Raises:
         UnreadableFile: If the file can't be read as a whole.
@@ -236,13 +236,13 @@ def find_ignored_columns(import_job: Import) -> IgnoredColumns:
 
 
 def discard_import(import_job: Import) -> None:
-    """Delete an import and its file after a dry run."""
+    """Delete an import and its file, which was only used for a dry run."""
     remove_file(import_job.path)
     import_job.delete()
 
 
 def delete_abandoned_files(at: datetime) -> int:
-    """Delete the files of imports without activity for a week; row results stay."""
+    """Delete the files of imports without activity for a week. The row results are kept."""
     abandoned = list(
         Import.objects.filter(writable_shops(), finished_at=None, updated_at__lt=at - ABANDONED_AFTER).order_by("pk")
     )
@@ -255,10 +255,10 @@ def delete_abandoned_files(at: datetime) -> int:
 
 
 def find_unfinished_import(digest: str) -> Import | None:
-    """Return an unfinished import of the same file."""
+    """Return an unfinished import of a file with the same content, or None."""
     return Import.objects.filter(digest=digest, state=State.IMPORTING).first()
 
 
 def skip_validation(import_job: Import) -> None:
-    """Start an import without validation, as the command does on request."""
+    """Start an import without validation, which only the ``import_orders`` command does."""
     Import.objects.filter(pk=import_job.pk).exclude(state=State.DONE).update(state=State.IMPORTING)

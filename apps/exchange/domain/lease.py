@@ -1,7 +1,7 @@
-"""Leases of imports: only one worker or command processes an import at a time.
+"""Leases of imports, which ensure that only one worker or command processes an import at a time.
 
-The lease is a token in the import's row. Each transaction that imports rows also updates the token, so a worker that
-lost its lease can't write anything, no matter how late it continues.
+The lease is a token in the row of the import. Each transaction that imports rows also updates the lease, so a worker
+that lost its lease can't write anything, no matter how late it continues.
 """
 
 import uuid
@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from apps.exchange.models import Import
 from apps.ground.exceptions import DomainError
 
-# A killed worker blocks others for this long.
+# A killed worker blocks other workers for this long.
 LEASE = timedelta(seconds=60)
 
 
@@ -33,13 +33,13 @@ class ImportLeaseLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImportLease:
-    """The lease of an import."""
+    """The lease that a worker holds on an import."""
 
     import_id: int
     token: uuid.UUID
 
     def extend(self, *, done_rows: int, **values: object) -> None:
-        """Extend the lease and save progress; locks the import's row until the transaction ends.
+        """Extend the lease and save the progress. The row of the import stays locked until the transaction ends.
 
         Raises:
             ImportLeaseLost: If another worker has taken over.
@@ -51,7 +51,7 @@ class ImportLease:
 
 @contextmanager
 def acquire_lease(import_job: Import, state: Import.State) -> Iterator[ImportLease]:
-    """Acquire the lease of an import in this state.
+    """Acquire the lease of an import that is in this state, and release the lease on exit.
 
     Raises:
         ImportBusy: If another worker has the lease, or the state has changed.

@@ -1,4 +1,4 @@
-"""Parse an import file into objects, or the reason why a row can't be read."""
+"""Parse an import file into objects. An object that can't be read has the reason instead of a body."""
 
 import io
 from collections.abc import Iterator
@@ -31,9 +31,9 @@ _NO_JSON = register_message(gettext_noop("is not valid JSON: {error}"))
 _NO_OBJECT = register_message(gettext_noop("the line must be {forms}"))
 _TOO_LONG = register_message(gettext_noop("is longer than {limit} bytes"))
 
-# Sample values per column: how many, their maximum length, and how many rows are searched for them.
-_SAMPLES, _MOST_OF_SAMPLE, _SAMPLED = 3, 40, 50
-# Longer lists are not useful.
+# The number of sample values per column, the maximum length of a sample, and the number of rows to take samples from.
+_SAMPLE_COUNT, _MAX_SAMPLE_LENGTH, _SAMPLED_ROWS = 3, 40, 50
+# Maximum number of unknown columns to list. A longer list would not be useful.
 MAX_UNKNOWN = 100
 
 
@@ -51,7 +51,7 @@ def parse_file(file: IO[bytes], file_format: str, mapping: ColumnMapping | None 
     Args:
         file: The file.
         file_format: A value of ``Format``.
-        mapping: The user's column mapping; None to detect the columns.
+        mapping: The user's column mapping, or None to detect the columns.
 
     Raises:
         UnreadableFile: If the header of a CSV file is unusable.
@@ -71,7 +71,12 @@ def parse_file(file: IO[bytes], file_format: str, mapping: ColumnMapping | None 
 
 
 class IgnoredColumns(NamedTuple):
-    """Unknown and unsupported columns of a CSV file, or unknown members of JSON objects."""
+    """Columns of a CSV file, or members of JSON objects, that an import would ignore.
+
+    Attributes:
+        unknown: The names of unknown columns or members.
+        unsupported: The names of CSV columns that are known from other systems but not supported.
+    """
 
     unknown: list[str]
     unsupported: list[str]
@@ -108,7 +113,13 @@ def _parse_json_lines(file: IO[bytes]) -> Iterator[ImportRow]:
 
 
 def _parse_json_row(line: int, text: bytes, kinds: dict[str, str]) -> ImportRow:
-    """Parse a line; ``kinds`` are resource names by their JSON key."""
+    """Parse a line of a JSON lines file.
+
+    Args:
+        line: The number of the line.
+        text: The content of the line.
+        kinds: The resource names by the key that an object has in its line.
+    """
     try:
         value = parse_json(text, limit=MAX_ROW)
     except InvalidJson as error:
@@ -126,18 +137,18 @@ Rows = Iterator[tuple[int, list[str] | BadRow]]
 
 
 def read_columns(file: IO[bytes]) -> dict[str, list[str]]:
-    """Return the columns of a CSV file with the first different values of each.
+    """Return the column names of a CSV file with some different values of each column.
 
     Raises:
         UnreadableFile: If the header is unusable.
     """
     table = _open_table(file)
     samples: list[dict[str, None]] = [{} for _ in table.columns]
-    for _, row in islice(table.rows, _SAMPLED):
+    for _, row in islice(table.rows, _SAMPLED_ROWS):
         cells = [] if isinstance(row, BadRow) else row
         for values, cell in zip(samples, cells, strict=False):
-            if cell.strip() and len(values) < _SAMPLES:
-                values[cell.strip()[:_MOST_OF_SAMPLE]] = None
+            if cell.strip() and len(values) < _SAMPLE_COUNT:
+                values[cell.strip()[:_MAX_SAMPLE_LENGTH]] = None
     return {column: list(values) for column, values in zip(table.columns, samples, strict=True)}
 
 
@@ -162,10 +173,10 @@ def _open_table(file: IO[bytes]) -> Table:
 
 
 def _iterate_grouped(reading: ColumnReading, rows: Rows) -> Iterator[ImportRow]:
-    """Yield the objects of a CSV file with several rows per object.
+    """Yield the objects of a CSV file in which an object may have several rows.
 
-    An unreadable row makes its object fail, because half an object is useless. If the row's object is unknown, the
-    objects before and after it fail.
+    An unreadable row makes its object fail, because a part of an object is useless. If it is unknown to which object
+    the row belongs, the objects before and after the row fail.
     """
     with DuplicateIndex() as known_cells:
         yield from _iterate_groups(reading, rows, known_cells)
@@ -198,7 +209,7 @@ def _iterate_groups(reading: ColumnReading, rows: Rows, known_cells: DuplicateIn
 
 
 def _get_group_key(reading: ColumnReading, row: list[str] | BadRow) -> str | None:
-    """Return the grouping cell of a row, or None if the row can't be read up to this cell."""
+    """Return the cell in the grouping column of a row, or None if the row can't be read up to this cell."""
     if isinstance(row, BadRow):
         key = reading.get_cells(row.cells).get(reading.importer.group_by, "")
         return key if key and is_valid_text([key]) and "\x00" not in key else None
@@ -207,14 +218,14 @@ def _get_group_key(reading: ColumnReading, row: list[str] | BadRow) -> str | Non
 
 @dataclass(slots=True)
 class _Group:
-    """Consecutive rows of one object.
+    """Consecutive CSV rows of one object.
 
     Attributes:
-        line: The first line.
-        reading: How the columns are read.
-        cell: The grouping cell.
+        line: The number of the first line.
+        reading: The meaning of the columns.
+        cell: The cell in the grouping column.
         problem: Why the object can't be read.
-        rows: The rows, at most one more than the maximum, so that excess rows are noticed.
+        rows: The rows. At most one row more than allowed is stored, which is enough to detect too many rows.
     """
 
     line: int
@@ -228,7 +239,11 @@ class _Group:
             self.rows.append(cells)
 
     def create_row(self, known_cells: DuplicateIndex) -> ImportRow:
-        """Return the object; ``known_cells`` has the grouping cells of earlier objects."""
+        """Return the object of the rows.
+
+        Args:
+            known_cells: The grouping cells of earlier objects.
+        """
         kind, importer = self.reading.kind, self.reading.importer
         label, limit = f"{get_resource(kind).singular} {self.cell}", importer.max_rows
         if not self.cell:

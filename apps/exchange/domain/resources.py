@@ -1,6 +1,6 @@
 """Registry of importable and exportable resources, which are declared in ``apps/exchange/resources``.
 
-Imports and exports work through these declarations and know no resource by name.
+The code of imports and exports only uses these declarations and contains no resource names.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from apps.ground.base_models import ShopOwned
 from apps.ground.types import Attrs
 
 BATCH_SIZE = 200
-# An exported object: a JSON line, or the cells of a CSV row by column.
+# An exported object: the content of a JSON line, or the cells of a CSV row by column name.
 ObjectData: TypeAlias = Attrs
 
 
@@ -27,41 +27,41 @@ class ImportRowFunction(Protocol):
     """Creates or updates the object of one row, in a transaction of its own."""
 
     def __call__(self, row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
-        """Import the row; raise a ``DomainError`` if its values are invalid."""
+        """Import the row. Raise a ``DomainError`` if its values are invalid."""
 
 
 class ImportRowsFunction(Protocol):
-    """Creates or updates the objects of several rows without a common key, in one transaction."""
+    """Creates or updates the objects of several rows in one transaction. No two rows are about the same object."""
 
     def __call__(
         self, rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
     ) -> list[RowOutcome]:
-        """Import the rows, or return what would happen without writing (``dry``).
+        """Import the rows. With ``dry``, return the results that an import would have, without saving anything.
 
-        Invalid rows have a failed result with a reason; an ``IntegrityError`` rolls everything back.
+        An invalid row gets a failed result with a reason. An ``IntegrityError`` rolls everything back.
         """
 
 
 class PrepareFunction(Protocol):
-    """Fetches external data of rows before the transaction that imports them."""
+    """Fetches external data of rows before the transaction that imports the rows."""
 
     def __call__(
         self, rows: Sequence[ImportRow], *, alive: Callable[[], None]
     ) -> AbstractContextManager[list[ImportRow]]:
-        """Return the rows with fetched data; on exit, fetched data that was not used is deleted.
+        """Return a context manager that provides the rows with the fetched data, and deletes unused data on exit.
 
-        ``alive`` is called every few seconds, because fetching may take long.
+        Fetching may take long, so ``alive`` is called every few seconds.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A file that contains a single document instead of a sequence of objects.
+    """Describes an export file that contains a single document instead of a sequence of objects.
 
     Attributes:
-        size: Returns the approximate number of rows.
-        write: Writes the document from a checkpoint on in constant memory and yields checkpoints. Text after the last
-            checkpoint is the end of the document.
+        size: A function that returns the approximate number of rows.
+        write: A function that writes the document, starting at a checkpoint, and yields checkpoints. Its memory use is
+            constant. The text that it writes after the last checkpoint ends the document.
     """
 
     size: Callable[[Export], int]
@@ -70,18 +70,19 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exporter:
-    """How a resource is exported.
+    """Describes how a resource is exported.
 
     Attributes:
-        model: The model; each row is one object.
-        permission: The required Django permission.
-        granted_by: The staff permission that grants it.
+        model: The model. Each row is exported as one object.
+        permission: The Django permission to export.
+        granted_by: The staff permission that grants the Django permission.
         topic: The event topic of a new export.
-        filters: Allowed lookups.
-        columns: CSV columns.
-        read_objects: Returns complete objects by ids, in order; JSON lines contain them unchanged.
-        get_cells: Returns an object as CSV rows.
-        document: Set if the export is one document; documents are not offered in the list of resources.
+        filters: The allowed lookups.
+        columns: The CSV columns.
+        read_objects: A function that returns complete objects by ids, in the same order. JSON lines contain these
+            objects.
+        get_cells: A function that returns the CSV rows of an object.
+        document: Set if the export is a single document. Such exports are not offered in the list of resources.
     """
 
     model: type[ShopOwned]
@@ -97,31 +98,34 @@ class Exporter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Importer:
-    """How a resource is imported.
+    """Describes how a resource is imported.
 
     Attributes:
-        permission: The required Django permission.
-        granted_by: The staff permission that allows imports.
-        models: Models with the fields of an object and its parts, the most likely model first.
-        columns: CSV columns.
-        aliases: Our columns by the names that other systems use.
-        unsupported: Columns of other systems that are not supported; they are listed and ignored without consent.
-        members: Members of a JSON object, including ignored ones.
+        permission: The Django permission to import.
+        granted_by: The staff permission that grants the Django permission.
+        models: The models that have the fields of an object and its parts, the most likely model first.
+        columns: The CSV columns.
+        aliases: Our column names by the names that other systems use.
+        unsupported: Column names of other systems that are not supported. These columns are listed, and ignored without
+            the user's consent.
+        members: The members that a JSON object may have, including ignored members.
         group_by: The column that groups consecutive CSV rows into one object. A file with this column belongs to this
             resource. Blank for the resource of all other files, which have one object per row.
-        identifying_columns: If ``group_by`` has another system's name, the file must also have one of these columns.
+        identifying_columns: If the file uses another system's name for ``group_by``, it must also have one of these
+            columns.
         max_rows: The maximum number of rows of an object.
-        sample: Rows of the example file.
-        body: Converts the rows of an object to a body; raises ``UnreadableCell``.
-        keys: Returns the keys that identify an object within a file, strongest first.
+        sample: The rows of the example file.
+        body: A function that converts the rows of an object to a body. It raises ``UnreadableCell`` if a cell is
+            invalid.
+        keys: A function that returns the keys that identify an object within a file. The strongest key comes first.
         duplicate_result: The result of an object that occurred earlier in the file.
-        import_row: Imports one row.
-        import_rows: Imports many rows; None if rows are imported one by one.
-        must_be_alone: Returns True if a row has to be imported alone.
-        batch_size: The batch size; longer transactions would block others.
-        prepare: Runs before the transaction; None for nothing.
-        find: Finds objects by the labels of their row results.
-        computed_columns: Computed columns, which are exported but never imported.
+        import_row: A function that imports one row.
+        import_rows: A function that imports many rows, or None if rows are imported one by one.
+        must_be_alone: A function that returns True if a row has to be imported alone.
+        batch_size: The maximum number of rows in a batch. Longer transactions would block other users.
+        prepare: A function that fetches external data before the transaction, or None.
+        find: A function that finds objects by the labels in their row results.
+        computed_columns: Columns that are exported but never imported, because their values are computed.
     """
 
     permission: str
@@ -171,33 +175,33 @@ class Resource:
     importer: Importer | None = None
 
 
-_kinds: dict[str, Resource] = {}
+_resources: dict[str, Resource] = {}
 
 
 def register_resource_type(kind: Resource) -> None:
-    """Register a resource; call it from ``AppConfig.ready()``.
+    """Register a resource. Must be called from ``AppConfig.ready()``.
 
     Raises:
         ValueError: If the name is registered already.
     """
-    if kind.name in _kinds:
+    if kind.name in _resources:
         raise ValueError(f"The kind {kind.name!r} is registered twice")
-    _kinds[kind.name] = kind
+    _resources[kind.name] = kind
     RESOURCE_LABELS[kind.name] = kind.label
 
 
 def get_resource(name: str) -> Resource:
-    """Return a resource by name.
+    """Return the resource with a name.
 
     Raises:
         KeyError: If the name is unknown.
     """
-    return _kinds[name]
+    return _resources[name]
 
 
 def get_exporters() -> dict[str, Exporter]:
     """Return all exporters by resource name."""
-    return {name: kind.exporter for name, kind in _kinds.items() if kind.exporter is not None}
+    return {name: kind.exporter for name, kind in _resources.items() if kind.exporter is not None}
 
 
 def get_offered_exporters() -> dict[str, Exporter]:
@@ -207,4 +211,4 @@ def get_offered_exporters() -> dict[str, Exporter]:
 
 def get_importers() -> dict[str, Importer]:
     """Return all importers by resource name."""
-    return {name: kind.importer for name, kind in _kinds.items() if kind.importer is not None}
+    return {name: kind.importer for name, kind in _resources.items() if kind.importer is not None}

@@ -1,9 +1,9 @@
 """Store an unfinished export in parts, so that another worker can continue if a worker is killed.
 
-The export's row has the paths of the parts, the last object (of a document also the section), and the number of
-objects. Another worker copies the parts and continues after them; anything written after the last part is written
-again. Parts are deleted when the file is complete. Parts of a failed export become orphans after a day
-(``stored_files``). If parts are missing, the export starts over.
+The row of the export contains the paths of the parts, the id of the last object, the number of objects, and for a
+document the section. Another worker copies the parts and continues after them. Text after the last part is written
+again. The parts are deleted when the file is complete. The parts of a failed export are deleted as orphans after a day
+(``stored_files``). If a part is missing, the export starts over.
 """
 
 import secrets
@@ -22,17 +22,17 @@ PART_BYTES = 8 * 1024 * 1024
 
 
 class ExportSuperseded(Exception):
-    """Raised when another worker writes the export, or when the export is no longer wanted."""
+    """Raised when another worker writes the export, or when the export is no longer needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportCheckpoint:
-    """A checkpoint of an unfinished file.
+    """A checkpoint of an unfinished export file.
 
     Attributes:
-        last: The id of the last object in the file or its section; 0 if there is none.
-        done: The number of objects.
-        section: The section of a document that is being written; blank for a sequence of objects.
+        last: The id of the last object that was written to the file, or to the current section. 0 if there is none.
+        done: The number of objects in the file.
+        section: The section of a document that is being written. Blank for a sequence of objects.
     """
 
     last: int = 0
@@ -41,10 +41,10 @@ class ExportCheckpoint:
 
 
 class ExportParts:
-    """The stored parts of an export, next to the local file that a worker writes."""
+    """The stored parts of an export. The worker also has a local file that contains all of them."""
 
     def __init__(self, export: Export, file: IO[bytes]) -> None:
-        """Copy the stored parts into the empty file."""
+        """Copy the stored parts into the empty local file."""
         self._export, self._file = export, file
         self._paths: list[str] = []
         self.checkpoint = ExportCheckpoint()
@@ -67,10 +67,10 @@ class ExportParts:
             self._paths, self.checkpoint = paths, checkpoint
 
     def store_part(self, checkpoint: ExportCheckpoint) -> None:
-        """Store a new part if enough was written since the last part; the file must be at its end.
+        """Store a new part if enough was written since the last part. The file position must be at the end of the file.
 
         Raises:
-            ExportSuperseded: If another worker writes the export, or the export is no longer wanted.
+            ExportSuperseded: If another worker writes the export, or the export is no longer needed.
             NotStored: If the storage fails.
         """
         end = self._file.tell()
@@ -93,7 +93,7 @@ class ExportParts:
             raise ExportSuperseded
 
     def discard(self) -> None:
-        """Delete all parts; the file is complete."""
+        """Delete all parts, because the file is complete."""
         discard_parts(self._paths)
 
 

@@ -1,4 +1,4 @@
-"""Group the rows of a file into batches for one transaction."""
+"""Group the rows of a file into batches. Each batch is imported in one transaction."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from apps.exchange.domain.resources import BATCH_SIZE, Importer, get_importers
 
 
 class NumberedRow(NamedTuple):
-    """A row with its number in the file, from 1, and the keys that identify its object within the file."""
+    """A row of a file, with its number from 1 and the keys that identify its object within the file."""
 
     number: int
     row: ImportRow
@@ -16,7 +16,7 @@ class NumberedRow(NamedTuple):
 
 
 def number_rows(rows: Iterator[ImportRow]) -> Iterator[NumberedRow]:
-    """Yield rows with their numbers and keys."""
+    """Yield the rows with their numbers and keys."""
     for number, row in enumerate(rows, 1):
         yield NumberedRow(number, row, () if row.body is None else get_importers()[row.kind].keys(row, row.body))
 
@@ -24,8 +24,9 @@ def number_rows(rows: Iterator[ImportRow]) -> Iterator[NumberedRow]:
 def create_batches(rows: Iterator[NumberedRow]) -> Iterator[list[NumberedRow]]:
     """Yield batches of consecutive rows of one resource in which no two rows share a key.
 
-    A row about the same object as an earlier row therefore sees what the earlier row created. Rows that have to be
-    imported alone are batches of one; unreadable rows belong to the batch of the preceding rows.
+    So if two rows are about the same object, the later row is imported when the changes of the earlier row are visible.
+    A row that has to be imported alone is a batch of its own. An unreadable row belongs to the batch of the rows before
+    it.
     """
     batch: list[NumberedRow] = []
     kind, keys = "", set[str]()

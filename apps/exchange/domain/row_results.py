@@ -1,4 +1,4 @@
-"""Save the results of import rows: old and new values for the preview, reasons for the report."""
+"""Save the results of import rows, with old and new values for the preview and reasons for the report."""
 
 from collections.abc import Generator, Sequence
 from datetime import datetime
@@ -15,10 +15,11 @@ from apps.ground.money import format_plain
 from apps.ground.stored_messages import register_message
 from apps.ground.tenancy import get_current_shop
 
-# Yields each row of a file with its result.
+# A generator that yields each row of a file with its result.
 RowResults: TypeAlias = Generator[tuple[ImportRow, RowOutcome]]
 _MORE = register_message(gettext_noop("{count} more"))
-# Limits of the preview: characters of a value, and values of a row; a product may have thousands of variants.
+# The maximum length of a value and the maximum number of changes in a preview. A product may have thousands of
+# variants.
 MAX_VALUE_LENGTH, MAX_CHANGES = 120, 60
 
 
@@ -48,14 +49,14 @@ def save_results(import_job: Import, results: Sequence[tuple[ImportRow, RowOutco
 
 
 def _get_failed_label(row: ImportRow, outcome: RowOutcome) -> str:
-    """Return a label by which people find a failed row in their file."""
+    """Return a label by which people find a failed row in their file, or an empty string if the row did not fail."""
     if outcome.result != ImportedRow.Fate.FAILED:
         return ""
     return row.label if row.body is None else get_label(row.body)
 
 
 def _format_changes(outcome: RowOutcome) -> list[list[str]]:
-    """Return field, old value and new value as texts."""
+    """Return the name, the old value and the new value of each changed field, formatted as text."""
     changes = [[name, *map(_format_value, values)] for name, values in outcome.changes.items()]
     hidden_count = len(changes) - MAX_CHANGES
     return changes if hidden_count <= 0 else [*changes[:MAX_CHANGES], ["…", "", _MORE.format(count=hidden_count)]]

@@ -23,7 +23,7 @@ from apps.ground import planner_statistics
 
 
 def run_import(import_job: Import) -> RowResults:
-    """Import a file; rows that were imported before an interruption are skipped.
+    """Import a file. Rows that were imported before an interruption are skipped.
 
     Raises:
         ImportBusy: If another worker processes the file.
@@ -64,7 +64,7 @@ def _skip_imported(import_job: Import, batch: Sequence[NumberedRow]) -> list[Num
 def _prepare_batch(
     batch: Sequence[NumberedRow], allowed: frozenset[str], alive: Callable[[], None]
 ) -> Iterator[Sequence[NumberedRow]]:
-    """Fetch external data of rows outside of any transaction, and yield the rows with this data."""
+    """Fetch the external data of rows outside of any transaction, and yield the rows with this data."""
     importable_rows = [
         numbered_row.row
         for numbered_row in batch
@@ -82,7 +82,7 @@ def _prepare_batch(
 def _import_batch(
     import_job: Import, batch: Sequence[NumberedRow], allowed: frozenset[str], claim: ImportLease
 ) -> list[RowOutcome]:
-    """Import rows; if another process created one of them at the same time, import them one by one."""
+    """Import a batch of rows. If the batch fails because of one of its rows, import the rows one by one."""
     try:
         return _import_and_save(import_job, batch, allowed, claim)
     except IntegrityError:
@@ -108,5 +108,5 @@ def _import_and_save(
 
 
 def _get_result(numbered_row: NumberedRow, outcome: RowOutcome) -> tuple[ImportRow, RowOutcome]:
-    """Return the result to save; only rows of the preview keep their changes."""
+    """Return the row with the result to save. Only rows of the preview keep their changes."""
     return numbered_row.row, outcome if numbered_row.number <= PREVIEW_ROWS else replace(outcome, changes={})

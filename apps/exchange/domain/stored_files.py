@@ -1,4 +1,4 @@
-"""Store files of imports and exports, and delete orphaned files."""
+"""Store the files of imports and exports, and delete orphaned files."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,12 +13,12 @@ from apps.exchange.models import EXPORTS, IMPORTS, Export, Import
 from apps.ground.exceptions import DomainError
 from apps.media.storage import FAILURES, list_files, list_folders
 
-# Far longer than the time between saving a file and its row.
+# Minimum age of orphaned files, which is far longer than the time between saving a file and its row.
 GRACE = timedelta(days=1)
 
 
 class NotStored(DomainError):
-    """Raised when the storage is full or unavailable; nothing of the file is stored."""
+    """Raised when a file can't be stored because the storage is full or unavailable. No part of the file is stored."""
 
     code = "file_not_stored"
     field = "file"
@@ -39,13 +39,13 @@ def store_file(path: str, file: IO[bytes]) -> str:
 
 
 def remove_file(path: str) -> None:
-    """Delete a file; if the storage fails, the hourly cleanup deletes it later."""
+    """Delete a file. If the storage fails, the hourly cleanup deletes the file later."""
     with suppress(*FAILURES):
         default_storage.delete(path)
 
 
 def delete_orphan_files(at: datetime) -> int:
-    """Delete files that belong to no export and no unfinished import."""
+    """Delete old files that belong to no export and no unfinished import. Return the number of deleted files."""
     orphans = [path for path in _iterate_paths() if not _has_row(path) and _is_old(path, at)]
     for path in orphans:
         default_storage.delete(path)

@@ -17,7 +17,11 @@ _IN_UTC = "%Y-%m-%d %H:%M"
 
 
 def _format_stored_moment(text: str) -> str:
-    """Format the creation time in a stored label (UTC) for the reader; raises ``KeyError`` for other texts."""
+    """Format the time in a stored label, which is in UTC, for the reader.
+
+    Raises:
+        KeyError: The text is not a time.
+    """
     try:
         created_at = datetime.strptime(text, _IN_UTC).replace(tzinfo=UTC)
     except ValueError:
@@ -27,9 +31,9 @@ def _format_stored_moment(text: str) -> str:
 
 _EXPORT_LABEL = register_label(gettext_noop("{kind} of {moment}"), kind=gettext, moment=_format_stored_moment)
 _IMPORT_LABEL = register_label(gettext_noop("Import {number}"), number=require_number)
-# Names of resources for staff; filled when resources are registered.
+# Names of resources that staff see. Registering a resource adds its name.
 RESOURCE_LABELS: dict[str, StrOrPromise] = {}
-# Root folders; each shop has a subfolder.
+# Root folders of the files. Each shop has a subfolder.
 EXPORTS, IMPORTS = "exports", "imports"
 
 
@@ -41,7 +45,7 @@ class Format(models.TextChoices):
     JSON = "json", gettext_lazy("JSON, one document")
 
 
-# Formats of a file with many objects.
+# Formats of files that contain many objects.
 LIST_FORMATS = (Format.CSV, Format.JSON_LINES)
 
 
@@ -51,7 +55,7 @@ def new_key() -> str:
 
 
 class Export(ShopOwned):
-    """An export file; only the user who created it can download it, in this shop, until it expires."""
+    """An export file. Only the user who created it can download it, and only until it expires."""
 
     class State(models.TextChoices):
         WAITING = "waiting", gettext_lazy("In progress")
@@ -93,17 +97,17 @@ class Export(ShopOwned):
 
     @property
     def event_label(self) -> str:
-        """Return the label in the audit log; pages translate it and convert the time."""
+        """Return the label in the audit log. Pages translate the label and convert its time."""
         return _EXPORT_LABEL.format(kind=self.kind_label, moment=f"{self.created_at.astimezone(UTC):{_IN_UTC}}")
 
     @property
     def kind_label(self) -> str:
-        """Return the name of the resource for staff."""
+        """Return the name of the resource that staff see."""
         return str(RESOURCE_LABELS.get(self.kind, self.kind))
 
     @property
     def path(self) -> str:
-        """Return the path of the file; old exports have no saved path and use their key."""
+        """Return the path of the file. An old export has no saved path, so its path is built from the key."""
         return self.file or f"{EXPORTS}/{self.shop_id}/{self.key}.{self.format}"
 
     def create_path(self) -> str:
@@ -117,9 +121,9 @@ class Export(ShopOwned):
 
 
 class Import(ShopOwned):
-    """An import file: validated first, then imported row by row.
+    """An import file, which is validated first and then imported row by row.
 
-    The worker that processes it holds the lease ``claim`` until ``claimed_until`` (database time).
+    The worker that processes the file holds the lease ``claim`` until ``claimed_until``, which is database time.
     """
 
     class State(models.TextChoices):
@@ -158,22 +162,22 @@ class Import(ShopOwned):
 
     @property
     def event_label(self) -> str:
-        """Return the label in the audit log; without the file name, which may contain personal data."""
+        """Return the label in the audit log. The label has no file name, which may contain personal data."""
         return _IMPORT_LABEL.format(number=self.pk)
 
     @property
     def path(self) -> str:
-        """Return the path of the file."""
+        """Return the storage path of the file."""
         return f"{IMPORTS}/{self.shop_id}/{self.key}.{self.format}"
 
 
 class ImportedRow(ShopOwned):
-    """The result of one row of a file; for a dry run, the expected result.
+    """The result of one row of a file. For a dry run, the result that an import would have.
 
     ``source_key`` identifies the imported order in its source system, so that no order is imported twice.
     """
 
-    # The page of the object; set by views.
+    # URL of the object's page, which views set.
     link = ""
 
     class Fate(models.TextChoices):
@@ -212,5 +216,5 @@ class ImportedRow(ShopOwned):
 
     @property
     def kind_label(self) -> str:
-        """Return the name of the resource for staff; blank if unknown."""
+        """Return the name of the resource that staff see, or an empty string if the resource is unknown."""
         return str(RESOURCE_LABELS.get(self.kind, self.kind))

@@ -1,4 +1,4 @@
-"""The importable and exportable resources; to add a resource, add a module here and an entry in ``RESOURCES``."""
+"""The importable and exportable resources. To add a resource, add a module here and an entry in ``RESOURCES``."""
 
 from apps.exchange.domain.resources import register_resource_type
 from apps.exchange.resources.audit_log import AUDIT_LOG
@@ -8,7 +8,7 @@ from apps.exchange.resources.personal_data import PERSONAL_DATA
 from apps.exchange.resources.products.resource import PRODUCTS
 from apps.staff.domain.permissions import grant_custom_permissions, grant_permissions
 
-# Resources, in the order in which staff see them.
+# Resources in the order in which staff see them.
 RESOURCES = (ORDERS, PRODUCTS, CUSTOMERS, AUDIT_LOG, PERSONAL_DATA)
 
 

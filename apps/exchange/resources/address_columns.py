@@ -1,6 +1,6 @@
 """Address columns of CSV files."""
 
-# The columns in the order of the file.
+# Address columns in the order of the file.
 ADDRESS_COLUMNS = (
     "first_name",
     "last_name",
@@ -13,7 +13,7 @@ ADDRESS_COLUMNS = (
     "zip",
     "phone",
 )
-# Our columns by the names that other systems use.
+# Our column names by the names that other systems use.
 ADDRESS_ALIASES = {
     "Given Name": "first_name",
     "Forename": "first_name",

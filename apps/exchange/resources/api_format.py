@@ -1,4 +1,4 @@
-"""Objects in files have the form of the REST interface, in one of its versions."""
+"""Convert between objects in files and the REST interface, because files use the format of one of its versions."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,21 +16,21 @@ _MEMBER = re.compile(r"(?P<one>[a-z_]+)s\.(?P<number>[0-9]+)\.", re.ASCII)
 
 
 def file_version() -> str:
-    """Return the interface version in which files are written and read."""
+    """Return the API version that determines the format of files."""
     return get_latest_version()
 
 
 def file_context() -> RenderContext:
-    """Return the render context for a file of the current shop."""
+    """Return the context to render objects for a file of the current shop."""
     return RenderContext(get_current_shop(), file_version())
 
 
 @contextmanager
 def convert_api_errors() -> Iterator[None]:
-    """Convert errors of the interface about a body to an error of the row.
+    """Convert a validation error of the REST interface to an error of the row.
 
     Raises:
-        RowRefused: The error has all messages in one sentence.
+        RowRefused: The body is invalid. The error contains all messages in one sentence.
     """
     try:
         yield
@@ -42,10 +42,10 @@ def convert_api_errors() -> Iterator[None]:
 
 
 def _format_path(field: str) -> str:
-    """Format a field path with numbers from 1: ``variants.0.price`` is the price of variant 1."""
+    """Format a field path for people, with numbers from 1: ``variants.0.price`` becomes ``variant 1: price``."""
     return _MEMBER.sub(lambda match: f"{match['one'].replace('_', ' ')} {int(match['number']) + 1}: ", field)
 
 
 def get_member_names(serializer: type[ResourceSerializer[M]], *extra_names: str) -> frozenset[str]:
-    """Return the allowed members of a JSON object: all fields of the serializer, ``id``, and the given names."""
+    """Return the allowed members of a JSON object: the fields of the serializer, ``id``, and ``extra_names``."""
     return frozenset({"id", *serializer._declared_fields, *extra_names})

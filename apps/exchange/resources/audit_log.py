@@ -1,4 +1,4 @@
-"""Audit log files: a row per event, oldest first; export only."""
+"""Export audit log files, which have one row per event, oldest first. The audit log can't be imported."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,8 +11,8 @@ from apps.exchange.domain.resources import Exporter, ObjectData, Resource
 from apps.staff.domain.actor_names import get_actor_names
 
 
-def _read(ids: Sequence[int]) -> list[ObjectData]:
-    """Return events as JSON values; times are ISO 8601 in UTC."""
+def _read_events(ids: Sequence[int]) -> list[ObjectData]:
+    """Return events as JSON values. Times are in ISO 8601 format in UTC."""
     events = list(Event.objects.filter(pk__in=ids).defer("payload").order_by("pk"))
     names = get_actor_names([event.actor for event in events])
     return [_render_event(event, names[event.actor]) for event in events]
@@ -70,7 +70,7 @@ AUDIT_LOG = Resource(
             "request_id",
             "address",
         ),
-        read_objects=_read,
+        read_objects=_read_events,
         get_cells=_cells,
     ),
 )

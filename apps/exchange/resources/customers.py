@@ -1,4 +1,4 @@
-"""Customer files. Imports identify customers by email or phone; ids of the file are ignored."""
+"""Import and export customer files. Imports identify customers by email or phone, and ignore ids in the file."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ from apps.ground.exceptions import DomainError
 from apps.ground.tenancy import get_current_shop
 from apps.ground.types import ReadOnlyAttrs
 
-# Fields of both customers and addresses; the columns of the file have these values from the customer.
+# Fields that both customers and addresses have. Their values in a file are those of the customer.
 _CUSTOMER_FIELDS = ("first_name", "last_name", "phone")
 _ADDRESS_FIELDS = tuple(name for name in ADDRESS_COLUMNS if name not in _CUSTOMER_FIELDS)
 _CONSENTS = ("accepts_marketing", *consents.FIELDS)
@@ -51,18 +51,18 @@ _ONLY_ADDRESS_DIFFERS = gettext_noop(
 
 
 class WholeCustomerSerializer(CustomerSerializer):
-    """A customer with all addresses; the interface shows only ten."""
+    """A customer with all addresses. The REST interface returns at most ten addresses."""
 
     addresses = WritableNestedRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), most=MAX_ADDRESSES)
 
 
-def _read(ids: Sequence[int]) -> list[ObjectData]:
+def _read_customers(ids: Sequence[int]) -> list[ObjectData]:
     context = file_context()
     objects_by_id = get_read_plan(WholeCustomerSerializer, context.version).read_ids(ids, context)
     return [objects_by_id[pk] for pk in ids if pk in objects_by_id]
 
 
-def _cells(customer: ObjectData) -> Iterable[ObjectData]:
+def _convert_to_cells(customer: ObjectData) -> Iterable[ObjectData]:
     address = customer["default_address"] or {}
     customer_fields = {name: customer[name] for name in (*_CUSTOMER_FIELDS, "email", "tags", "note", *_COMPUTED)}
     return [
@@ -75,8 +75,8 @@ def _cells(customer: ObjectData) -> Iterable[ObjectData]:
     ]
 
 
-def _body(rows: Sequence[Cells]) -> Body:
-    """Convert a CSV row to a customer body."""
+def _parse_row(rows: Sequence[Cells]) -> Body:
+    """Convert a CSV row to a request body for a customer."""
     row = rows[0]
     body: dict[str, object] = {name: row[name] for name in (*_CUSTOMER_FIELDS, "email", "tags", "note") if name in row}
     for name in ("accepts_marketing", "tax_exempt"):
@@ -88,14 +88,14 @@ def _body(rows: Sequence[Cells]) -> Body:
     return body
 
 
-def _keys(row: ImportRow, body: Body) -> Sequence[str]:
-    """Return the keys that identify a customer within a file: email, then phone."""
+def _get_keys(row: ImportRow, body: Body) -> Sequence[str]:
+    """Return the keys that identify a customer within a file: first the email, then the phone."""
     email, phone = get_contact_keys(email=body.get("email"), phone=body.get("phone"))
     return [key for key in (email, phone) if key] or [row.digest]
 
 
 def _import_customer(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
-    """Create a customer, or update the one with the same email or phone."""
+    """Create a customer, or update the customer with the same email or phone."""
     return _import_customers([(row, body)], actor=actor, at=at, dry=False)[0]
 
 
@@ -132,17 +132,17 @@ def _import_customers(
 
 
 def _get_customer_values(body: Body) -> dict[str, object]:
-    """Return the customer's fields in a body, without addresses."""
+    """Return the customer's own fields in a body, without addresses."""
     values = {name: body[name] for name in (*EDITABLE_FIELDS, *_CONSENTS) if body.get(name) not in (None, "")}
     for channel in consents.CHANNEL_DEFINITIONS.values():
         if not body.get(channel.contact) and _is_not_subscribed(values.get(channel.field)):
-            # Exports contain the consent of every customer, but it is only valid together with its contact.
+            # Ignore a consent without its email or phone, because exports contain both consents of every customer.
             del values[channel.field]
     return values
 
 
 def _prepare_new(body: Body, values: dict[str, object], at: datetime) -> tuple[CustomerDraft, RowOutcome]:
-    """Prepare a new customer and the result of its row.
+    """Prepare a new customer, and return it with the result of its row.
 
     Raises:
         CustomerRefused, RowRefused: If values are invalid.
@@ -154,7 +154,7 @@ def _prepare_new(body: Body, values: dict[str, object], at: datetime) -> tuple[C
 
 
 def _update_existing(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: datetime, dry: bool) -> RowOutcome:
-    """Update the differing fields of an existing customer; a dry run only reports the differences.
+    """Update the fields of an existing customer that differ. A dry run only reports the differences.
 
     Raises:
         CustomerRefused, RowRefused: If values are invalid.
@@ -178,7 +178,7 @@ def _update_existing(customer: Customer, values: ReadOnlyAttrs, *, actor: str, a
 
 
 def _get_new_changes(values: ReadOnlyAttrs) -> Changes:
-    """Return the preview of a new customer."""
+    """Return the changes that the preview shows for a new customer."""
     return {name: (None, _format_for_preview(value)) for name, value in values.items() if value}
 
 
@@ -193,7 +193,7 @@ def _get_current_value(customer: Customer, name: str) -> object:
 
 
 def _format_for_preview(value: object) -> object:
-    """Return a value for the preview: the state of a consent, the number of addresses."""
+    """Return a value for the preview. A consent is shown as its state, and a list of addresses as their number."""
     if isinstance(value, Mapping):
         return str(value.get("state", ""))
     if isinstance(value, list):
@@ -202,9 +202,10 @@ def _format_for_preview(value: object) -> object:
 
 
 def _sort_addresses(body: Body) -> object:
-    """Return addresses in the order for a new customer: the default first, then from least to most recently used.
+    """Return the addresses in the order in which a new customer gets them.
 
-    Invalid values are kept, so that the validation of the body refuses them.
+    The default address comes first. The others are reversed, from the least to the most recently used address. Invalid
+    values are kept, so that the validation of the body refuses them.
     """
     addresses = body.get("addresses")
     if not isinstance(addresses, list):
@@ -226,13 +227,16 @@ def _is_different(customer: Customer, name: str, value: Any) -> bool:
 
 
 def _find_customers(labels: Collection[str]) -> dict[str, Customer]:
-    """Return the customers by labels, which contain their ids."""
+    """Return customers by their labels, which contain the ids."""
     numbers = [int(match[1]) for match in map(_LABEL.fullmatch, labels) if match]
     return {row.event_label: row for row in Customer.objects.filter(pk__in=numbers)}
 
 
 def _has_ignored_address(customer: Customer, body: Body) -> bool:
-    """Return True if a row has an address that is not imported because the customer exists without this address."""
+    """Return True if an address of the row is ignored.
+
+    Addresses of existing customers are not imported. Addresses that the customer already has do not count.
+    """
     addresses = [item for item in body.get("addresses") or () if isinstance(item, dict)]
     existing = (
         [{name: _fold(getattr(row, name)) for name in _ADDRESS_FIELDS} for row in customer.addresses.all()]
@@ -263,7 +267,7 @@ _TABLE = (
     "tax_exempt",
     *_COMPUTED,
 )
-# Our columns by the names that other systems use.
+# Our column names by the names that other systems use.
 _ALIASES = {
     **ADDRESS_ALIASES,
     **{f"Default Address {alias}": name for alias, name in ADDRESS_ALIASES.items()},
@@ -294,8 +298,8 @@ CUSTOMERS = Resource(
         topic="customers/export_list",
         filters=("state",),
         columns=_TABLE,
-        read_objects=_read,
-        get_cells=_cells,
+        read_objects=_read_customers,
+        get_cells=_convert_to_cells,
     ),
     importer=Importer(
         permission="customers.add_customer",
@@ -305,8 +309,8 @@ CUSTOMERS = Resource(
         aliases=_ALIASES,
         members=get_member_names(CustomerSerializer),
         sample=SAMPLE_CUSTOMERS,
-        body=_body,
-        keys=_keys,
+        body=_parse_row,
+        keys=_get_keys,
         duplicate_result=RowResult.CHANGED,
         import_row=_import_customer,
         import_rows=_import_customers,

@@ -1,6 +1,6 @@
-r"""Several values in a cell: ``SUMMER|5.00|fixed_amount; WELCOME|10|percentage``.
+r"""Format and parse cells that contain several values: ``SUMMER|5.00|fixed_amount; WELCOME|10|percentage``.
 
-A ``;``, ``|`` or ``\`` in a value is escaped by a ``\``.
+A ``\`` escapes a ``;``, ``|`` or ``\`` in a value.
 """
 
 import re
@@ -11,12 +11,12 @@ _PIECE = re.compile(r"\\([\\;|])|([;|])|(.)", re.DOTALL)
 
 
 def format_list_cell(rows: Iterable[Iterable[object]]) -> str:
-    """Write rows of values into a cell."""
+    """Format rows of values as one cell: ``a|b; c|d``."""
     return "; ".join("|".join(_SPECIAL.sub(r"\\\1", str(value)) for value in row) for row in rows)
 
 
 def parse_list_cell(cell: str) -> list[list[str]]:
-    """Parse the rows of values in a cell; values are stripped, a blank cell has no rows."""
+    """Parse a cell into rows of values. The values are stripped, and a blank cell has no rows."""
     if not cell.strip():
         return []
     rows: list[list[str]] = [[""]]
@@ -32,5 +32,5 @@ def parse_list_cell(cell: str) -> list[list[str]]:
 
 
 def parse_value_list(cell: str) -> Sequence[str]:
-    """Parse a cell with a list of single values."""
+    """Parse a cell into a list of single values."""
     return ["|".join(row) for row in parse_list_cell(cell)]

@@ -1,4 +1,4 @@
-"""Convert orders of a file to bodies of new orders: ids of the file are ignored, variants are found by SKU."""
+"""Convert orders of a file to bodies of new orders. Ids in the file are ignored, and variants are found by SKU."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -18,9 +18,9 @@ from apps.orders.api.parsing import parse_order
 from apps.orders.domain.order_drafts import OrderParts, OrderRefused
 from apps.orders.models import Order
 
-# Members that a new order does not accept.
+# Members of an order that a new order does not accept.
 _IGNORED_MEMBERS = frozenset({"metafields", "send_receipt", "fulfillments"})
-# A tuple, because values of a file may be unhashable.
+# This is a tuple because values of a file may be unhashable, and could not be looked up in a set.
 _FULFILLED_STATUSES = ("partial", "fulfilled")
 
 
@@ -30,7 +30,7 @@ def parse_new_order(body: Body, source: str, skus: Mapping[str, int], *, at: dat
     Args:
         body: The order in the file.
         source: The key of the order in its source system.
-        skus: Variant ids by SKU, see ``get_variant_ids``.
+        skus: Variant ids by SKU, from ``get_variant_ids``.
         at: The time of the import.
 
     Raises:
@@ -44,7 +44,7 @@ def parse_new_order(body: Body, source: str, skus: Mapping[str, int], *, at: dat
 
 
 def get_variant_ids(bodies: Iterable[Body]) -> Mapping[str, int]:
-    """Return the shop's variant ids by the SKUs in line items, if a SKU is unique."""
+    """Return the shop's variant ids by SKU, for the SKUs of line items. SKUs of several variants are left out."""
     skus = {line["sku"] for body in bodies for line in _get_lines_with_sku(body)} - {""}
     if not skus:
         return {}
@@ -61,10 +61,10 @@ def has_fulfillments(body: Body) -> bool:
 
 
 def parse_file_moment(text: object, name: str) -> datetime:
-    """Parse a date and time of the file.
+    """Parse a date and time in the file.
 
     Raises:
-        OrderRefused: If it is invalid.
+        OrderRefused: If the text is not a valid date and time.
     """
     try:
         return parse_timestamp(str(text), get_current_shop().tzinfo)
@@ -73,7 +73,7 @@ def parse_file_moment(text: object, name: str) -> datetime:
 
 
 def _get_name_and_time(body: Body, at: datetime) -> ObjectData:
-    """Return the order's own name and creation time.
+    """Return the name and the creation time that the order has in the file.
 
     Raises:
         OrderRefused: If the time is invalid or in the future.
@@ -87,7 +87,7 @@ def _get_name_and_time(body: Body, at: datetime) -> ObjectData:
 
 
 def _get_fulfilled_quantities(body: Body, parts: OrderParts) -> list[int]:
-    """Return the fulfilled quantity of each line item, or an empty list if line items have no status."""
+    """Return the fulfilled quantity of each line item, or an empty list if no line item is fulfilled."""
     lines = _to_list(body.get("line_items"))
     if len(lines) != len(parts.lines) or not any(map(_has_fulfilled_status, lines)):
         return []
@@ -135,9 +135,9 @@ def _convert_to_new(body: Body, skus: Mapping[str, int]) -> ObjectData:
 
 
 def _revert_cancellation(new_body: ObjectData) -> ObjectData:
-    """Return a canceled order in its state before the cancellation.
+    """Return the body of a canceled order as it was before the cancellation.
 
-    The import cancels the created order itself, which closes the order and voids its authorizations.
+    The import creates this order and then cancels it, which closes the order and voids its authorizations.
     """
     before = {name: value for name, value in new_body.items() if name != "closed_at"}
     before["transactions"] = [
@@ -156,7 +156,7 @@ def _to_list(value: object) -> list[object]:
 
 
 def _remove_members(rows: Sequence[object], *names: str) -> list[object]:
-    """Remove members from objects; invalid values are kept, so that the validation of the body refuses them."""
+    """Remove members from objects. Invalid values are kept, so that the validation of the body refuses them."""
     return [
         {name: value for name, value in row.items() if name not in names} if isinstance(row, dict) else row
         for row in rows

@@ -1,8 +1,8 @@
-"""CSV columns of orders, and the names that other systems use."""
+"""CSV columns of order files, and the names that other systems use for them."""
 
 from apps.exchange.resources.address_columns import ADDRESS_ALIASES, ADDRESS_COLUMNS
 
-# Columns of the order; those not built from several values have the interface's name.
+# Columns of the order. Columns that contain a single value have the same name as in the REST interface.
 ORDER_COLUMNS = (
     "order",
     "email",
@@ -37,7 +37,7 @@ _COMPOSED = frozenset(
 )
 FLAGS = ("taxes_included", "tax_exempt", "test")
 UNCHANGED_COLUMNS = tuple(name for name in ORDER_COLUMNS if name not in {*_COMPOSED, *FLAGS})
-# Line item columns and their names in the interface.
+# Line item columns, with the name of the field in the REST interface.
 LINE_FIELDS = {
     "line_title": "title",
     "line_variant": "variant_title",
@@ -47,7 +47,7 @@ LINE_FIELDS = {
     "line_discount": "total_discount",
 }
 LINE_FLAGS = {"line_requires_shipping": "requires_shipping", "line_taxable": "taxable"}
-# A cell may contain several duties; taxes are grouped by duty.
+# Columns with the duties of a line item. A cell may contain several duties, and taxes are grouped by duty.
 DUTY = ("line_duty", "line_duty_hs_code", "line_duty_origin")
 DUTY_TAX = ("line_duty_tax_title", "line_duty_tax_rate", "line_duty_tax")
 LINE_TAX = ("line_tax_title", "line_tax_rate", "line_tax")
@@ -98,7 +98,7 @@ ALIASES = {
         spelling: f"{kind}_{name}"
         for kind in ADDRESSES
         for alias, name in {**ADDRESS_ALIASES, **{name: name for name in ADDRESS_COLUMNS}}.items()
-        # Other systems put the address kind before or after the name.
+        # Other systems put the kind of address before or after the name.
         for spelling in (f"{kind} {alias}", f"{alias} ({kind})")
     },
 }

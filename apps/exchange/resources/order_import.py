@@ -1,7 +1,7 @@
-"""Import orders in batches; orders are identified by their number or id in the source system.
+"""Import orders in batches. Orders are identified by their number or id in the source system.
 
 Each step handles all orders of a batch: parse and price them, match or create customers, then number and insert them.
-Orders with side effects on other rows are imported alone (``must_be_alone``).
+Orders that also change other rows, such as stock, are imported alone (``must_be_alone``).
 """
 
 from collections.abc import Sequence
@@ -28,13 +28,13 @@ from apps.orders.models import Order
 
 _NAME_TAKEN = register_message(gettext_noop("the name {name} is already taken"))
 
-# The shop's order counter is locked while a batch is inserted.
+# The batches are small because the shop's order counter is locked while a batch is inserted.
 BATCH_SIZE = 50
 _PREFIX = "order:"
 
 
 def get_order_key(row: ImportRow, body: Body) -> str:
-    """Return the key that identifies an order within files and across them."""
+    """Return the key that identifies an order within a file and in later files."""
     for name in ("source_identifier", "id", "name"):
         value = body.get(name)
         if isinstance(value, str | int) and value and not isinstance(value, bool):
@@ -43,7 +43,7 @@ def get_order_key(row: ImportRow, body: Body) -> str:
 
 
 def must_be_alone(body: Body) -> bool:
-    """Return True if an order changes stock, is scheduled, or has a cancellation that may be refused."""
+    """Return True if an order changes stock, is scheduled, or has a cancellation that could be refused."""
     if body.get("inventory_behaviour") not in (None, "", Order.InventoryBehaviour.BYPASS):
         return True
     return bool(
@@ -53,10 +53,10 @@ def must_be_alone(body: Body) -> bool:
 
 
 def import_order(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
-    """Import an order unless it was imported before."""
+    """Import an order, unless an earlier import created it and it still exists."""
     key = get_order_key(row, body)
     earlier = _find_earlier_imports([key]).get(key)
-    if earlier is not None and earlier.stands:
+    if earlier is not None and earlier.order_exists:
         return _create_skipped(earlier)
     if earlier is not None:
         _clear_source_keys([earlier])
@@ -77,7 +77,7 @@ def import_orders(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: dat
         return [import_in_savepoint(lambda: import_order(row, body, actor=actor, at=at))]
     keys = [get_order_key(row, body) for row, body in rows]
     before = _find_earlier_imports(keys)
-    imported = {index: before[key] for index, key in enumerate(keys) if key in before and before[key].stands}
+    imported = {index: before[key] for index, key in enumerate(keys) if key in before and before[key].order_exists}
     outcomes = {index: _create_skipped(earlier) for index, earlier in imported.items()}
     drafts: dict[int, OrderDraft] = {}
     bodies = {index: body for index, (_, body) in enumerate(rows) if index not in outcomes}
@@ -102,14 +102,19 @@ def import_orders(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: dat
 
 
 class _EarlierImport(NamedTuple):
-    """The row result of an earlier import, and whether the order still exists."""
+    """An earlier import of an order.
+
+    Attributes:
+        row: The row result of the earlier import.
+        order_exists: True if the order still exists.
+    """
 
     row: ImportedRow
-    stands: bool
+    order_exists: bool
 
 
 def _find_earlier_imports(keys: Sequence[str]) -> dict[str, _EarlierImport]:
-    """Return earlier imports of the same orders by key."""
+    """Return the earlier imports of the orders by key."""
     key_by_source_key = {source_key: key for key in keys for source_key in (key, hash_source_key(key))}
     rows = ImportedRow.objects.filter(source_key__in=key_by_source_key, dry=False, fate=RowResult.NEW).order_by("pk")
     first_rows: dict[str, ImportedRow] = {}
@@ -127,7 +132,7 @@ def _create_skipped(earlier: _EarlierImport) -> RowOutcome:
 
 
 def _clear_source_keys(earlier_imports: Sequence[_EarlierImport]) -> None:
-    """Allow orders that were deleted since to be imported again."""
+    """Remove the source keys of orders that were deleted after their import, so that they can be imported again."""
     if earlier_imports:
         ImportedRow.objects.filter(pk__in=[earlier.row.pk for earlier in earlier_imports]).update(source_key="")
 
@@ -135,7 +140,7 @@ def _clear_source_keys(earlier_imports: Sequence[_EarlierImport]) -> None:
 def _create_drafts(
     bodies: dict[int, Body], keys: Sequence[str], *, at: datetime
 ) -> dict[int, OrderDraft | DomainError]:
-    """Parse and price orders, or return the errors."""
+    """Return a priced draft of each order, or the error if the order is invalid."""
     skus = get_variant_ids(bodies.values())
     results: dict[int, OrderDraft | DomainError] = {}
     parsed = {}
@@ -154,10 +159,11 @@ def _create_drafts(
 
 
 def _insert_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime, dry: bool) -> list[DomainError | None]:
-    """Insert orders; return the error of each order or None. A dry run only checks the orders.
+    """Insert orders, and return an error or None for each order. A dry run only checks the orders.
 
     Raises:
-        IntegrityError: If the batch fails as a whole; importing one by one shows which order is the reason.
+        IntegrityError: If the batch fails as a whole. Importing the orders one by one then shows which order is
+            invalid.
     """
     if not drafts:
         return []
@@ -168,7 +174,7 @@ def _insert_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime, dr
 
 
 def _get_staff_error(error: DomainError) -> DomainError:
-    """Return the error for staff, which names the customer with the phone number."""
+    """Return the error that staff may see. If a phone belongs to another customer, it names that customer."""
     cause = error.__cause__
     return cause if isinstance(error, OrderCustomerRefused) and isinstance(cause, ContactsDisagree) else error
 
@@ -180,7 +186,7 @@ def _create_new_outcome(order: Order, name: str, lines: int, key: str) -> RowOut
 
 
 def _get_new_changes(order: Order, lines: int) -> Changes:
-    """Return the preview of a new order; its number is not known yet."""
+    """Return the changes that the preview shows for a new order. Its number is not known yet."""
     customer = order.email or order.phone or (order.customer or "")
     total = f"{format_decimal(order.total_price, order.currency)} {order.currency}"
     values = {"order": order.source_identifier, "buyer": str(customer), "lines": lines, "total_price": total}
@@ -199,7 +205,7 @@ def _cancel_orders(orders: Sequence[tuple[Order, Body]], *, actor: str) -> None:
     """Cancel the orders that are canceled in the file.
 
     Raises:
-        IntegrityError: If an order can't be canceled; importing one by one shows the reason.
+        IntegrityError: If an order can't be canceled. Importing the orders one by one then shows the reason.
     """
     try:
         for order, body in orders:

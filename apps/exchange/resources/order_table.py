@@ -1,8 +1,8 @@
 """Convert orders to CSV rows and back.
 
-Each row is a line item. Consecutive rows with the same ``order`` form one order; the first row has the order's own
-columns. Codes, shipping lines and taxes share a cell each (``list_cells``); taxes on shipping are grouped by
-shipping line.
+Each row is a line item. Consecutive rows with the same value in the column ``order`` form one order. The first row also
+has the values of the order itself. All discount codes are in one cell, as are all shipping lines and all taxes
+(``list_cells``). Taxes on shipping are grouped by shipping line.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ _FULFILLED_STATUSES = frozenset({"partial", "fulfilled"})
 
 
 def convert_order_to_rows(order: ObjectData) -> Iterable[ObjectData]:
-    """Convert an order of the interface to rows."""
+    """Convert an order from the REST interface to CSV rows."""
     first = {name: order[name] for name in UNCHANGED_COLUMNS if name in order}
     first |= {name: format_bool(order[name]) for name in FLAGS}
     paid_amount = Decimal(order["current_total_price"]) - Decimal(order["total_outstanding"])
@@ -57,7 +57,7 @@ def convert_order_to_rows(order: ObjectData) -> Iterable[ObjectData]:
 
 
 def _get_tax_cells(prefix: str, rows: Sequence[ObjectData]) -> ObjectData:
-    """Return the tax cells of shipping lines or duties, one group per line or duty."""
+    """Return the cells with the taxes of shipping lines or duties, grouped by shipping line or duty."""
     taxed = any(row["tax_lines"] for row in rows)
     return {
         f"{prefix}_{cell}": format_list_cell([tax[name] for tax in row["tax_lines"]] for row in rows)
@@ -87,9 +87,10 @@ def _get_duty_cells(duties: Sequence[ObjectData]) -> ObjectData:
 
 
 def get_entered_codes(order: Body) -> list[ObjectData]:
-    """Return discount codes as they were entered: the order has amounts, its discount applications the percentages.
+    """Return discount codes with the value that was entered, which is an amount or a percentage.
 
-    Both lists are in the order of use, and codes may have the same name.
+    The order's discount codes contain amounts, and its discount applications contain the percentages. Both lists are in
+    the order in which the codes were used, and codes may have the same name.
     """
     applications = order.get("discount_applications")
     unused = [item for item in (applications if isinstance(applications, list) else ()) if isinstance(item, dict)]
@@ -105,7 +106,7 @@ def get_entered_codes(order: Body) -> list[ObjectData]:
 
 
 def parse_order_rows(rows: Sequence[Cells]) -> Body:
-    """Convert the rows of an order to a body.
+    """Convert the rows of an order to a request body.
 
     Raises:
         UnreadableCell: If a cell can't be understood.
@@ -143,7 +144,7 @@ def _parse_shipping(first: Cells) -> Body:
 
 
 def _parse_tax_groups(prefix: str, row: Cells, count: int, owner: str) -> list[list[ObjectData]]:
-    """Parse the taxes of shipping lines or duties.
+    """Return the tax lines of each shipping line or duty.
 
     Raises:
         UnreadableCell: If there are too many groups, or the lists have different lengths.
@@ -170,7 +171,7 @@ def _parse_addresses(first: Cells) -> Body:
 
 
 def _parse_payment(first: Cells) -> Body:
-    """Return the paid amount if the order is partially paid, else the financial status."""
+    """Return the paid amount as a transaction if the order is partially paid, otherwise the financial status."""
     status = _normalize_status(first, "financial_status")
     if status == Order.FinancialStatus.PARTIALLY_PAID and first.get("paid"):
         sale = {"kind": "sale", "amount": first["paid"], "currency": first.get("currency") or None}
@@ -184,7 +185,7 @@ def _parse_fulfillment(first: Cells) -> Body:
 
 
 def _normalize_status(cells: Cells, name: str) -> str:
-    """Normalize a status that people may have written with capitals and spaces."""
+    """Convert a status that people may have written with capitals and spaces to its name in the REST interface."""
     return cells.get(name, "").strip().lower().replace(" ", "_")
 
 
@@ -201,7 +202,7 @@ def _parse_duties(row: Cells) -> Body:
     """Parse the duties of a line item.
 
     Raises:
-        UnreadableCell: If the lists have different lengths.
+        UnreadableCell: If the lists in the cells have different lengths.
     """
     prices = parse_value_list(row.get("line_duty", ""))
     taxes = _parse_tax_groups("line_duty", row, len(prices), "duties")
@@ -228,7 +229,7 @@ def _parse_fulfilled(row: Cells) -> Body:
 
 
 def _build_tax_lines(name: str, values: Mapping[str, Sequence[str]]) -> list[ObjectData]:
-    """Build tax lines from lists of titles, rates and prices; each list may be missing.
+    """Build tax lines from lists of titles, rates and prices. Each list may be missing.
 
     Raises:
         UnreadableCell: If the lists have different lengths.

@@ -1,4 +1,4 @@
-"""Order files; ``order_import`` has the import."""
+"""The resource of order files. ``order_import`` contains the import."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -21,7 +21,7 @@ from apps.orders.domain.draft_lines import MAX_LINES
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
 
-def _read(ids: Sequence[int]) -> list[ObjectData]:
+def _read_orders(ids: Sequence[int]) -> list[ObjectData]:
     context = file_context()
     objects_by_id = get_read_plan(OrderSerializer, context.version).read_ids(ids, context)
     orders = [objects_by_id[pk] for pk in ids if pk in objects_by_id]
@@ -30,7 +30,7 @@ def _read(ids: Sequence[int]) -> list[ObjectData]:
 
 
 def _add_transactions_and_rates(orders: list[ObjectData], context: RenderContext) -> None:
-    """Add transactions and exchange rates, which the interface does not show with orders."""
+    """Add the transactions and the exchange rate to each order, which the REST interface leaves out of orders."""
     rates = dict(Order.objects.filter(pk__in=[order["id"] for order in orders]).values_list("pk", "exchange_rate"))
     by_order: dict[int, list[ObjectData]] = {order["id"]: [] for order in orders}
     rows = Transaction.objects.filter(order_id__in=list(by_order)).order_by("pk")
@@ -52,7 +52,7 @@ ORDERS = Resource(
         topic="orders/export",
         filters=("status", "financial_status"),
         columns=COLUMNS,
-        read_objects=_read,
+        read_objects=_read_orders,
         get_cells=convert_order_to_rows,
     ),
     importer=Importer(

@@ -1,4 +1,4 @@
-"""All personal data of one customer as a JSON document, for privacy requests; export only."""
+"""Export all personal data of one customer as a JSON document, for privacy requests."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -17,7 +17,7 @@ from apps.exchange.domain.resources import Document, Exporter, Resource
 from apps.exchange.domain.resumable_file import ExportCheckpoint
 from apps.exchange.models import Export, Format
 
-# Rows between two checkpoints.
+# Number of rows between two checkpoints.
 _CHECKPOINT_EVERY = 500
 _INDENTED = orjson.OPT_INDENT_2
 
@@ -29,9 +29,10 @@ def _estimate_count(export: Export) -> int:
 
 
 def _write_document(export: Export, file: IO[str], start: ExportCheckpoint) -> Iterator[ExportCheckpoint]:
-    """Write the parts of ``personal_data.iter_parts`` row by row; the current section stays open until the end.
+    """Write the sections of ``personal_data.iter_parts`` row by row, and yield checkpoints.
 
-    The rows of each section are read by ascending id, so the export can continue after the last one.
+    A section stays open until the next section begins. The rows of each section are sorted by id, so that the export
+    can continue after the last row.
     """
     customer = exports.get_rows(export).get()
     assert isinstance(customer, Customer)
@@ -55,7 +56,7 @@ def _write_document(export: Export, file: IO[str], start: ExportCheckpoint) -> I
 
 
 def _get_sections(customer: Customer, first_section: str) -> Iterator[tuple[str, personal_data.RowsAfter]]:
-    """Return the sections of the document from ``first_section`` on; all sections if it is blank."""
+    """Return the sections of the document, starting with ``first_section`` unless it is blank."""
     return dropwhile(
         lambda section: bool(first_section) and section[0] != first_section, personal_data.iter_parts(customer)
     )
@@ -67,7 +68,7 @@ def _format_json(value: object) -> str:
 
 @transaction.atomic
 def create_personal_data_export(customer: Customer, user: AbstractBaseUser, actor: str, at: datetime) -> int:
-    """Create the export of a customer's data, record who requested it, and return the export's id."""
+    """Create the export of a customer's data, record who requested it, and return the id of the export."""
     personal_data.record_data_export(customer, actor=actor, at=at)
     filters = {"ids": [customer.pk]}
     return exports.create_export(

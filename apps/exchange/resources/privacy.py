@@ -1,7 +1,7 @@
-"""Erase personal data from imports and exports: delete the files of the shop that may mention the customer.
+"""Erase personal data from imports and exports, by deleting all files of the shop that may contain the customer.
 
-Files are not searched. An export is easy to create again. A file that is being imported stays until the import is done
-and is deleted then.
+The content of files is not searched, because an export is easy to create again. A file that is being imported is
+deleted after the import.
 """
 
 from datetime import datetime
@@ -34,13 +34,16 @@ PERSONAL_COLUMNS: ColumnsByModel = {
 
 
 def get_imports_to_lock(customer: Customer) -> QuerySet[Import]:
-    """Return all imports, since any of them may contain the customer; workers lock an import before customers."""
+    """Return all imports of the shop, because any of them may contain the customer.
+
+    An erasure locks these rows before customers, in the same order as workers.
+    """
     rows: QuerySet[Import] = Import.objects.all()
     return rows
 
 
 def redact_files(customer: Customer, actor: str, at: datetime) -> None:
-    """Delete the files that may contain the customer, and erase row results."""
+    """Delete the files that may contain the customer, and erase the customer's data from row results."""
     paths = [*_withdraw_exports(), *_withdraw_imports(at)]
     if paths:
         queue.enqueue(DELETE, actor=actor, places=paths)
@@ -52,7 +55,7 @@ def redact_files(customer: Customer, actor: str, at: datetime) -> None:
 
 
 def _withdraw_exports() -> list[str]:
-    """Withdraw unexpired exports and return the paths of their files."""
+    """Mark waiting and ready exports as expired, and return the paths of all export files and parts to delete."""
     active_states, failed = (Export.State.WAITING, Export.State.READY), Export.objects.filter(state=Export.State.FAILED)
     rows = Export.objects.filter(state__in=active_states)
     paths = [row.path for row in rows if row.state == Export.State.READY]
@@ -67,12 +70,12 @@ def _withdraw_exports() -> list[str]:
 
 
 def _withdraw_imports(at: datetime) -> list[str]:
-    """Withdraw imports that are not running and return the paths of their files."""
+    """Mark unfinished imports that are not running as failed, and return the paths of their files."""
     unfinished = list(Import.objects.filter(finished_at=None).exclude(state=Import.State.IMPORTING))
     ImportedRow.objects.filter(dry=True).exclude(file__state=Import.State.IMPORTING).delete()
     ImportedRow.objects.exclude(changes=[]).update(changes=[])
     Import.objects.exclude(unknown=[]).update(unknown=[])
-    # A running import still reads its mapping.
+    # Keep the mapping of a running import, which still needs it.
     Import.objects.exclude(mapping=None).exclude(state=Import.State.IMPORTING).update(mapping=None)
     Import.objects.filter(pk__in=[row.pk for row in unfinished]).update(
         state=Import.State.FAILED, problem=ERASED_MESSAGE, finished_at=at
@@ -81,7 +84,7 @@ def _withdraw_imports(at: datetime) -> list[str]:
 
 
 def _hash_source_keys(customer: Customer) -> None:
-    """Replace the source keys of the customer's imported orders by hashes."""
+    """Replace the source keys of the customer's imported orders by their hashes."""
     names = Order.objects.filter(customer=customer).values("name")
     plain = ImportedRow.objects.exclude(source_key="").exclude(source_key__startswith=_HASH_PREFIX)
     rows, last = plain.filter(label__in=names).only("source_key").order_by("pk"), 0
@@ -93,7 +96,7 @@ def _hash_source_keys(customer: Customer) -> None:
 
 
 def hash_source_key(source_key: str) -> str:
-    """Return a source key as stored after an erasure; equal keys stay equal."""
+    """Return the hash that replaces a source key after an erasure. Equal keys have equal hashes."""
     return (
         source_key
         if source_key.startswith(_HASH_PREFIX)
@@ -102,13 +105,13 @@ def hash_source_key(source_key: str) -> str:
 
 
 def delete_files(job: Job, **arguments: list[str]) -> None:
-    """Delete the files at the paths in ``places``; missing files are no error."""
+    """Delete the files at the paths in the argument ``places``. A missing file is not an error."""
     for path in arguments["places"]:
         default_storage.delete(path)
 
 
 def register_privacy_handlers() -> None:
-    """Register the privacy handlers."""
+    """Register the functions that export and erase a customer's data in files."""
     personal_data.set_file_exporter(create_personal_data_export)
     personal_data.register_personal_data(
         "files", redact=redact_files, personal_columns=PERSONAL_COLUMNS, locked_before=get_imports_to_lock

@@ -1,4 +1,4 @@
-"""Small example files, which can be imported as they are."""
+"""Small example files that can be imported as they are."""
 
 SAMPLE_CUSTOMERS = (
     {

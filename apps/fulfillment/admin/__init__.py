@@ -1,4 +1,4 @@
-"""Staff pages of fulfillment."""
+"""The fulfillment pages of the panel."""
 
 from django.utils.translation import gettext_lazy
 

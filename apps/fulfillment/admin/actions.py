@@ -33,7 +33,7 @@ class FulfillmentAction:
     Attributes:
         label: The button's label.
         description: The explanation above the form.
-        success_message: Shown after the action.
+        success_message: The message after the action.
         form: The form class.
         run: Calls the domain function with the form and its cleaned data.
         kind: The button's style: ``primary``, ``danger`` or plain.
@@ -90,7 +90,7 @@ def _without_message(transition: Callable[..., object]) -> Run:
     return run
 
 
-# All actions but creating a fulfillment, which has its own page.
+# This table has all actions except creating a fulfillment, which has its own page.
 ACTIONS: dict[Action, FulfillmentAction] = {
     Action.REQUEST_FULFILLMENT: FulfillmentAction(
         gettext_lazy("Request fulfillment…"),

@@ -19,7 +19,7 @@ from apps.inventory.models import Location
 from apps.panel.admin_base.filters import Choices, Screen, SelectFilter, get_start_of_today
 
 Rows = QuerySet[FulfillmentOrder]
-# Statuses in which staff can act now.
+# The statuses in which staff can act now.
 UNFULFILLED_STATUSES = (Status.OPEN, Status.IN_PROGRESS)
 PENDING_REQUEST_STATUSES = (RequestStatus.SUBMITTED, RequestStatus.CANCELLATION_REQUESTED)
 OWN = "own"
@@ -48,7 +48,7 @@ def filter_by_view(rows: Rows, view: str, *, by_status: bool = False) -> Rows:
     Args:
         rows: Fulfillment orders.
         view: A key of ``VIEWS``.
-        by_status: Leave out the view's own status filter, because a status is selected.
+        by_status: True to leave out the view's own status filter, because a status is selected.
     """
     if view == "all":
         return rows
@@ -58,7 +58,8 @@ def filter_by_view(rows: Rows, view: str, *, by_status: bool = False) -> Rows:
     if view == "today":
         return rows.filter(LessThan(DUE, get_start_of_today() + timedelta(days=1)))
     if view == "late":
-        # Only ``fulfill_by`` decides; the first condition lets the database use the index of the list.
+        # The condition on ``fulfill_by`` is sufficient; the condition on ``DUE`` lets the database use the index of the
+        # list.
         return rows.filter(LessThan(DUE, timezone.now()), fulfill_by__lt=timezone.now())
     if view == "requests":
         return rows.filter(request_status__in=PENDING_REQUEST_STATUSES)
@@ -136,13 +137,13 @@ class LocationFilter(SelectFilter):
 
 
 class ServiceFilter(SelectFilter):
-    """Filter by fulfillment service, or by items that the shop ships itself."""
+    """Filter by fulfillment service, or by the shop's own locations."""
 
     title = gettext_lazy("service")
     parameter_name = "service"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """List "shipped by the shop" and the fulfillment services."""
+        """List the choice "Fulfilled by the shop" and the fulfillment services."""
         rows = FulfillmentService.rows().order_by("name", "id")
         return [(OWN, _("Fulfilled by the shop")), *((str(row.pk), row.name) for row in rows)]
 

@@ -39,7 +39,7 @@ class ActionForm(forms.Form):
     """A form without fields; subclasses add fields.
 
     Attributes:
-        allows_partial: The action can apply to some items only; the remaining items are split off.
+        allows_partial: True if the action can apply to some items only; the remaining items are split off.
     """
 
     allows_partial = False
@@ -71,7 +71,7 @@ class ActionForm(forms.Form):
 
     @property
     def selected_lines(self) -> list[ReadOnlyAttrs] | None:
-        """Return the selected lines for the domain function, or None if everything remaining is selected."""
+        """Return the selected lines for the domain function, or None if all remaining items are selected."""
         if all(self.selected_quantities[line.pk] == line.fulfillable_quantity for line in self.lines):
             return None
         return [{"id": pk, "quantity": count} for pk, count in self.selected_quantities.items() if count]
@@ -87,7 +87,7 @@ class ActionForm(forms.Form):
         return [(line, self[get_quantity_field_name(line)]) for line in self.lines] if self.allows_partial else []
 
     def add_domain_error(self, error: DomainError) -> None:
-        """Show a domain error at its field."""
+        """Show a domain error at the form field it belongs to, or above the form."""
         for name, messages in error.errors.items():
             field_name = name if name in self.fields else None
             for text in messages:
@@ -99,7 +99,7 @@ def get_quantity_field_name(line: FulfillmentOrderLine) -> str:
 
 
 def create_quantity_fields(lines: Sequence[FulfillmentOrderLine]) -> dict[str, forms.Field]:
-    """Return a quantity field per line; the initial value is everything that remains."""
+    """Return a quantity field per line; the initial value is the remaining quantity."""
     return {
         get_quantity_field_name(line): forms.IntegerField(
             label=_("Quantity of {product}").format(product=line.line_item.name),
@@ -120,13 +120,13 @@ def create_quantity_fields(lines: Sequence[FulfillmentOrderLine]) -> dict[str, f
 
 
 class MessageForm(ActionForm):
-    """An optional message to the other side."""
+    """A form with an optional message to the other side."""
 
     message = message_field(gettext_lazy("Message"))
 
 
 class RequestForm(ActionForm):
-    """Options of a fulfillment request."""
+    """A form with the options of a fulfillment request."""
 
     allows_partial = True
     message = message_field(gettext_lazy("Message to the fulfillment service"))
@@ -136,14 +136,14 @@ class RequestForm(ActionForm):
 
 
 class RejectForm(ActionForm):
-    """The reason for rejecting a request."""
+    """A form with the reason for rejecting a request."""
 
     reason = forms.CharField(label=gettext_lazy("Reason"), required=False, max_length=255)
     message = message_field(gettext_lazy("Message"))
 
 
 class HoldForm(ActionForm):
-    """The reason for a hold."""
+    """A form with the reason for a hold."""
 
     allows_partial = True
     reason = forms.ChoiceField(label=gettext_lazy("Reason"), choices=FulfillmentHold.Reason.choices)
@@ -151,7 +151,7 @@ class HoldForm(ActionForm):
 
 
 class MoveForm(ActionForm):
-    """The new location."""
+    """A form with the new location."""
 
     allows_partial = True
     location = forms.TypedChoiceField(label=gettext_lazy("To"), coerce=int)
@@ -179,7 +179,7 @@ class MoveForm(ActionForm):
 
 
 class RescheduleForm(ActionForm):
-    """The new start date."""
+    """A form with the new start date."""
 
     new_fulfill_at = datetime_field(gettext_lazy("Fulfill from"))
 
@@ -189,7 +189,7 @@ class RescheduleForm(ActionForm):
 
 
 class DeadlineForm(ActionForm):
-    """The deadline."""
+    """A form with the deadline."""
 
     fulfill_by = datetime_field(gettext_lazy("Fulfill by"))
 

@@ -32,7 +32,7 @@ _LINE_ERROR = re.compile(rf"{PARTS}\.(\d+)\.{LINES}\.(\d+)\.\w+")
 
 
 class TrackingForm(forms.Form):
-    """Tracking numbers, carrier, and tracking URLs."""
+    """Form fields for tracking numbers, carrier and tracking URLs."""
 
     numbers = forms.CharField(
         label=gettext_lazy("Tracking numbers"),
@@ -77,7 +77,7 @@ class TrackingForm(forms.Form):
 
 
 def get_safe_url(url: str) -> str:
-    """Return the URL if it is safe to link, else an empty string; apps may store any text."""
+    """Return the URL if it is safe to link, otherwise an empty string, because apps may store any text."""
     return url if re.match(r"https?://[^/\s]+", url, re.IGNORECASE) else ""
 
 
@@ -91,7 +91,7 @@ def _clean_list(texts: Sequence[str], too_long: str) -> list[str]:
 
 
 class FulfillForm(TrackingForm):
-    """The items that one location fulfills now.
+    """The form for the items that one location fulfills now.
 
     Attributes:
         blocks: The location's fulfillment orders that can be fulfilled.

@@ -38,19 +38,19 @@ STATUS_COLORS: dict[str, str] = {
     Status.ERROR: "danger",
     Status.FAILURE: "danger",
 }
-# Statuses in which a fulfillment can't be changed.
+# The statuses in which a fulfillment can't be changed.
 FINAL_STATUSES = (Status.CANCELLED, Status.ERROR, Status.FAILURE)
 
 
 class NewTrackingForm(TrackingForm):
-    """The fulfillment's new tracking information."""
+    """The form for a fulfillment's new tracking information."""
 
     notify = forms.BooleanField(label=gettext_lazy("Notify the customer by email"), required=False)
 
     def __init__(self, parcel: Fulfillment, data: Any = None) -> None:
         """Fill in the current tracking information.
 
-        A carrier and URLs that follow from the numbers are left blank, because they would not change with the numbers.
+        The carrier and URLs are left blank if they follow from the numbers, so that they change with the numbers.
         """
         numbers = parcel.tracking_numbers
         completed = tracking.complete_tracking({"numbers": numbers})
@@ -67,7 +67,7 @@ class NewTrackingForm(TrackingForm):
 
 
 class EventForm(forms.Form):
-    """A new tracking event."""
+    """The form for a new tracking event."""
 
     status = forms.ChoiceField(label=gettext_lazy("Status"), choices=FulfillmentEvent.Status.choices)
     happened_at = datetime_field(gettext_lazy("Time"))
@@ -83,7 +83,7 @@ class EventForm(forms.Form):
 
 
 class CancelForm(forms.Form):
-    """A confirmation without fields."""
+    """A confirmation form, which has no fields."""
 
     def __init__(self, parcel: Fulfillment, data: Any = None) -> None:
         super().__init__(data)
@@ -169,7 +169,7 @@ class FulfillmentCard:
 
     @property
     def unnumbered_urls(self) -> list[str]:
-        """Return tracking URLs without a number."""
+        """Return the safe tracking URLs that belong to no tracking number."""
         return [url for url in self.row.tracking_urls[len(self.row.tracking_numbers) :] if get_safe_url(url)]
 
     @property

@@ -70,7 +70,7 @@ class FulfillmentOrderCard:
         return get_urgency(self.row, timezone.now())
 
     def get_actions(self, side: Side) -> list[Action]:
-        """List the actions that a side may take now, without fulfilling, which has its own page."""
+        """List the actions that a side may take now, except creating a fulfillment, which has its own page."""
         state, managed_by = (self.row.status, self.row.request_status), get_location_manager(self.row)
         actions = [Action(name) for name in get_supported_actions(state, managed_by)]
         return [
@@ -92,7 +92,7 @@ def can_fulfill(row: FulfillmentOrder) -> bool:
 
 
 def get_urgency(row: FulfillmentOrder, now: datetime) -> tuple[str, str]:
-    """Return the color and text of a badge: late, or how long it has waited. Blank if on time or finished."""
+    """Return the color and text of the badge for a late or long waiting fulfillment order, otherwise blank texts."""
     if not row.is_unfinished:
         return "", ""
     if row.fulfill_by is not None and row.fulfill_by < now:
@@ -116,7 +116,7 @@ def get_order_cards(order: Order) -> list[FulfillmentOrderCard]:
     """List an order's fulfillment orders, unfinished ones first, oldest first."""
     rows = FulfillmentOrder.rows().filter(order=order).select_related("assigned_location__service").order_by("pk")
     cards = load_cards(rows)
-    # Fulfillment orders that were replaced and have no lines left are not shown.
+    # Hide fulfillment orders that were replaced and have no lines left.
     visible_cards = [card for card in cards if card.lines or card.requests or card.row.is_unfinished]
     return sorted(visible_cards, key=lambda card: not card.row.is_unfinished)
 
@@ -141,6 +141,6 @@ def load_cards(rows: Iterable[FulfillmentOrder]) -> list[FulfillmentOrderCard]:
 
 
 def get_lines_of_many(pks: Sequence[int]) -> list[FulfillmentOrderLine]:
-    """List the lines of fulfillment orders with their line items, in order."""
+    """List the lines of fulfillment orders with their line items, sorted by fulfillment order."""
     rows = FulfillmentOrderLine.rows().filter(fulfillment_order_id__in=pks)
     return list(rows.select_related("line_item").order_by("fulfillment_order_id", "pk"))

@@ -71,7 +71,7 @@ FulfillmentOrderRow: TypeAlias = "WithAnnotations[FulfillmentOrder, _Annotations
 class FulfillmentOrderAdmin(
     FulfillPages, FulfillmentPages, PackingSlipPages, ReadOnlyAdminMixin, ShopOwnedAdmin[FulfillmentOrder]
 ):
-    """The fulfillment queue."""
+    """The panel page of the fulfillment queue."""
 
     menu = MenuItem(
         "Sales",
@@ -115,7 +115,7 @@ class FulfillmentOrderAdmin(
     actions = ("print_slips",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FulfillmentOrder]:
-        """Annotate the due date and load what the list shows of the order."""
+        """Annotate the due date, and load the order columns that the list shows."""
         rows = super().get_queryset(request).annotate(due=DUE)
         # The list only needs ``legacy`` of the location, so the service is not loaded.
         return rows.select_related("order", "assigned_location").only(
@@ -133,7 +133,7 @@ class FulfillmentOrderAdmin(
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[FulfillmentOrder], search_term: str
     ) -> tuple[QuerySet[FulfillmentOrder], bool]:
-        """Search by the order's name or number; the panel-wide search finds orders itself."""
+        """Search by the order's name or number; the panel-wide search finds the orders instead."""
         term = search_term.strip()
         match = request.resolver_match
         if match and match.url_name == "search":
@@ -266,7 +266,7 @@ class FulfillmentOrderAdmin(
             request,
             "panel/fulfillment/action_form.html",
             title,
-            block=card,
+            card=card,
             doing=action_definition,
             form=form,
             back=get_fulfillment_order_url(row),
@@ -290,7 +290,7 @@ def _get_country_name(address: dict[str, str]) -> str:
 
 
 def _get_item_texts(pks: Sequence[int]) -> dict[int, str]:
-    """List the open items of fulfillment orders as short texts."""
+    """Return the open items of each fulfillment order as a short text, by fulfillment order id."""
     rows = FulfillmentOrderLine.rows().filter(fulfillment_order_id__in=pks, fulfillable_quantity__gt=0)
     names_by_pk: dict[int, list[str]] = defaultdict(list)
     for pk, units, name in rows.order_by("fulfillment_order_id", "pk").values_list(

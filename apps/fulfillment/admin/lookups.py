@@ -1,4 +1,4 @@
-"""Row lookup by an id from the URL."""
+"""Look up a row by an id in the URL."""
 
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ def get_row_or_404(rows: QuerySet[M], object_id: str) -> M:
     """Return the row with this id.
 
     Raises:
-        Http404: If no such row exists.
+        Http404: There is no such row.
     """
     row = rows.filter(pk=int(object_id)).first() if object_id.isdecimal() and len(object_id) <= 18 else None
     if row is None:

@@ -22,7 +22,7 @@ from apps.panel.admin_base.extra_views import ExtraViewsAdmin
 from apps.panel.permissions import require_permission
 from apps.shops.domain.countries import localize_country, localize_province
 
-# The page size of the fulfillment queue.
+# The maximum number of slips is the page size of the fulfillment queue.
 MAX_SLIPS = 100
 
 
@@ -58,7 +58,7 @@ class PackingSlip:
 
 
 def _create_order_slip(block: FulfillmentOrderCard) -> PackingSlip:
-    """Build the slip of a fulfillment order: the open items, or the fulfilled ones if the order is finished."""
+    """Build the slip of a fulfillment order with its open items, or with its fulfilled items if it is finished."""
     row = block.row
     quantity_field = "fulfillable_quantity" if row.is_unfinished else "fulfilled_quantity"
     counts = [(line.line_item, getattr(line, quantity_field)) for line in block.lines]
@@ -121,7 +121,7 @@ class PackingSlipPages(ExtraViewsAdmin[FulfillmentOrder]):
     """Packing slip pages, as a mixin of the fulfillment order admin."""
 
     def get_packing_slip_urls(self) -> list[URLPattern]:
-        """Return the routes of one slip, of many, and of a fulfillment's slip."""
+        """Return the routes of the packing slip pages."""
         return [
             self.build_action_url("slips/", self.packing_slips_view, "slips"),
             self.build_action_url(

@@ -1,4 +1,4 @@
-"""Permissions: fulfillment follows the order permissions, services follow apps and locations."""
+"""Include access to fulfillment in the order permissions, and to services in the permissions for locations and apps."""
 
 from apps.staff.domain.permissions import grant_permissions
 

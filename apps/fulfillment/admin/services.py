@@ -42,7 +42,7 @@ COLUMNS = (
 
 
 class ServiceForm(PanelForm[FulfillmentService]):
-    """A fulfillment service; the app that runs it is chosen on creation."""
+    """The form of a fulfillment service; the app that runs the service is chosen on creation."""
 
     run_by = forms.ChoiceField(
         label=gettext_lazy("App"),
@@ -54,7 +54,7 @@ class ServiceForm(PanelForm[FulfillmentService]):
         fields = COLUMNS
 
     def prepare(self) -> None:
-        """Offer the installed apps; an existing service keeps its app."""
+        """Set the apps to choose from; an existing service keeps its app."""
         if self.instance._state.adding:
             installed_app_ids = Installation.rows().filter(uninstalled_at=None).values("app_id")
             apps = App.objects.filter(pk__in=installed_app_ids).order_by("name", "pk")
@@ -77,7 +77,7 @@ class RemoveForm(forms.Form):
     )
 
     def __init__(self, data: object = None) -> None:
-        """Offer the shop's own active locations; the primary location is selected."""
+        """Set the locations to choose from: the shop's own active locations, with the primary location selected."""
         super().__init__(data)  # type: ignore[arg-type]
         locations = Location.rows().filter(active=True, legacy=False).order_by("name", "id")
         field = self.fields["location"]
@@ -89,7 +89,7 @@ class RemoveForm(forms.Form):
 
 @admin.register(FulfillmentService)
 class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
-    """Fulfillment services of the shop; the domain layer has the rules."""
+    """The fulfillment services of the shop; the domain functions enforce the rules."""
 
     menu = MenuItem(
         "Apps",
@@ -141,7 +141,7 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         obj._state.adding = False
 
     def get_urls(self) -> list[URLPattern]:
-        """Return the routes of the request log and of a manual request."""
+        """Add the pages of the request log and of manual requests."""
         return [
             self.build_action_url("<path:object_id>/records/", self.records_view, "records"),
             self.build_action_url("<path:object_id>/pull/<str:kind>/", self.pull_view, "pull", keyed=True),

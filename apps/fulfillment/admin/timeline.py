@@ -22,8 +22,8 @@ from apps.orders.admin.extension_points import MAX_EVENTS, TimelineEvent
 from apps.orders.models import Order
 from apps.panel.permissions import has_permission
 
-# The sentences by topic. ``work`` is the fulfillment order and ``place`` its location; ``_get_details`` fills in
-# the others.
+# The timeline sentences by topic. ``work`` is the fulfillment order and ``place`` its location; ``_get_details`` fills
+# in the other placeholders.
 SENTENCES = {
     "order_routing_complete": gettext_noop("{work} was created at {place}."),
     "fulfillment_request_submitted": gettext_noop("{place} was requested to fulfill {work}."),
@@ -42,7 +42,7 @@ SENTENCES = {
     "scheduled_fulfillment_order_ready": gettext_noop("{work} at {place} is ready to fulfill."),
     "deadline_set": gettext_noop("{work} at {place} has to be fulfilled by {fulfill_by}."),
 }
-# Topics about a single hold, left out because ``placed_on_hold`` and ``hold_released`` already report them.
+# Topics about a single hold are left out, because ``placed_on_hold`` and ``hold_released`` already report the holds.
 _HOLD_TOPICS = (HOLD_ADDED, HOLD_RELEASED)
 
 
@@ -112,7 +112,7 @@ def _describe_order_event(event: Event, names: _Names) -> str:
 
 
 def _get_details(event: Event, names: _Names) -> dict[str, str]:
-    """Format the values in an event's changes; for an event without changes the texts are blank or generic."""
+    """Format the values in an event's changes; for an event without changes, the texts are blank or generic."""
 
     def before_and_after(name: str) -> list[object]:
         change = event.changes.get(name)

@@ -1,4 +1,4 @@
-"""Fulfillment services in the summary of what uninstalling an app removes."""
+"""List an app's fulfillment services on the page that previews its removal."""
 
 from django.utils.translation import gettext_noop
 

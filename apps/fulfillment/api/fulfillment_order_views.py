@@ -1,4 +1,4 @@
-"""REST endpoints of fulfillment orders: reading them, and the merchant's actions."""
+"""REST endpoints to read fulfillment orders and to take the merchant's actions."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -73,7 +73,7 @@ _DEADLINE = {
 
 
 def create_body_schema(name: str, members: RequestData, *, required: bool = True) -> Schema:
-    """Create the schema of an action's body: its members below a name."""
+    """Create the schema of an action's body, with its members nested under a name."""
     return {name: ObjectField(members, required=required, allow_null=not required)}
 
 
@@ -118,7 +118,7 @@ class FulfillmentOrderBaseViewSet(LocationScopedView, ShopViewSet[FulfillmentOrd
         return BooleanField.WORDS.get(self.query.get(name, ""), False)
 
     def get_for_side(self, side: Side) -> FulfillmentOrder:
-        """Return the fulfillment order in the path if the app may act for a side."""
+        """Return the fulfillment order in the path, if the app may act for the side."""
         row = self.get_queryset().filter(pk=self.kwargs["id"]).select_related("assigned_location__service").first()
         if row is None:
             raise Http404
@@ -126,13 +126,13 @@ class FulfillmentOrderBaseViewSet(LocationScopedView, ShopViewSet[FulfillmentOrd
         return row
 
     def read_body_members(self, name: str, members: RequestData, *, required: bool = True) -> Attrs:
-        """Read the members below a name in the body; an optional body may be empty."""
+        """Read the members nested under a name in the body; an optional body may be empty."""
         if not required and self.body in (None, {}):
             return {}
         return validate_members(members, dict(self.unwrap_body(name)))
 
     def render_several(self, **rows: FulfillmentOrder | None) -> HttpResponse:
-        """Return a response with several fulfillment orders by name."""
+        """Return a response with several fulfillment orders, each under its name."""
         rendered = self.get_read_plan().read_ids([row.pk for row in rows.values() if row is not None], self.context)
         return self.json_response({name: None if row is None else rendered[row.pk] for name, row in rows.items()})
 
@@ -292,7 +292,7 @@ LOCATIONS = "location_ids[]"
 
 
 class AssignmentFilter(ChoiceFilter):
-    """Filter by the request's status."""
+    """Filter by the status of the request to the fulfillment service."""
 
     def __init__(self) -> None:
         super().__init__("request_status", words=tuple(ASSIGNMENTS))
@@ -307,7 +307,7 @@ class AssignedFulfillmentOrderFilter(ResourceFilter):
     assignment_status = AssignmentFilter()
 
 
-# The parameter's name is not a valid attribute name.
+# The parameter's name is not a valid attribute name, so the filter is added here.
 AssignedFulfillmentOrderFilter.base_filters[LOCATIONS] = IdsFilter("assigned_location_id")
 
 

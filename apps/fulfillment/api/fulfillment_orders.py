@@ -43,7 +43,7 @@ def _render_location(_context: RenderContext, pk: int, *values: object) -> Rende
 def _render_delivery_method(
     _context: RenderContext, pk: int, method: str, name: str, code: str, reference: str
 ) -> Rendered:
-    """Render the delivery method; fields that only a checkout knows are null."""
+    """Render the delivery method; members that only a checkout could provide are null."""
     return {
         "id": pk,
         "method_type": method,
@@ -163,7 +163,7 @@ class SummarizedLineSerializer(FulfillmentOrderLineSerializer):
         model = FulfillmentOrderLine
 
 
-# Fields that are only included on request.
+# The fields that are only included on request.
 REFERENCE_FIELDS = frozenset({"order_name", "order_processed_at", "channel_id"})
 
 

@@ -48,7 +48,7 @@ def _return_unchanged(_context: RenderContext, value: object) -> object:
 
 
 class _LineItemField(ComputedField):
-    """A field of the order's line item, for a row that refers to the line item."""
+    """A field of a line item, rendered in a row that refers to the line item."""
 
     def __init__(self, field: ApiField, schema: Schema) -> None:
         """Wrap a field that is already bound to its serializer."""

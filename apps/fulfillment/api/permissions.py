@@ -1,4 +1,4 @@
-"""Access to fulfillment orders by access scope and by who manages the location."""
+"""Check access to fulfillment orders by access scope and by who manages the location."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -46,8 +46,8 @@ class LocationScopedView(ApiView):
         """Check that the app may act for a side at a location.
 
         Raises:
-            ScopeMissing: If the app lacks the scope that the location requires.
-            OtherAppsService: If only another app may act for this side.
+            ScopeMissing: The app lacks the scope that the location requires.
+            OtherAppsService: Only another app may act for this side.
         """
         scope = scope_filter.get_required_scope(location, self.access.installation.app_id, side)
         if scope is None:

@@ -55,7 +55,7 @@ class FulfillmentServiceSerializer(ResourceSerializer[FulfillmentService]):
 
 
 class OwnerFilter(ChoiceFilter):
-    """Filter ``scope``: the calling app's services, or all of the shop; the view set knows the app."""
+    """The filter ``scope``: the calling app's services, or all services of the shop. The viewset applies the filter."""
 
     def __init__(self) -> None:
         super().__init__("app", words=(_OWN, _ALL))
@@ -66,7 +66,7 @@ class OwnerFilter(ChoiceFilter):
 
 
 class FulfillmentServiceFilter(ResourceFilter):
-    """Filters of the fulfillment service list."""
+    """The filters of the fulfillment service list."""
 
     scope = OwnerFilter()
 
@@ -106,7 +106,7 @@ class FulfillmentServiceViewSet(ShopViewSet[FulfillmentService]):
         services.change_service(instance, attrs, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: FulfillmentService) -> None:
-        """Delete the service; query parameters decide about its inventory and the location that takes over."""
+        """Delete the service; query parameters choose what happens to its inventory and which location takes over."""
         options = validate_members(_DELETE, self.query)
         destination = None
         if "location_id" in options:

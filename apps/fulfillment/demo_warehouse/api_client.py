@@ -39,8 +39,8 @@ class ApiClient:
         """Return the JSON of a path.
 
         Raises:
-            HttpRequestFailed: If there is no response.
-            Refused: If the response is an error.
+            HttpRequestFailed: There is no response.
+            ApiRequestFailed: The response is an error.
         """
         return self._call("GET", f"{path}?{urlencode(query)}" if query else path)
 
@@ -49,7 +49,7 @@ class ApiClient:
         return self._call("POST", path, orjson.dumps(body))
 
     def put(self, path: str, body: Mapping[str, object]) -> Any:
-        """Put a body; see ``post``."""
+        """Put a body and return the JSON of the response; raises the same errors as ``get``."""
         return self._call("PUT", path, orjson.dumps(body))
 
     def _call(self, method: str, path: str, body: bytes | None = None) -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# Bad responses by name, returned for stock and tracking numbers: status and body.
+# Bad responses by name, each with status and body, returned instead of stock and tracking numbers.
 BAD_RESPONSES: Mapping[str, tuple[int, bytes]] = {
     "error": (500, b"Sorry"),
     "html": (200, b"<!doctype html><title>Welcome</title>"),
@@ -18,14 +18,14 @@ BAD_RESPONSES: Mapping[str, tuple[int, bytes]] = {
 
 @dataclass(slots=True)
 class Behavior:
-    """How the warehouse behaves; may be changed at any time.
+    """The behavior of the warehouse, which may be changed at any time.
 
     Attributes:
-        rejects: Reject fulfillment requests.
-        insists: Reject cancellation requests.
-        ships: Ship accepted fulfillment orders.
+        rejects: True to reject fulfillment requests.
+        insists: True to reject cancellation requests.
+        ships: True to ship accepted fulfillment orders.
         ships_after: Seconds between acceptance and shipping.
-        numbers_later: Ship without a tracking number and report it on request.
+        numbers_later: True to ship without a tracking number and report the number on request.
         delay: Seconds before each response to a callback.
         bad_response: The name of a bad response; blank for good ones.
     """

@@ -14,7 +14,7 @@ MAX_BODY = 64 * 1024
 
 
 class CallbackHandler(Protocol):
-    """Handlers of the server's requests."""
+    """An object that handles the requests to the server."""
 
     secrets: Sequence[str]
 

@@ -1,4 +1,4 @@
-"""The demo warehouse: handle requests, ship, and report stock and tracking numbers."""
+"""A simulated warehouse that handles requests, ships, and reports stock and tracking numbers."""
 
 import logging
 import queue
@@ -23,12 +23,13 @@ FulfillmentOrder = Mapping[str, Any]
 
 
 class Warehouse:
-    """A fulfillment service on localhost; as a context manager it registers itself and works until it is closed.
+    """A fulfillment service on localhost.
 
-    Callbacks get a response at once; a thread processes them one by one.
+    As a context manager, the warehouse registers itself as a service and works until the end of the block. Callbacks
+    get a response at once; a thread processes them one by one.
 
     Attributes:
-        behavior: Behavior options; may be changed at any time.
+        behavior: The behavior options, which may be changed at any time.
         stock: Available quantity by SKU.
         numbers: Tracking numbers to report on request, by fulfillment name.
         calls: Received callbacks: method and path with query.
@@ -107,7 +108,7 @@ class Warehouse:
         return self.behavior.delay
 
     def handle_notification(self, kind: str) -> None:
-        """Handle a notification; the thread does the work."""
+        """Queue the work that a notification requests; the thread does the work."""
         work = {FULFILLMENT: self.answer_requests, CANCELLATION: self.answer_cancellations}.get(kind)
         if work is not None:
             self._jobs.put(work)
@@ -127,7 +128,7 @@ class Warehouse:
         return 404, b"{}"
 
     def answer_requests(self) -> None:
-        """Accept or reject fulfillment requests; accepted ones are shipped at once or later."""
+        """Accept or reject fulfillment requests; accepted fulfillment orders are shipped at once or later."""
         for row in self._assigned("fulfillment_requested"):
             path = f"fulfillment_orders/{row['id']}/fulfillment_request"
             if self.behavior.rejects:

@@ -1,4 +1,4 @@
-"""Retention and redaction of recorded calls to fulfillment services."""
+"""Delete and redact the recorded calls to fulfillment services."""
 
 from datetime import datetime, timedelta
 

@@ -1,7 +1,6 @@
 """Recognize the carrier of a tracking number by the carriers' published formats and check digits.
 
-No maintained library does this. A number that fits no format is stored without a carrier.
-Rule: decisions, Fulfillment (tracking numbers).
+No maintained library recognizes carriers. A number that fits no format is stored without a carrier.
 """
 
 import re
@@ -31,7 +30,7 @@ class Carrier:
 
 
 def _check_modulo_10(weights: Sequence[int]) -> Callable[[str], bool]:
-    """Return a check: the weighted sum from the right plus the last digit must be a multiple of ten."""
+    """Return a check that the weighted sum from the right plus the last digit is a multiple of ten."""
 
     def check(number: str) -> bool:
         digits = [int(digit) for digit in number]
@@ -54,7 +53,7 @@ def _check_dhl(number: str) -> bool:
 
 
 def _check_s10(number: str) -> bool:
-    """Check an S10 number of the Universal Postal Union: two letters, nine digits, the country."""
+    """Check an S10 number of the Universal Postal Union: two letters, nine digits and the country."""
     digits = [int(digit) for digit in number[2:11]]
     total = sum(digit * weight for digit, weight in zip(digits, (8, 6, 4, 2, 3, 5, 9, 7), strict=False))
     return {10: 0, 11: 5}.get(11 - total % 11, 11 - total % 11) == digits[8]
@@ -68,7 +67,7 @@ def _check_ups(number: str) -> bool:
 
 
 def _check_last_digits(length: int, check: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Return a check of only the last digits of a number."""
+    """Return a check of the last ``length`` digits of a number."""
     return lambda number: check(number[-length:])
 
 

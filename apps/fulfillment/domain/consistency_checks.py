@@ -1,4 +1,4 @@
-"""Consistency checks: quantities of line items, fulfillment orders and fulfillments must agree."""
+"""Check that the quantities of line items, fulfillment orders and fulfillments agree."""
 
 from collections.abc import Iterator
 

@@ -1,8 +1,8 @@
-"""Tracking for the customer's order status page: each shipment with its events, and the items that are not shipped yet.
+"""Shipments with their tracking events, and unshipped items, for the customer's order status page.
 
 Anyone with the link can read the page. It shows items, dates and cities, but no street and no text that carriers or
 staff wrote, which may contain names. Hold notes are for staff only; customers see what they have to do, or the reason
-for the delay. Rule: decisions, Fulfillment (order status page).
+for the delay.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ from apps.fulfillment.models.orders import UNFINISHED, Status
 from apps.ground import languages
 from apps.orders.models import LineItem, Order
 
-# Limits per order.
+# The maximum numbers of fulfillments and tracking events that the page shows per order.
 MAX_FULFILLMENTS = 100
 MAX_EVENTS = 500
 _E = FulfillmentEvent.Status
@@ -64,7 +64,7 @@ SHIPPED_CONDITION = Q(status__in=(Fulfillment.Status.SUCCESS, Fulfillment.Status
 
 @dataclass(frozen=True, slots=True)
 class TrackingStep:
-    """A tracking step of a shipment; the city is blank if unknown."""
+    """A tracking step of a shipment; the city is blank if it is unknown."""
 
     text: str
     at: datetime
@@ -80,8 +80,8 @@ class Shipment:
         lines: Quantity and name of each item.
         company: The carrier; may be blank.
         numbers: Tracking numbers with their URLs; a URL may be blank.
-        expected: The expected delivery, if known and not yet delivered.
-        steps: Latest first.
+        expected: The expected delivery time, or None if it is unknown or the shipment is delivered.
+        steps: The tracking steps, latest first.
     """
 
     status: str
@@ -159,7 +159,7 @@ def _create_shipment(
 
 
 def _get_safe_url(url: str) -> str:
-    """Return the URL if it is safe to link, else an empty string; apps may store any text."""
+    """Return the URL if it is safe to link, otherwise an empty string, because apps may store any text."""
     try:
         return url if urlsplit(url).scheme in {"http", "https"} else ""
     except ValueError:
@@ -167,7 +167,7 @@ def _get_safe_url(url: str) -> str:
 
 
 def _get_reason(row: FulfillmentOrder) -> str:
-    """Return why items are not shipped yet, for the customer."""
+    """Return the reason, worded for the customer, why items are not shipped yet."""
     if row.status == Status.ON_HOLD:
         reasons = dict.fromkeys(HOLD_TEXTS[hold.reason] for hold in row.holds.all())
         return ". ".join(map(_, reasons)) or _(HOLD_TEXTS[_H.OTHER])

@@ -1,7 +1,6 @@
 """Fulfillment requests and cancellation requests, each with the response of the service.
 
-The service is notified of each request by its callback, once, after the commit.
-Rule: spec part B, States and transitions; decisions, Fulfillment.
+After the commit, the service is notified of each request once, at its callback URL.
 """
 
 from collections.abc import Sequence
@@ -57,7 +56,7 @@ def request_fulfillment(
         The requested fulfillment order, and the new fulfillment order with the remaining items or None.
 
     Raises:
-        NotPossible: If it is not open, is requested already, or its location belongs to the shop.
+        NotPossible: If the fulfillment order is not open, is requested already, or is at a location of the shop.
         QuantitiesRefused: If lines or quantities are invalid.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
@@ -126,7 +125,7 @@ def request_cancellation(
     """Request the cancellation of a fulfillment request that the service has accepted.
 
     Raises:
-        NotPossible: If the request is not accepted or its cancellation is requested already.
+        NotPossible: If the request is not accepted, or its cancellation is requested already.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.REQUEST_CANCELLATION)

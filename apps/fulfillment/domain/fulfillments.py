@@ -1,7 +1,7 @@
 """Create and cancel fulfillments for one or several fulfillment orders.
 
-Each function locks the order, so of two requests for the same item the later one sees the reduced quantity.
-Rule: decisions, Fulfillment (fulfillments).
+Each function locks the order. If two requests fulfill the same item, the later request therefore sees the reduced
+quantity.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,10 @@ class NotCancellable(TransitionRefused):
 
 @dataclass(frozen=True, slots=True)
 class FulfillmentPart:
-    """A fulfillment order with the lines to fulfill (``id`` and ``quantity``); None for all remaining items."""
+    """A fulfillment order with the ``id`` and ``quantity`` of the lines to fulfill.
+
+    If ``lines`` is None, all remaining items are fulfilled.
+    """
 
     fulfillment_order: FulfillmentOrder
     lines: Sequence[ReadOnlyAttrs] | None = None
@@ -72,14 +75,14 @@ def create_fulfillment(
         actor: The actor for the audit log.
         at: The current time.
         tracking: The tracking information.
-        notify: Email the customer.
+        notify: True to email the customer.
         message: An internal note.
         origin_address: The address that the shipment leaves from, if not the location's.
 
     Raises:
         FulfillmentRefused: If there are no fulfillment orders, duplicates, or several orders or locations.
-        NotPossible: If the status of a fulfillment order does not allow it.
-        QuantitiesRefused: If a quantity is larger than what remains.
+        NotPossible: If the status of a fulfillment order does not allow fulfilling it.
+        QuantitiesRefused: If a quantity is larger than the remaining quantity.
     """
     order, fulfillment_orders = _lock_parts(parts)
     remaining = line_quantities.get_remaining_of_many(list(fulfillment_orders.values()))
@@ -153,7 +156,7 @@ class _Selection(NamedTuple):
 
 
 def _fulfill(fulfillment: Fulfillment, selections: Sequence[_Selection], *, at: datetime) -> None:
-    """Move quantities from fulfillable to fulfilled; a fulfillment order without remaining items is closed."""
+    """Move quantities from fulfillable to fulfilled; fulfillment orders without remaining items are closed."""
     fulfillment_lines = []
     for row, selected, has_remaining in selections:
         row.status = Status.IN_PROGRESS if has_remaining else Status.CLOSED
@@ -267,7 +270,7 @@ def _revert_quantities(row: Fulfillment) -> dict[int, int]:
 
 
 def _create_replacement(row: Fulfillment, counts: dict[int, int], *, at: datetime) -> FulfillmentOrder | None:
-    """Create a fulfillment order for quantities by line item, at the same location if that is still active."""
+    """Create a fulfillment order for quantities by line item, at the same location if the location is still active."""
     first = FulfillmentOrder.objects.filter(sent_lines__fulfillment=row).order_by("pk").first()
     if first is None or not counts:
         return None

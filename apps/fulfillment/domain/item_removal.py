@@ -28,7 +28,7 @@ class AcceptedByService(TransitionRefused):
 
 
 def remove_quantities(lines: line_quantities.LineQuantities) -> None:
-    """Remove unfulfilled quantities from their lines for good."""
+    """Remove unfulfilled quantities from their lines permanently."""
     for line, count in lines.items():
         line.quantity -= count
         line.fulfillable_quantity -= count
@@ -37,10 +37,10 @@ def remove_quantities(lines: line_quantities.LineQuantities) -> None:
 
 @transaction.atomic
 def remove_from_fulfillment_orders(order: Order, counts: Mapping[int, int], *, actor: str, at: datetime) -> None:
-    """Remove quantities from fulfillment orders because they leave the order; call it before line items change.
+    """Remove quantities from the order's fulfillment orders, before they are removed from the line items.
 
-    Quantities that are neither requested nor in progress are removed first. Accepted quantities stay with
-    their service.
+    Quantities that are neither requested nor in progress are removed first. Accepted quantities stay with their
+    service.
 
     Args:
         order: The locked order.

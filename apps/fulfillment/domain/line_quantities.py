@@ -20,7 +20,7 @@ from apps.orders.models import Order
 
 LineQuantities = dict[FulfillmentOrderLine, int]
 LINES = "fulfillment_order_line_items"
-# Fields that a new fulfillment order copies from the fulfillment order that its items come from.
+# The fields that are copied from a fulfillment order to a new one for some of its items.
 _COPIED_FIELDS = (
     "order_id",
     "fulfill_at",
@@ -53,7 +53,7 @@ def load_fulfillment_orders(order: Order, pks: Sequence[int]) -> list[Fulfillmen
     """Load fulfillment orders of a locked order by ids.
 
     Raises:
-        RowDeleted: If an id is not a fulfillment order of this order.
+        RowDeleted: If an id belongs to no fulfillment order of this order.
     """
     rows = FulfillmentOrder.objects.filter(order=order, pk__in=pks).select_related("assigned_location__service")
     fulfillment_orders = list(rows.order_by("pk"))
@@ -65,12 +65,12 @@ def load_fulfillment_orders(order: Order, pks: Sequence[int]) -> list[Fulfillmen
 
 
 def get_location_manager(fulfillment_order: FulfillmentOrder) -> ManagedBy:
-    """Return who manages the location."""
+    """Return who manages the location of a fulfillment order."""
     return get_manager(at_service=fulfillment_order.assigned_location.legacy)
 
 
 def get_fulfillment_order_lines(fulfillment_order: FulfillmentOrder) -> list[FulfillmentOrderLine]:
-    """List the lines of a fulfillment order in order."""
+    """List the lines of a fulfillment order, sorted by id."""
     rows = FulfillmentOrderLine.objects.filter(fulfillment_order=fulfillment_order).order_by("pk")
     return list(rows.select_related("line_item"))
 
@@ -81,7 +81,7 @@ def get_remaining(fulfillment_order: FulfillmentOrder) -> LineQuantities:
 
 
 def get_remaining_of_many(fulfillment_orders: Sequence[FulfillmentOrder]) -> dict[int, LineQuantities]:
-    """Bulk variant of ``get_remaining`` with one query for several fulfillment orders."""
+    """Return the remaining quantities of several fulfillment orders, with one query."""
     remaining_by_pk: dict[int, LineQuantities] = {row.pk: {} for row in fulfillment_orders}
     rows = FulfillmentOrderLine.objects.filter(fulfillment_order__in=list(remaining_by_pk), fulfillable_quantity__gt=0)
     for line in rows.order_by("fulfillment_order", "pk").select_related("line_item"):
@@ -105,7 +105,7 @@ def parse_quantities_of(
         path: The path in the body, for error messages.
 
     Raises:
-        QuantitiesRefused: If a line is unknown or duplicate, or a quantity exceeds what remains.
+        QuantitiesRefused: If a line is unknown or duplicate, or a quantity exceeds the remaining quantity.
     """
     if not rows:
         return available
@@ -135,7 +135,7 @@ def get_unselected(fulfillment_order: FulfillmentOrder, units: LineQuantities) -
 
 
 def subtract_quantities(minuend: LineQuantities, units: LineQuantities) -> LineQuantities:
-    """Subtract quantities from others and drop zeros."""
+    """Subtract quantities from other quantities, and leave out lines with a difference of zero."""
     counts = {line: count - units.get(line, 0) for line, count in minuend.items()}
     return {line: count for line, count in counts.items() if count}
 
@@ -149,13 +149,13 @@ def move_to_new_fulfillment_order(
     status: Status = Status.OPEN,
     request: RequestStatus = RequestStatus.UNSUBMITTED,
 ) -> FulfillmentOrder | None:
-    """Move unfulfilled quantities to a new fulfillment order; returns None if there are none.
+    """Move unfulfilled quantities to a new fulfillment order, or return None if there are no quantities.
 
     Args:
         fulfillment_order: The source; its empty lines are deleted.
         units: Quantities by line.
         at: The current time.
-        location: The new location; by default the same.
+        location: The location of the new fulfillment order; by default the location of the source.
         status: The new status; a new fulfillment order on hold gets the same holds.
         request: The new request status.
     """

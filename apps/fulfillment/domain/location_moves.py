@@ -1,8 +1,7 @@
-"""Move items to another location: the possible locations, and the move itself.
+"""Find the locations that can take the items of a fulfillment order, and move items to another location.
 
 Stock moves with the items. It is returned to the old location and taken from the new one, below zero if the new
-location has too little, so that inventory levels always show which location has to ship which items. Rule: decisions,
-Fulfillment (locations_for_move).
+location has too little, so that inventory levels always show which location has to ship which items.
 """
 
 from collections.abc import Sequence
@@ -40,7 +39,7 @@ class NotMovable(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class MoveCandidate:
-    """A location that items could be moved to, or the reason why not."""
+    """A location that items could be moved to, with the reason if the move is not possible."""
 
     location: Location
     movable: bool
@@ -57,7 +56,7 @@ class MoveResult:
 
 
 def get_move_candidates(fulfillment_order: FulfillmentOrder) -> list[MoveCandidate]:
-    """List all active locations by name, each with the result of the check."""
+    """List all active locations by name, each with the reason if the items cannot be moved there."""
     stocking, counted = _get_stocking_locations(fulfillment_order)
     results = []
     for location in Location.objects.filter(active=True).order_by("name", "pk"):
@@ -102,11 +101,11 @@ def move_to_location(
         location_id: The new location.
         actor: The actor for the audit log.
         at: The current time.
-        lines: The items to move, as ``id`` and ``quantity``; all if omitted.
+        lines: The items to move, as ``id`` and ``quantity``; all items are moved if omitted.
 
     Raises:
         NotPossible: If fulfillment is requested or in progress.
-        NotMovable: If the location is unknown, is the current one, or stocks none of the items.
+        NotMovable: If the location is unknown, is the current location, or stocks none of the items.
         QuantitiesRefused: If lines or quantities are invalid.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
@@ -136,7 +135,7 @@ def move_to_location(
 
 @transaction.atomic
 def move_all_work(source: Location, target: Location, *, actor: str, at: datetime) -> int:
-    """Move all unfinished work to another location regardless of requests, because the service is being deleted.
+    """Move all unfinished fulfillment orders of a service that is being deleted to another location.
 
     Returns:
         The number of fulfillment orders that moved.
@@ -174,9 +173,9 @@ def _move_remaining(
 def shift_stock(
     order: Order, counts: dict[LineItem, int], source: Location, target: Location, *, actor: str, at: datetime
 ) -> None:
-    """Take quantities from the stock of another location, and return them to the location they were taken from.
+    """Take quantities from the stock of ``target``, and return them to the stock of ``source``.
 
-    Quantities that were never taken from stock are left alone. The order must be locked.
+    Quantities that were never taken from stock are not changed. The order must be locked.
     """
     shift_stock_between(
         order, [(line, source.pk, target.pk, count) for line, count in counts.items()], actor=actor, at=at
@@ -186,7 +185,10 @@ def shift_stock(
 def shift_stock_between(
     order: Order, shifts: Sequence[tuple[LineItem, int, int, int]], *, actor: str, at: datetime
 ) -> None:
-    """Bulk variant of ``shift_stock`` for lines with different locations: (line item, from, to, quantity)."""
+    """Shift the stock of lines with different locations, each as ``(line item, from, to, quantity)``.
+
+    See ``shift_stock``.
+    """
     ids = {line.pk for line, *_ in shifts}
     rows = LineItem.objects.filter(pk__in=ids).select_related("variant").order_by("pk")
     line_items: dict[int, LineItem] = {row.pk: row for row in rows}

@@ -1,7 +1,6 @@
 """Choose a location for each line so that an order ships from as few locations as possible.
 
-Pure functions: the same stock always gives the same result.
-Rule: decisions, Fulfillment (routing).
+The functions are pure: the same stock always gives the same result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ Stock = Mapping[int, Mapping[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class LineRequest:
-    """A line and quantity that need a location; ``item`` is None if stock does not matter."""
+    """A line and quantity that need a location; ``item`` is None if the line can ship from any location."""
 
     line: int
     item: int | None
@@ -23,9 +22,9 @@ class LineRequest:
 def choose_locations(line_requests: Sequence[LineRequest], locations: Sequence[int], stock: Stock) -> dict[int, int]:
     """Choose a location for each line.
 
-    The location with enough stock for the most lines is chosen first, then the best location for the remaining lines;
-    of equally good locations, the first in the list. If no location has enough stock for a line, the line goes to the
-    location with the most stock; of equally good locations, to one that ships a parcel anyway.
+    The location with enough stock for the most lines is chosen first, then the best location for the remaining lines.
+    The first in the list is chosen if several locations are equally good. If no location has enough stock for a line,
+    the line goes to the location with the most stock, preferably to a location that ships other lines of the order.
 
     Args:
         line_requests: The lines.
@@ -59,7 +58,7 @@ def choose_locations(line_requests: Sequence[LineRequest], locations: Sequence[i
 
 
 def _get_covered_lines(line_requests: Sequence[LineRequest], stock: Mapping[int, int]) -> set[int]:
-    """Return the lines that a location has enough stock for, smallest first, which covers the most lines."""
+    """Return the lines that a location has enough stock for; small quantities come first, to cover the most lines."""
     available = dict(stock)
     lines = set()
     for line_request in sorted(line_requests, key=lambda line_request: line_request.units):

@@ -1,6 +1,6 @@
 """Order hooks of fulfillment: routing after creation, and changes when an order is canceled, edited or erased.
 
-Rule: decisions, Fulfillment; ``docs/fulfillment.md`` has a sentence for each case.
+``docs/fulfillment.md`` describes each case.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ class FulfillmentDataRefused(DomainError):
 
 
 def route_new_orders(orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: str, at: datetime) -> None:
-    """Enqueue routing of new orders; an order that comes with a fulfillment was shipped already.
+    """Enqueue routing of new orders; orders that come with a fulfillment were shipped already and need no routing.
 
     Raises:
         FulfillmentDataRefused: If ``fulfillments`` or ``fulfill_at`` of a body is invalid.
@@ -137,11 +137,11 @@ def _get_tracking_members(attrs: Mapping[str, object]) -> ReadOnlyAttrs:
 
 
 def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:
-    """Close the open, waiting and scheduled fulfillment orders of an order that is being canceled.
+    """Close the unfinished fulfillment orders of an order that is being canceled.
 
     Raises:
-        AcceptedByService: If a fulfillment service has accepted a request; the service must accept a
-            cancellation first.
+        AcceptedByService: If a fulfillment service has accepted a request; the service must accept a cancellation
+            first.
     """
     rows = list(
         FulfillmentOrder.objects.filter(order=order, status__in=UNFINISHED)
@@ -176,7 +176,7 @@ def update_edited_order(order: Order, fewer: Mapping[int, int], *, more: bool, a
 
 
 def erase_fulfillment_data(ids: Sequence[int], *, at: datetime) -> None:
-    """Erase personal data from the fulfillment of orders: tracking, messages, notes, and addresses."""
+    """Erase personal data from the tracking, messages, notes and addresses of the orders' fulfillment."""
     holds = FulfillmentHold.objects.filter(fulfillment_order__order__in=ids)
     requests = MerchantRequest.objects.filter(fulfillment_order__order__in=ids)
     fulfillments = Fulfillment.objects.filter(order__in=ids)

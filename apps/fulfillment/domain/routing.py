@@ -1,9 +1,9 @@
 """Route orders: create the fulfillment orders of an order in the background, after its commit.
 
-A line item goes to the location of its variant's fulfillment service. Without a service it goes to the location from
-which its stock was taken, else to the shop's active locations with the most stock of the order. Each location and
-delivery group gets one fulfillment order. Routing skips quantities that are routed already, so it can run again.
-Rule: decisions, Fulfillment (routing).
+A line item goes to the location of its variant's fulfillment service. Without a service, the item goes to the location
+that its stock was taken from, or else to the active locations of the shop that have the most stock of the order's
+items. Each location and delivery group gets one fulfillment order. Routing skips quantities that are routed already, so
+it can run again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,7 +46,7 @@ class Share:
 
 @transaction.atomic
 def route_order(order_id: int, *, at: datetime, fulfill_at: datetime | None = None) -> list[FulfillmentOrder]:
-    """Create fulfillment orders for all unrouted quantities of an order; does nothing if the order is deleted.
+    """Create fulfillment orders for all unrouted quantities of an order, unless the order was deleted.
 
     Args:
         order_id: The order.
@@ -71,7 +71,7 @@ def route_order(order_id: int, *, at: datetime, fulfill_at: datetime | None = No
 def enqueue_missing_routing(at: datetime) -> int:
     """Enqueue routing of open orders with fulfillable items but no fulfillment order, in all shops.
 
-    These orders are older than routing, or their routing job failed for good. Returns the number of orders.
+    These orders are older than routing, or their routing job failed permanently. Returns the number of orders.
     """
     routed = FulfillmentOrder.objects.filter(order=OuterRef("pk"))
     sendable = LineItem.objects.filter(order=OuterRef("pk"), fulfillable_quantity__gt=0)
@@ -93,7 +93,7 @@ def _get_unrouted(order: Order) -> dict[LineItem, int]:
 
 
 def _assign_locations(unrouted: dict[LineItem, int]) -> list[Share]:
-    """Assign quantities of line items to locations."""
+    """Assign quantities of line items to the locations that ship them."""
     locations = {row.pk: row for row in Location.objects.filter(active=True)}
     services = _get_service_locations(unrouted, locations)
     merchant = sorted((row.priority, row.pk) for row in locations.values() if not row.legacy)
@@ -128,7 +128,7 @@ def _assign_locations(unrouted: dict[LineItem, int]) -> list[Share]:
 
 
 def _get_service_locations(line_items: Iterable[LineItem], locations: dict[int, Location]) -> dict[str, int]:
-    """Return the active locations of the fulfillment services of line items, by handle."""
+    """Return the active locations of the fulfillment services of the line items, by the handle of the service."""
     handles = {line.fulfillment_service for line in line_items} - {MANUAL, ""}
     if not handles:
         return {}
@@ -150,7 +150,7 @@ def _get_stock(line_requests: Sequence[LineRequest], locations: Sequence[int]) -
 def _create_fulfillment_orders(
     order: Order, shares: Sequence[Share], *, at: datetime, fulfill_at: datetime | None
 ) -> list[FulfillmentOrder]:
-    """Create a fulfillment order per location and delivery group, with lines."""
+    """Create a fulfillment order, with its lines, for each location and delivery group."""
     groups: dict[tuple[int, str], dict[int, int]] = {}
     for share in shares:
         method = Method.SHIPPING if share.line.requires_shipping else Method.NONE

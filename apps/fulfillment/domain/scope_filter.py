@@ -1,7 +1,4 @@
-"""Access of apps to fulfillment orders: which rows an app sees, and for which side the app may act.
-
-Rule: spec part B, Fulfillment order scopes; decisions, Access.
-"""
+"""Decide which fulfillment orders an app may see, and for which side the app may act."""
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum
@@ -68,8 +65,8 @@ def get_scope(location: Location, app_id: int) -> Scope:
 def get_required_scope(location: Location, app_id: int, side: Side) -> Scope | None:
     """Return the scope pair that an app needs to act for a side, or None if only another app may act.
 
-    At a service's location the merchant's side is for apps that manage orders at services; the worker's side is only
-    for the app of the service.
+    At a service's location, apps that manage orders at services may act for the merchant; only the app of the service
+    may act for the worker.
     """
     scope = get_scope(location, app_id)
     if side is Side.MERCHANT:
@@ -78,7 +75,7 @@ def get_required_scope(location: Location, app_id: int, side: Side) -> Scope | N
 
 
 def create_audience_check(*names: str) -> AudienceCheck:
-    """Return a check of whether an app sees an event; ``names`` are the path to the location id in the payload."""
+    """Return a check if an app may see an event; ``names`` is the path to the location id in the event's payload."""
 
     def may(payload: Mapping[str, object], app_id: int, granted: Collection[str]) -> bool:
         value: object = payload

@@ -1,6 +1,6 @@
 """Notify a service about a new request: ``POST <callback URL>fulfillment_order_notification``.
 
-The service then reads its assigned fulfillment orders over REST. Rule: spec part B, Callbacks.
+The service then reads its assigned fulfillment orders over REST.
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ PATH = "fulfillment_order_notification"
 
 
 class RequestKind(models.TextChoices):
-    """The kind of request."""
+    """The kind of request that a notification is about."""
 
     FULFILLMENT = "FULFILLMENT_REQUEST", "Fulfil"
     CANCELLATION = "CANCELLATION_REQUEST", "Cancel"

@@ -1,7 +1,7 @@
 """Request stock and tracking numbers from fulfillment services, hourly and on demand.
 
-A round is one job. A failed attempt enqueues a retry on the schedule of webhooks until the next round begins. Results
-that arrive after the next round has begun are ignored. Rule: decisions, Fulfillment (Callbacks).
+Each round begins with one job. A failed attempt is retried, on the schedule of webhook deliveries, until the next round
+begins. Results that arrive after the next round has begun are ignored.
 """
 
 import logging
@@ -58,9 +58,9 @@ class PullResult:
     message: str
 
 
-# Returns query parameters in addition to shop and timestamp, or None if there is nothing to request.
+# A function that returns query parameters in addition to shop and timestamp, or None if there is nothing to request.
 ParameterFunction = Callable[[FulfillmentService, str], "Sequence[tuple[str, str]] | None"]
-# Applies a response body. The last argument is called in each transaction before its writes.
+# A function that applies a response body. Its last argument is called in each transaction before rows are written.
 ApplyFunction = Callable[[FulfillmentService, bytes, str, Callable[[], None]], PullResult]
 
 
@@ -82,7 +82,7 @@ class PullNotSupported(DomainError):
 
 
 def plan_pulls(service: FulfillmentService, *, at: datetime) -> None:
-    """Schedule the hourly requests that a service supports, starting now, and delete all others."""
+    """Schedule the hourly requests that a service supports, starting now, and delete its other scheduled requests."""
     supported = {
         kind
         for kind, is_supported in (
@@ -116,7 +116,7 @@ def pull_now(service: FulfillmentService, kind: Kind, *, at: datetime, sku: str 
         service: The service.
         kind: Stock or tracking numbers.
         at: The current time.
-        sku: Request the stock of this SKU only; blank for all.
+        sku: The SKU to request the stock of; blank for all SKUs.
         actor: The actor who requested the data.
 
     Raises:
@@ -133,14 +133,14 @@ def pull_now(service: FulfillmentService, kind: Kind, *, at: datetime, sku: str 
 
 
 def _begin_round(pull: Pull, at: datetime, *, next_at: datetime, sku: str = "", actor: str = "system") -> Job:
-    """Begin a round; the caller must have locked the row."""
+    """Begin a round; the caller must have locked ``pull``."""
     pull.round, pull.attempt, pull.next_at = pull.round + 1, 1, next_at
     pull.save(update_fields=["round", "attempt", "next_at"])
     return queue.enqueue(PULL_TASK, actor=actor, pull_id=pull.pk, round=pull.round, number=1, sku=sku)
 
 
 def run_pull(job: Job, **arguments: Any) -> None:
-    """Run one attempt of a round; the task of ``PULL_TASK``."""
+    """Run one attempt of a round, in a job of the task ``PULL_TASK``."""
     number, sku = arguments["number"], arguments["sku"]
     rows = Pull.objects.filter(pk=arguments["pull_id"], round=arguments["round"], attempt=number)
     pull = rows.select_related("service__app", "service__location", "shop").first()
@@ -214,11 +214,11 @@ def _get_headers(pull: Pull, path: str, now: datetime) -> dict[str, str]:
 
 
 def _apply_response(
-    attempt: PullAttempt, takes: ApplyFunction, body: bytes, sku: str, hold: Callable[[], None]
+    attempt: PullAttempt, apply: ApplyFunction, body: bytes, sku: str, hold: Callable[[], None]
 ) -> None:
-    """Apply a response. An invalid one changes nothing, and the attempt record says why."""
+    """Apply a response; an invalid response changes nothing, and the reason is stored in the attempt record."""
     try:
-        outcome = takes(attempt.service, body, sku, hold)
+        outcome = apply(attempt.service, body, sku, hold)
     except (InvalidResponse, DomainError) as error:
         attempt.outcome = "bad_answer"
         attempt.message = error.sentence if isinstance(error, DomainError) else str(error)

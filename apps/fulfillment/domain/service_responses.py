@@ -16,7 +16,7 @@ def parse_json_object(body: bytes) -> Mapping[str, object]:
     """Parse a response as a JSON object.
 
     Raises:
-        InvalidResponse: If it is not valid JSON or not an object.
+        InvalidResponse: If the response is not valid JSON or not an object.
     """
     try:
         value = parse_json(body, limit=MAX_BYTES)
@@ -28,5 +28,5 @@ def parse_json_object(body: bytes) -> Mapping[str, object]:
 
 
 def quote_text(text: str) -> str:
-    """Quote a text of a service for a message, shortened."""
+    """Quote a text of a service for a message, and shorten it if needed."""
     return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…")

@@ -1,7 +1,4 @@
-"""Create, change and delete fulfillment services, each with a location of its own.
-
-Rule: spec part B, FulfillmentService; decisions, Fulfillment (Services).
-"""
+"""Create, change and delete fulfillment services, each with a location of its own."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -31,14 +28,14 @@ from apps.outgoing.ssrf_guard import UrlRefused, check_url
 from apps.shops.domain.locks import lock_shop
 from apps.shops.models import App, Installation
 
-# The maximum length of a callback URL, with room for a trailing slash in the column.
+# The maximum length of a callback URL, which leaves room for a trailing slash in the column.
 MAX_CALLBACK = 2047
-# Fields that a service and its location have in common.
+# The fields that a service and its location have in common.
 _SHARED = ("name", "permits_sku_sharing")
 
 
 class InventoryAction(TextChoices):
-    """What happens to the inventory of a deleted service."""
+    """The action for the inventory of a deleted service."""
 
     DELETE = "delete", gettext_lazy("Delete the inventory")
     TRANSFER = "transfer", gettext_lazy("Move the inventory to another location")
@@ -67,7 +64,7 @@ class DestinationRefused(DomainError):
 
 @transaction.atomic
 def create_service(attrs: Attrs, *, app: App, actor: str, at: datetime) -> FulfillmentService:
-    """Create a service and a location with its name in the shop's country.
+    """Create a service, and a location of the same name in the shop's country.
 
     Args:
         attrs: Values by column.
@@ -78,7 +75,7 @@ def create_service(attrs: Attrs, *, app: App, actor: str, at: datetime) -> Fulfi
     Raises:
         CallbackRefused: If the callback URL is not allowed.
         LocationLimitReached: If the shop has the maximum number of active locations.
-        NameTaken: If the name is reserved for the shop itself.
+        ServiceNameTaken: If the name is reserved for the shop's own fulfillment.
     """
     shop = lock_shop()
     service = FulfillmentService(shop=shop, app=app, created_at=at, **_normalize(attrs))
@@ -96,7 +93,7 @@ def create_service(attrs: Attrs, *, app: App, actor: str, at: datetime) -> Fulfi
 
 @transaction.atomic
 def change_service(service: FulfillmentService, attrs: Attrs, *, actor: str, at: datetime) -> FulfillmentService:
-    """Change a locked service. Its location is renamed with it; its handle stays.
+    """Change a locked service and rename its location; the handle of the service does not change.
 
     Raises:
         CallbackRefused: If the callback URL is not allowed.
@@ -122,7 +119,7 @@ def delete_service(
     inventory_action: str = InventoryAction.DELETE,
     destination: Location | None = None,
 ) -> None:
-    """Delete a service; its location is deleted, or deactivated if it has a history.
+    """Delete a service, and delete its location or deactivate the location if it has a history.
 
     Unfinished fulfillment orders move to the location that takes over, regardless of requests. Variants of the service
     are fulfilled by the shop from then on.
@@ -131,7 +128,7 @@ def delete_service(
         service: The service.
         actor: The actor for the audit log.
         at: The current time.
-        inventory_action: What happens to the inventory, a value of ``InventoryAction``.
+        inventory_action: A value of ``InventoryAction``.
         destination: The shop's location that takes over; None for the primary location.
 
     Raises:
@@ -140,19 +137,19 @@ def delete_service(
     """
     lock_shop()
     refresh_for_update(service)
-    heir = destination or stock.get_primary_location()
-    if heir.legacy or not Location.objects.filter(pk=heir.pk, active=True).exists():
+    new_location = destination or stock.get_primary_location()
+    if new_location.legacy or not Location.objects.filter(pk=new_location.pk, active=True).exists():
         raise DestinationRefused(_("must be an active location of the shop"))
     location = service.location
-    location_moves.move_all_work(location, heir, actor=actor, at=at)
+    location_moves.move_all_work(location, new_location, actor=actor, at=at)
     cancel_notifications(service)
     record_event("fulfillment_services/delete", service, actor=actor, at=at)
     service.delete()
-    # Lock order: stock before products, as everywhere.
+    # Stock is locked before products, as in all other functions.
     _lock_stock(location)
     fulfillment_service_choices.reset_fulfillment_service(service.handle, actor=actor, at=at)
     if inventory_action == InventoryAction.TRANSFER:
-        _transfer_stock(location, heir, service.name, actor=actor, at=at)
+        _transfer_stock(location, new_location, service.name, actor=actor, at=at)
     locations.close_service_location(location, actor=actor, at=at)
 
 
@@ -194,12 +191,12 @@ def _lock_stock(location: Location) -> None:
     list(levels.select_for_update().values_list("pk", flat=True))
 
 
-def _transfer_stock(location: Location, heir: Location, name: str, *, actor: str, at: datetime) -> None:
+def _transfer_stock(location: Location, new_location: Location, name: str, *, actor: str, at: datetime) -> None:
     """Move all stock of a location to another one, including negative quantities."""
     levels = InventoryLevel.objects.filter(location=location).exclude(available=0).order_by("item_id")
     moves = [
         StockChange(item_id, location_id, delta, may_oversell=True, connect=True)
         for item_id, available in levels.values_list("item_id", "available")
-        for location_id, delta in ((location.pk, -available), (heir.pk, available))
+        for location_id, delta in ((location.pk, -available), (new_location.pk, available))
     ]
     movements.apply_stock_changes(moves, reason=StockMovement.Reason.TRANSFER, actor=actor, at=at, reference=name)

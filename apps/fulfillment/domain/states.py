@@ -2,7 +2,6 @@
 
 Transitions, ``supported_actions``, the panel's buttons, and the diagram in ``docs/fulfillment.md`` all use this table;
 a test compares the docs with ``render_diagram()``.
-Rule: decisions, Fulfillment.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +16,7 @@ ANY_REQUEST = frozenset(RequestStatus)
 
 
 class ManagedBy(Enum):
-    """Who manages the location."""
+    """The party that manages a location: the merchant or a fulfillment service."""
 
     MERCHANT = "merchant"
     SERVICE = "service"
@@ -242,7 +241,7 @@ def get_rule(action: Action, state: State, managed_by: ManagedBy) -> TransitionR
     """Return the rule that allows an action now.
 
     Raises:
-        NotPossible: If no rule allows it.
+        NotPossible: If no rule allows the action.
     """
     for rule in TABLE:
         if rule.action is action and rule.allows(state, managed_by):

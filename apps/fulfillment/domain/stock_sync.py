@@ -1,6 +1,6 @@
 """Sync stock from a fulfillment service: parse its response and set the inventory levels at its location.
 
-A response is applied completely or not at all; only SKUs that the shop does not stock with the service are skipped.
+A response is applied completely or not at all, except for SKUs that the shop does not stock with the service.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +55,7 @@ def parse_stock(body: bytes) -> dict[str, int]:
     """Parse the quantities by SKU from a response.
 
     Raises:
-        InvalidResponse: If it is not ``{"<SKU>": <quantity>}`` or a quantity is out of range.
+        InvalidResponse: If the response is not ``{"<SKU>": <quantity>}`` or a quantity is out of range.
     """
     return {sku: _parse_quantity(sku, value) for sku, value in parse_json_object(body).items()}
 
@@ -78,7 +78,7 @@ def set_reported_stock(
 
     Args:
         service: The service.
-        quantities: Quantities by SKU.
+        quantities: The reported quantities by SKU.
         hold: Called at the start of each transaction; raises if the result is outdated.
         at: The current time.
     """
@@ -100,7 +100,7 @@ def _apply_batch(
     actor = f"app:{service.app_id}"
     stocked = _get_stocked_ids(service, items)
     if missing := [item for item in items if item.pk not in stocked]:
-        # Lock order: all items before any level, as everywhere.
+        # All items are locked before any inventory level, as in all other functions.
         stock.lock_items(item.pk for item in items)
         for item in missing:
             try:

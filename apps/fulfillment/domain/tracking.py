@@ -1,4 +1,4 @@
-"""Tracking information and tracking events of fulfillments."""
+"""Set the tracking information of fulfillments, and add and delete tracking events."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,7 +36,7 @@ class NotTrackable(TransitionRefused):
 
 @dataclass(frozen=True, slots=True)
 class Tracking:
-    """Tracking numbers, their URLs, and the carrier; all empty without tracking."""
+    """Tracking numbers, their URLs and the carrier; all are empty without tracking."""
 
     numbers: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ def update_tracking(
         tracking: See ``complete_tracking``.
         actor: The actor for the audit log.
         at: The current time.
-        notify: Email the customer.
+        notify: True to email the customer.
 
     Raises:
         NotTrackable: If the fulfillment is canceled.

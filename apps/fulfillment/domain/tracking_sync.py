@@ -13,7 +13,8 @@ from apps.fulfillment.models import Fulfillment, FulfillmentService
 from apps.ground.exceptions import RowDeleted
 
 MAX_NUMBER = 255
-# This many names fit into a URL. The latest fulfillments are requested; numbers of older ones are unlikely to arrive.
+# At most this many names fit into a URL. Only the latest fulfillments are requested, because numbers of older
+# fulfillments are unlikely to arrive.
 MAX_NAMES = 100
 MAX_AGE = timedelta(days=60)
 _MAX_LISTED = 10
@@ -25,7 +26,7 @@ class TrackingSyncResult:
 
     Attributes:
         changed: The number of fulfillments that got a tracking number.
-        unknown: Names that were not requested.
+        unknown: The reported names that were not requested.
     """
 
     changed: int = 0
@@ -54,7 +55,8 @@ def parse_tracking_numbers(body: bytes) -> dict[str, str]:
     """Parse the tracking numbers by fulfillment name from a response.
 
     Raises:
-        InvalidResponse: If it is not ``{"tracking_numbers": {"<name>": "<number>"}, "success": true, "message": ""}``.
+        InvalidResponse: If the response is not ``{"tracking_numbers": {"<name>": "<number>"}, "success": true,
+            "message": ""}``.
     """
     response = parse_json_object(body)
     if response.get("success", True) is not True:
@@ -79,7 +81,7 @@ def _parse_number(name: str, value: object) -> str:
 def set_reported_numbers(
     service: FulfillmentService, numbers: Mapping[str, str], *, hold: Callable[[], None], at: datetime
 ) -> TrackingSyncResult:
-    """Set the reported tracking numbers of fulfillments that have none.
+    """Set the reported tracking numbers of fulfillments that have no tracking number.
 
     Args:
         service: The service.

@@ -1,7 +1,6 @@
 """Fulfillment order transitions that need no response of a service: hold, release, open, reschedule, cancel, close.
 
 Each function locks the order, reloads the fulfillment order, checks the table in ``states``, and records an event.
-Rule: decisions, Fulfillment.
 """
 
 from collections.abc import Sequence
@@ -48,7 +47,7 @@ def apply_transition(fulfillment_order: FulfillmentOrder, action: Action, to: St
     """Apply a transition of the state table in memory; the caller saves ``STATUS_FIELDS``.
 
     Args:
-        fulfillment_order: Locked and reloaded.
+        fulfillment_order: The locked and reloaded fulfillment order.
         action: The action.
         to: The next status if the rule has several; the first by default.
 
@@ -118,7 +117,7 @@ def release_hold(fulfillment_order: FulfillmentOrder, *, actor: str, at: datetim
     """Release all holds of a fulfillment order; a fulfillment order that is not due yet is scheduled again.
 
     Raises:
-        NotPossible: If it is not on hold.
+        NotPossible: If the fulfillment order is not on hold.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
     is_due = row.fulfill_at is None or row.fulfill_at <= at
@@ -138,7 +137,7 @@ def release_hold(fulfillment_order: FulfillmentOrder, *, actor: str, at: datetim
 def _record_hold_events(
     topic: str, row: FulfillmentOrder, holds: Sequence[FulfillmentHold], *, actor: str, at: datetime
 ) -> None:
-    """Record one event per hold; its subject is the order, so that it is erased with the customer's data."""
+    """Record one event per hold; the fulfillment order is the subject, so that the event is erased with the order."""
     events = []
     for hold_row in holds:
         subject = copy(row)
@@ -152,7 +151,7 @@ def mark_as_open(fulfillment_order: FulfillmentOrder, *, actor: str, at: datetim
     """Open a scheduled fulfillment order now.
 
     Raises:
-        NotPossible: If it is not scheduled.
+        NotPossible: If the fulfillment order is not scheduled.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.MARK_AS_OPEN)
@@ -169,7 +168,7 @@ def reschedule_fulfillment_order(
     """Change the start date of a scheduled fulfillment order.
 
     Raises:
-        NotPossible: If it is not scheduled.
+        NotPossible: If the fulfillment order is not scheduled.
         NotInTheFuture: If the new date has passed.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
@@ -246,13 +245,13 @@ def set_deadlines(
 def cancel_fulfillment_order(
     fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime
 ) -> tuple[FulfillmentOrder, FulfillmentOrder | None]:
-    """Cancel a fulfillment order that is not in progress and move its items to a new one.
+    """Cancel a fulfillment order that is not in progress, and move its items to a new fulfillment order.
 
     Returns:
         The closed fulfillment order without lines, and its replacement.
 
     Raises:
-        NotPossible: If it is not open, or its request has a response.
+        NotPossible: If the fulfillment order is not open, or its request has a response.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.CANCEL)
@@ -266,10 +265,10 @@ def cancel_fulfillment_order(
 def close_fulfillment_order(
     fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
 ) -> FulfillmentOrder:
-    """Close a fulfillment order that will not be finished; its unfulfilled items go to a new one.
+    """Close a fulfillment order that will not be finished, and move its unfulfilled items to a new fulfillment order.
 
     Raises:
-        NotPossible: If it is not in progress.
+        NotPossible: If the fulfillment order is not in progress.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.CLOSE)

@@ -42,7 +42,7 @@ _IN_PROGRESS = (
     RequestStatus.CANCELLATION_REQUESTED,
     RequestStatus.CANCELLATION_REJECTED,
 )
-# All combinations that the table in ``domain.states`` can lead to.
+# All combinations of status and request status that the table in ``domain.states`` can lead to.
 STATES: dict[Status, tuple[RequestStatus, ...]] = {
     Status.OPEN: _BEFORE_ACCEPTANCE,
     Status.SCHEDULED: (RequestStatus.UNSUBMITTED,),
@@ -52,9 +52,9 @@ STATES: dict[Status, tuple[RequestStatus, ...]] = {
     Status.CANCELLED: (RequestStatus.CANCELLATION_ACCEPTED,),
     Status.CLOSED: tuple(dict.fromkeys((*_BEFORE_ACCEPTANCE, *_IN_PROGRESS))),
 }
-# Statuses with items still to be fulfilled.
+# The statuses with items still to be fulfilled.
 UNFINISHED = (Status.OPEN, Status.SCHEDULED, Status.ON_HOLD, Status.IN_PROGRESS)
-# The due date: the deadline, else the time from which the fulfillment order can be fulfilled.
+# The due date is the deadline, or else the time from which the fulfillment order can be fulfilled.
 DUE = Coalesce("fulfill_by", "fulfill_at", "created_at")
 
 
@@ -115,7 +115,7 @@ class FulfillmentOrder(ShopOwned):
     source_reference = models.CharField(max_length=255, blank=True, editable=False)
     version = VersionField()
 
-    # The hold that an event of this instance is about; not stored.
+    # The hold that an event of this instance is about; this attribute is not stored.
     event_hold: "FulfillmentHold | None" = None
 
     class Meta:
@@ -132,7 +132,7 @@ class FulfillmentOrder(ShopOwned):
         indexes = (
             models.Index(fields=("order", "id"), name="fulfillment_order_by_order"),
             models.Index(fields=("assigned_location", "status", "id"), name="fulfillment_order_by_location"),
-            # For the fulfillment queue: sorted by due date, with the filter columns in the index.
+            # This index serves the fulfillment queue: it is sorted by due date and contains the filter columns.
             models.Index(
                 "shop",
                 DUE,
@@ -198,7 +198,7 @@ class FulfillmentOrderLine(ShopOwned):
 
 
 class FulfillmentHold(ShopOwned):
-    """A reason why a fulfillment order waits; there may be several."""
+    """A reason why a fulfillment order waits; a fulfillment order may have several holds."""
 
     class Reason(models.TextChoices):
         AWAITING_PAYMENT = "awaiting_payment", gettext_lazy("Awaiting payment")
@@ -262,5 +262,5 @@ class MerchantRequest(ShopOwned):
 
     @property
     def answer_reason_label(self) -> str:
-        """Return the label of a known reason, else the text that the app sent."""
+        """Return the label of a known reason, or the text that the app sent for another reason."""
         return str(dict(FulfillmentHold.Reason.choices).get(self.answer_reason, self.answer_reason))

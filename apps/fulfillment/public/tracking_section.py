@@ -9,7 +9,7 @@ TEMPLATE = "fulfillment/tracking.html"
 
 
 def get_tracking_context(order: Order) -> Attrs:
-    """Return the order's fulfillments and open items; empty if the order has neither."""
+    """Return the order's fulfillments and open items, or an empty context if the order has neither."""
     shipments, unshipped = (
         customer_tracking.get_shipments(order),
         customer_tracking.get_unshipped_items(order, get_line_items(order)),

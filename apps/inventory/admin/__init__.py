@@ -1,4 +1,4 @@
-"""Panel pages of the inventory app."""
+"""Panel pages of inventory items, locations and stock movements."""
 
 from apps.inventory.admin.items import InventoryItemAdmin
 from apps.inventory.admin.locations import LocationAdmin

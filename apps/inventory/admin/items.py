@@ -1,4 +1,4 @@
-"""Panel pages of inventory items: the stock grid as the list, and the customs data of each item."""
+"""Panel pages of inventory items: a list in the form of a stock grid, and a page with each item's customs data."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -59,15 +59,15 @@ class InventoryItemForm(PanelForm[InventoryItem]):
         )
 
     def prepare(self) -> None:
-        """Set the country choices."""
+        """Set the choices of the country field."""
         self.set_choices("country_code_of_origin", [("", _("Unknown")), *get_country_choices()])
 
     def clean_country_code_of_origin(self) -> str | None:
-        """Return None for an unknown country."""
+        """Return the country code, or None if the country is unknown."""
         return self.cleaned_data["country_code_of_origin"] or None
 
     def clean_province_code_of_origin(self) -> str | None:
-        """Normalize the province, entered as code or name, to its code."""
+        """Return the code of the province, which can be entered as a code or a name."""
         value: str | None = self.cleaned_data["province_code_of_origin"]
         if not value:
             return None
@@ -77,7 +77,7 @@ class InventoryItemForm(PanelForm[InventoryItem]):
         return province.code
 
     def clean_harmonized_system_code(self) -> str | None:
-        """Check that the code has six to thirteen digits and periods; return None if blank."""
+        """Check that the code consists of 6 to 13 digits and periods. Return None if the code is blank."""
         value: str | None = self.cleaned_data["harmonized_system_code"]
         if value and not HS_CODE.fullmatch(value):
             raise forms.ValidationError(_("Enter 6 to 13 digits and periods."))
@@ -86,7 +86,7 @@ class InventoryItemForm(PanelForm[InventoryItem]):
 
 @admin.register(InventoryItem)
 class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
-    """Admin of inventory items, which are created and deleted with their variants."""
+    """Admin of inventory items, which are created and deleted together with their variants."""
 
     menu = MenuItem(
         "Catalog",
@@ -111,17 +111,17 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
     change_form_template = "panel/inventory/item.html"
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False: items are created with variants."""
+        """Return False because items are created together with their variants."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: InventoryItem | None = None) -> bool:
-        """Return False: items are deleted with variants."""
+        """Return False because items are deleted together with their variants."""
         return False
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[InventoryItem], search_term: str
     ) -> tuple[QuerySet[InventoryItem], bool]:
-        """Search by SKU and by the names from the catalog."""
+        """Search by SKU and by the names that the catalog gives to items."""
         if not search_term:
             return queryset, False
         most = get_result_limit(request)
@@ -129,15 +129,15 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         return union_first_rows(queryset, parts, limit=most, newest=not is_palette_search(request)), False
 
     def palette_titles(self, rows: Sequence[InventoryItem]) -> Mapping[int, str]:
-        """Return the names from the catalog."""
+        """Return the names that the catalog gives to the items."""
         return get_item_names(rows)
 
     def palette_details(self, instance: InventoryItem) -> Sequence[str]:
-        """Return the SKU, if there is one."""
+        """Return the SKU if the item has one."""
         return [instance.sku] if instance.sku else []
 
     def save_model(self, request: HttpRequest, obj: InventoryItem, form: InventoryItemForm, change: bool) -> None:
-        """Save through the service, which notifies the listeners."""
+        """Save the item through the service, which notifies the listeners."""
         item = InventoryItem.objects.get(pk=obj.pk)
         values = {name: form.cleaned_data[name] for name in InventoryItemForm.Meta.fields}
         stock.update_item(item, values, **self.event_kwargs(request))
@@ -145,13 +145,13 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Use the name from the catalog as the title."""
+        """Show the name that the catalog gives to the item as the title of the page."""
         item = self.get_object(request, object_id)
         title = {"title": get_item_names([item])[item.pk]} if item is not None else {}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **title})
 
     def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Show the stock grid; on POST, save all changed cells or none."""
+        """Show the stock grid. On POST, save either all changed cells or none."""
         require_permission(request, VIEW, CHANGE)
         cell_errors: Mapping[stock_grid.CellKey, str] = {}
         if request.method == "POST":

@@ -1,4 +1,4 @@
-"""Panel pages of locations; locations of fulfillment services are read-only."""
+"""Panel pages of locations. Locations of fulfillment services are read-only."""
 
 from django import forms
 from django.contrib import admin, messages
@@ -35,13 +35,13 @@ class LocationForm(PanelForm[Location]):
         fields = ("name", "address1", "address2", "city", "zip", "province", "country_code", "phone", "priority")
 
     def prepare(self) -> None:
-        """Set the country choices; a new location defaults to the shop's country."""
+        """Set the choices of the country field. The default for a new location is the shop's country."""
         self.set_choices("country_code", [("", _("Choose a country")), *get_country_choices()])
         if self.instance._state.adding:
             self.initial.setdefault("country_code", self.instance.shop.country_code)
 
     def clean_province(self) -> str | None:
-        """Normalize the province to the name in its country's list."""
+        """Return the province as it is named in the list of its country."""
         value: str | None = self.cleaned_data.get("province")
         province = find_province(self.data.get("country_code", ""), value) if value else None
         return province.name if province else value
@@ -79,24 +79,27 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
 
     @display(description=gettext_lazy("City"))
     def place(self, location: Location) -> str:
-        """Return city and country."""
+        """Return the city and the country."""
         return ", ".join(filter(None, (location.city, localize_country(location.country_code))))
 
     @display(description=gettext_lazy("Status"), label={"active": "success", "service": "info", "off": "danger"})
     def status(self, location: Location) -> tuple[str, str]:
-        """Return the status."""
+        """Return the status and its label."""
         if not location.active:
             return "off", _("Inactive")
         return ("service", _("Fulfillment service")) if location.legacy else ("active", _("Active"))
 
     @display(description=gettext_lazy("Available"))
     def units(self, location: Location) -> str:
-        """Return the available quantity of all items; only the location's page shows the sum over all levels."""
+        """Return the total available quantity, or a dash if it is not loaded. Only the location's page loads it."""
         units: int | None = getattr(location, "units", None)
         return "–" if units is None else languages.format_integer(units)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Location | None:
-        """Load the available quantity once, because the page reads it several times."""
+        """Return the location with its total available quantity, ignoring oversold items.
+
+        The quantity is loaded here because the page reads it several times.
+        """
         location = super().get_object(request, object_id, from_field)
         if location is not None:
             levels = InventoryLevel.rows().filter(location=location.pk, available__gt=0)
@@ -104,15 +107,15 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         return location
 
     def has_change_permission(self, request: HttpRequest, obj: Location | None = None) -> bool:
-        """Return False for locations of fulfillment services."""
+        """Return False for a location of a fulfillment service."""
         return bool(super().has_change_permission(request, obj)) and not (obj is not None and obj.legacy)
 
     def has_delete_permission(self, request: HttpRequest, obj: Location | None = None) -> bool:
-        """Return False: orders and the ledger refer to locations, so they are only deactivated."""
+        """Return False because orders and stock movements refer to locations. Locations can be deactivated instead."""
         return False
 
     def save_model(self, request: HttpRequest, obj: Location, form: LocationForm, change: bool) -> None:
-        """Save through the service, which completes country and province."""
+        """Save the location through the service, which completes country and province."""
         values = {name: form.cleaned_data[name] for name in LocationForm.Meta.fields}
         actor, now = self.actor(request), timezone.now()
         if change:
@@ -123,7 +126,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
             obj._state.adding = False
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the URL of the activation page."""
+        """Add the route of the activation page."""
         return [
             self.build_action_url("<path:object_id>/activation/", self.activation_view, "activation"),
             *super().get_urls(),
@@ -137,7 +140,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **links})
 
     def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the reasons against deactivation; activate or deactivate on POST."""
+        """Show the reasons against a deactivation. On POST, activate or deactivate the location."""
         require_permission(request, CHANGE)
         location: Location = self.get_row_or_404(request, object_id)
         if request.method == "POST":

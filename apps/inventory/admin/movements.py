@@ -21,7 +21,7 @@ from apps.panel.menu import MenuItem
 from apps.panel.theme import display
 from apps.staff.domain.actor_names import get_actor_names
 
-# The number of items that a search by name follows to their movements.
+# A search by name only finds movements of this many items.
 MAX_SEARCHED_ITEMS = 1_000
 
 
@@ -34,13 +34,13 @@ NamedMovement: TypeAlias = "WithAnnotations[StockMovement, _Names]"
 
 
 class LocationFilter(admin.SimpleListFilter):
-    """Filter by location of the shop."""
+    """Filter movements by location."""
 
     title = gettext_lazy("location")
     parameter_name = "location__id__exact"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return all locations, including inactive ones."""
+        """Return all locations of the shop, including inactive ones."""
         return [(str(location.pk), location.name) for location in Location.rows().order_by("name", "id")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[StockMovement]) -> QuerySet[StockMovement]:
@@ -73,7 +73,7 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
     sortable_by = ()
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Load the names of all items and actors of the page at once."""
+        """Load the names of all items and actors on the page at once."""
         changelist = super().get_changelist_instance(request)
         rows = list(changelist.result_list)
         changelist.result_list = rows
@@ -86,7 +86,7 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[StockMovement], search_term: str
     ) -> tuple[QuerySet[StockMovement], bool]:
-        """Search by item name as well."""
+        """Search by the items' names as well."""
         if not search_term:
             return queryset, False
         most = get_result_limit(request)
@@ -100,12 +100,12 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
         return union_first_rows(queryset, parts, limit=most, newest=not is_palette_search(request)), False
 
     def palette_titles(self, rows: Sequence[StockMovement]) -> Mapping[int, str]:
-        """Return item name and change."""
+        """Return the item name and the change of each movement."""
         item_names = get_item_names([row.item for row in rows])
         return {row.pk: f"{item_names[row.item_id]}: {row}" for row in rows}
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Allow the filter by item, which the stock grid links to."""
+        """Allow filtering by item, because the stock grid links to this filter."""
         return lookup == "item__id__exact" or super().lookup_allowed(lookup, value, request)
 
     @display(description=gettext_lazy("Date"), ordering="id")
@@ -118,7 +118,7 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
 
     @display(description=pgettext_lazy("amount", "Change"))
     def change(self, movement: StockMovement) -> str:
-        """Return the change with its sign."""
+        """Return the changed quantity with its sign."""
         return f"{movement.delta:+d}"
 
     @display(description=gettext_lazy("Reason"))

@@ -18,7 +18,7 @@ MAX_CODES = 250
 
 
 class CountryCodesField(ApiField, serializers.JSONField):
-    """HS codes by country: a list of ``{country_code, harmonized_system_code}``."""
+    """HS codes by country, as a list of ``{country_code, harmonized_system_code}``."""
 
     schema = {
         "type": "array",
@@ -30,7 +30,7 @@ class CountryCodesField(ApiField, serializers.JSONField):
     }
 
     def to_internal_value(self, data: object) -> list[dict[str, str]]:
-        """Parse the list; the last code of a country wins."""
+        """Parse the list. If a country occurs twice, its last code counts."""
         if not isinstance(data, list) or len(data) > MAX_CODES:
             self.fail("invalid")
         codes: dict[str, str] = {}
@@ -61,7 +61,7 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
         model = InventoryItem
 
     def validate_across_fields(self, attrs: Attrs, instance: InventoryItem | None, errors: Errors) -> None:
-        """Normalize and check country, province and HS code; replace null by the defaults."""
+        """Normalize and check country, province and HS code. Replace a null SKU or cost by the default."""
         attrs |= {
             name: neutral for name, neutral in (("sku", ""), ("cost", Decimal(0))) if attrs.get(name, neutral) is None
         }
@@ -74,7 +74,7 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
                 attrs["country_code_of_origin"] = match.code
         current = instance.country_code_of_origin if instance else None
         if attrs.get("country_code_of_origin", current) != current:
-            # The province belongs to the previous country.
+            # Clear the province, which belongs to the previous country.
             attrs.setdefault("province_code_of_origin", None)
         province = attrs.get("province_code_of_origin")
         if province is not None:

@@ -43,7 +43,7 @@ class InventoryLevelSerializer(ResourceSerializer[InventoryLevel]):
 
 
 class InventoryLevelFilter(ResourceFilter):
-    """Filters of inventory levels; items or locations are required."""
+    """Filters of inventory levels. A request must name items or locations."""
 
     inventory_item_ids = IdsFilter("item_id")
     location_ids = IdsFilter("location_id")
@@ -82,7 +82,7 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
     success_statuses = {"connect": 201}
 
     def filter_rows(self, filters: Mapping[str, str]) -> models.QuerySet[InventoryLevel] | type[InventoryLevel]:
-        """Require items or locations; the levels of a whole shop cannot be listed."""
+        """Reject requests without items or locations, because the levels of a whole shop cannot be listed."""
         if not filters.keys() & {"inventory_item_ids", "location_ids"}:
             raise Unprocessable({"base": [WITHOUT_PARAMETERS]})
         return super().filter_rows(filters)
@@ -90,7 +90,7 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
     def set(self, request: Request) -> HttpResponse:
         """Set the available quantity of an item at a location."""
         params = validate_members(_SET, self.body)
-        item, location = self._item_and_location(params)
+        item, location = self._get_item_and_location(params)
         relocate = params["disconnect_if_necessary"]
         return self._respond(
             stock.set_available(item, location, params["available"], actor=self.actor, at=self.at, relocate=relocate)
@@ -103,15 +103,15 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
         try:
             level = stock.adjust_available(*ids, params["available_adjustment"], actor=self.actor, at=self.at)
         except NotStocked:
-            # Find out which of the two does not exist.
-            self._item_and_location(params)
+            # Return 404 if the item or the location does not exist.
+            self._get_item_and_location(params)
             raise
         return self._respond(level)
 
     def connect(self, request: Request) -> HttpResponse:
         """Connect an item with a location."""
         params = validate_members(_CONNECT, self.body)
-        item, location = self._item_and_location(params)
+        item, location = self._get_item_and_location(params)
         relocate = params["relocate_if_necessary"]
         level = stock.connect_item(item, location, actor=self.actor, at=self.at, relocate=relocate)
         return self._respond(level, 201)
@@ -120,17 +120,17 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
         """Disconnect an item from a location, both given in the query."""
         params = validate_members(_DELETE, self.query)
         with transaction.atomic():
-            item, location = self._item_and_location(params)
+            item, location = self._get_item_and_location(params)
             if not InventoryLevel.objects.filter(item=item, location=location).exists():
                 raise Http404
             stock.disconnect_item(item, location, actor=self.actor, at=self.at)
         return self.json_response({})
 
     def _respond(self, level: InventoryLevel, status: int = 200) -> HttpResponse:
-        """Render the level as returned by the service; the row is not locked any more."""
+        """Render the level that the service returned. The row is not locked any more, so it is not loaded again."""
         return self.json_response({self.singular: self.get_read_plan().render_instance(level, self.context)}, status)
 
-    def _item_and_location(self, params: RequestData) -> tuple[InventoryItem, Location]:
+    def _get_item_and_location(self, params: RequestData) -> tuple[InventoryItem, Location]:
         return _get_or_404(InventoryItem, params["inventory_item_id"]), _get_or_404(Location, params["location_id"])
 
 

@@ -42,7 +42,7 @@ class LocationSerializer(ResourceSerializer[Location]):
 
 
 class LocationViewSet(ShopViewSet[Location]):
-    """``/locations``, including inactive ones."""
+    """Views of ``/locations``, which also list inactive locations."""
 
     scope = "locations"
     model = Location
@@ -54,7 +54,7 @@ class LocationViewSet(ShopViewSet[Location]):
 
 
 class LevelsOfLocationViewSet(ShopViewSet[InventoryLevel]):
-    """``/locations/{id}/inventory_levels``."""
+    """Views of ``/locations/{id}/inventory_levels``."""
 
     model = InventoryLevel
     serializer_class = InventoryLevelSerializer
@@ -64,5 +64,5 @@ class LevelsOfLocationViewSet(ShopViewSet[InventoryLevel]):
     parents: ClassVar[Mapping[str, type[ShopOwned]]] = {"location_id": Location}
 
     def get_scopes(self, method: str) -> tuple[str, ...]:
-        """Accept either scope: levels may be read with inventory or with locations."""
+        """Accept either of two scopes, because levels can be read with the inventory scope or the locations scope."""
         return ("read_inventory", "read_locations")

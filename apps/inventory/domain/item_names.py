@@ -1,4 +1,4 @@
-"""Display names of inventory items, provided by the app that sells them."""
+"""Display names of inventory items, which the app that sells the items provides."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,30 +9,36 @@ from apps.inventory.models import InventoryItem
 NameSource = Callable[[Sequence[int]], Mapping[int, str]]
 SearchSource = Callable[[str, int], Sequence[Q]]
 
-_names: list[NameSource] = []
-_matching: list[SearchSource] = []
+_name_sources: list[NameSource] = []
+_condition_sources: list[SearchSource] = []
 
 
 def register_item_names(*, names: NameSource, matching: SearchSource) -> None:
     """Register a source of item names.
 
     Args:
-        names: Returns ``{item id: name}`` for known items with a fixed number of queries.
-        matching: Returns conditions on items for a search term; each condition uses an index and follows a limited
-            number of rows of another table.
+        names: A function that returns ``{item id: name}`` for the items that it knows, in a fixed number of queries.
+        matching: A function that returns conditions on items for a search term. Each condition uses an index and
+            follows a limited number of rows of another table.
     """
-    _names.append(names)
-    _matching.append(matching)
+    _name_sources.append(names)
+    _condition_sources.append(matching)
 
 
 def get_item_names(items: Sequence[InventoryItem]) -> dict[int, str]:
-    """Return the name of each item; its SKU or id if no source has a name."""
+    """Return the name of each item. If no source has a name for an item, return its SKU or id."""
     result = {item.pk: str(item) for item in items}
-    for names in _names:
+    for names in _name_sources:
         result |= names(list(result))
     return result
 
 
 def get_search_conditions(term: str, most: int) -> list[Q]:
-    """Return alternative conditions on items for a search term; each follows at most ``most`` rows of another table."""
-    return [Q(sku__istartswith=term), *(condition for matching in _matching for condition in matching(term, most))]
+    """Return alternative conditions on items for a search term.
+
+    Each condition follows at most ``most`` rows of another table.
+    """
+    return [
+        Q(sku__istartswith=term),
+        *(condition for matching in _condition_sources for condition in matching(term, most)),
+    ]

@@ -25,8 +25,8 @@ class Difference:
         )
 
 
-# One pass over both tables. A level without movements must be 0. Movements without a level must add up to 0, because
-# disconnecting an item writes the remaining quantity off.
+# The query reads both tables once. A level without movements must be 0. Movements without a level must add up to 0,
+# because disconnecting an item also records a movement that removes the remaining quantity.
 _SQL = f"""
 SELECT shop_id, item_id, location_id, SUM(available), SUM(delta)
 FROM (
@@ -41,7 +41,7 @@ ORDER BY shop_id, item_id, location_id
 
 
 def find_differences() -> Iterator[Difference]:
-    """Yield the differences in all shops; the query is one snapshot, so concurrent changes cause no false positives."""
+    """Yield the differences in all shops. A single query reads all data, so concurrent changes do not matter."""
     with connection.cursor() as cursor:
         cursor.execute(_SQL)
         for row in cursor.fetchall():

@@ -1,4 +1,4 @@
-"""Listeners for inventory changes, called in the transaction of the change.
+"""Listeners for inventory changes, which are called in the transaction of the change.
 
 Listeners lock rows in primary key order, like all other code.
 """
@@ -11,13 +11,14 @@ from apps.ground.statement_batches import StatementBatch, collect_statements
 
 
 class StockListener(Protocol):
-    """A listener for changed totals, ``{item id: delta}``.
+    """A function that handles changes of the total quantity of items.
 
-    Other transactions wait for the levels during the call, so the listener's statements should join the batch.
+    Other transactions wait for the levels while the listener runs, so the listener should add its statements to the
+    batch.
     """
 
     def __call__(self, deltas: Mapping[int, int], *, batch: StatementBatch, actor: str, at: datetime) -> None:
-        """Handle changed totals."""
+        """Handle the changes of the total quantities, ``{item id: delta}``."""
 
 
 ItemListener = Callable[[Sequence[int]], None]
@@ -27,7 +28,7 @@ _item_listeners: list[ItemListener] = []
 
 
 def register_stock_listener(listener: StockListener) -> None:
-    """Register a listener for changed totals: ``{item id: delta}``."""
+    """Register a listener for changes of the total quantity of items."""
     _stock_listeners.append(listener)
 
 
@@ -39,13 +40,13 @@ def register_item_listener(listener: ItemListener) -> None:
 def notify_stock_listeners(
     deltas: Mapping[int, int], *, actor: str, at: datetime, batch: StatementBatch | None = None
 ) -> None:
-    """Call the stock listeners unless nothing changed.
+    """Call the stock listeners if a total quantity changed.
 
     Args:
-        deltas: The changes by item id.
+        deltas: The changes of the total quantity by item id.
         actor: The actor of the change.
         at: The time of the change.
-        batch: The batch for the statements of the listeners.
+        batch: The batch for the listeners' statements.
     """
     changed = {pk: delta for pk, delta in sorted(deltas.items()) if delta}
     if changed:
@@ -55,6 +56,6 @@ def notify_stock_listeners(
 
 
 def notify_item_listeners(item_ids: Sequence[int]) -> None:
-    """Call the item listeners."""
+    """Call the item listeners with the ids of the changed items."""
     for listener in _item_listeners:
         listener(sorted(item_ids))

@@ -1,7 +1,4 @@
-"""Create, update, activate, deactivate and delete locations.
-
-Rule: decisions, Locations.
-"""
+"""Create, update, activate, deactivate and delete locations."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -24,7 +21,7 @@ from apps.shops.domain.countries import complete_region
 from apps.shops.domain.locks import lock_shop
 from apps.shops.models import Shop
 
-# A function that yields the reasons why a location cannot be deactivated, as sentences.
+# A function that yields the reasons why a location cannot be deactivated, one sentence each.
 ObjectionSource = Callable[[Location], Iterable[str]]
 _objection_sources: dict[str, ObjectionSource] = {}
 
@@ -54,19 +51,19 @@ def register_objection_source(name: str, source: ObjectionSource) -> None:
 
 @transaction.atomic
 def create_location(*, actor: str, at: datetime, **fields: object) -> Location:
-    """Create an active location; country and province are completed from names or codes.
+    """Create an active location. Country and province can be given as names or codes.
 
     Args:
         actor: The actor of the event.
         at: The time of the event.
-        fields: Columns of ``Location``, and ``country`` as a name.
+        fields: Columns of ``Location``, and optionally ``country`` as a name.
 
     Raises:
         LocationLimitReached: The shop has the maximum number of active locations.
         UnknownCountry: The country does not exist.
         ValidationError: A value is invalid.
     """
-    # Serialize changes of the set of active locations.
+    # Lock the shop, so that no concurrent request changes the number of active locations.
     shop = lock_shop()
     _check_location_limit()
     location = Location(shop=shop, created_at=at, **_complete_region(fields))
@@ -85,11 +82,11 @@ def update_location(
     """Update a location's name, address or priority.
 
     Args:
-        location: The location; updated in place.
+        location: The location, which is updated in place.
         fields: The changed columns, as in ``create_location``.
         actor: The actor of the event.
         at: The time of the event.
-        by_service: True if the fulfillment service of the location makes the change.
+        by_service: True if the location's own fulfillment service makes the change.
 
     Raises:
         ServiceLocation: The location belongs to a fulfillment service, and the caller is not that service.
@@ -110,7 +107,7 @@ def update_location(
 
 
 def get_deactivation_objections(location: Location) -> list[str]:
-    """Return the reasons why a location cannot be deactivated, as sentences; an empty list if there are none."""
+    """Return the reasons why a location cannot be deactivated, one sentence each."""
     reasons = []
     other_locations = Location.objects.filter(active=True, legacy=False).exclude(pk=location.pk)
     if not location.legacy and not other_locations.exists():
@@ -126,13 +123,13 @@ def get_deactivation_objections(location: Location) -> list[str]:
 
 @transaction.atomic
 def deactivate_location(location: Location, *, actor: str, at: datetime) -> Location:
-    """Deactivate a location, so that it no longer sells, stocks or fulfills.
+    """Deactivate a location, so that it no longer sells, stocks or fulfills items.
 
     Raises:
-        LocationInUse: The location is needed, or is already inactive.
+        LocationInUse: There are reasons against the deactivation, or the location is already inactive.
     """
     shop = lock_shop()
-    # Wait for movements to this location and block later ones, which take a shared lock on the row.
+    # Wait for running stock movements at this location, and block later ones, which take a shared lock on the row.
     row = get_for_update(Location, location.pk)
     if not row.active:
         raise LocationInUse(_("The location is not active."))
@@ -165,16 +162,16 @@ def activate_location(location: Location, *, actor: str, at: datetime) -> Locati
 
 @transaction.atomic
 def close_service_location(location: Location, *, actor: str, at: datetime) -> bool:
-    """Close the location of a deleted fulfillment service and write its stock off.
+    """Close the location of a deleted fulfillment service and remove its stock.
 
-    Items that no other location stocks are connected to the primary location.
+    Items that no other location stocks are connected with the primary location.
 
     Returns:
-        True if the location was deleted; a location with a history is only deactivated.
+        True if the location was deleted, False if it was only deactivated because other rows refer to it.
     """
     lock_shop()
     levels = InventoryLevel.objects.filter(location=location)
-    # Lock all levels first: removing a level locks its product, which must not be held while waiting for the
+    # Lock all levels first. Removing a level locks its product, and that lock must not be held while waiting for the
     # next level.
     lock_items(levels.values_list("item_id", flat=True))
     list(levels.select_for_update().order_by("item_id").values_list("pk", flat=True))
@@ -196,7 +193,7 @@ def close_service_location(location: Location, *, actor: str, at: datetime) -> b
 
 
 def create_first_location(shop: Shop, at: datetime) -> None:
-    """Create the first location of a new shop, at the shop's address."""
+    """Create the first location of a new shop, with the shop's address."""
     create_location(
         actor="system",
         at=at,
@@ -213,7 +210,7 @@ def create_first_location(shop: Shop, at: datetime) -> None:
 
 
 def _complete_region(fields: Attrs) -> Attrs:
-    """Complete country and province of the fields."""
+    """Replace the country and province in ``fields`` by complete names and codes."""
     values = dict(fields)
     names = {name: values.pop(name, None) for name in ("country", "country_code", "province", "province_code")}
     region = complete_region(**names)

@@ -1,9 +1,9 @@
-"""Low stock: levels at or below the shop's threshold.
+"""Mark low stock, which means levels at or below the shop's threshold.
 
-The threshold is ``Shop.low_stock_at``; a shop without a threshold has no low stock. ``InventoryLevel.is_low`` is
-written by the statement that changes the level, so low levels are counted with a small index, and a change that does
-not cross the threshold touches no index. A change of the threshold enqueues a job that updates the levels. A
-transaction that still used the old threshold is corrected by the next change or at night.
+The threshold is ``Shop.low_stock_at``. A shop without a threshold has no low stock. The statement that changes a level
+also sets ``InventoryLevel.is_low``. Low levels can therefore be counted with a small index, and a change that does not
+cross the threshold touches no index. A change of the threshold enqueues a job that updates the levels. If a concurrent
+transaction still used the old threshold, the next change of the level or the nightly update corrects it.
 """
 
 from datetime import datetime
@@ -20,12 +20,12 @@ from apps.shops.models import Shop
 
 MARK_TASK = "inventory.mark_low"
 BATCH_SIZE = 500
-# The lock order of levels that all code uses.
+# All code locks levels in this order.
 _ORDER = ("item_id", "location_id")
 
 
 def is_low_after(delta: int) -> Exists:
-    """Return an expression for updates of levels: True if the level is low after the change."""
+    """Return an expression for an UPDATE of levels, which is true if the level is low after a change by ``delta``."""
     return Exists(Shop.objects.filter(pk=OuterRef("shop_id"), low_stock_at__gte=OuterRef("available") + delta))
 
 
@@ -46,12 +46,12 @@ def enqueue_mark_low(actor: str) -> None:
 
 
 def run_mark_low(job: Job, **arguments: Any) -> None:
-    """Update the levels; the task that ``enqueue_mark_low`` enqueues."""
+    """Run the job that ``enqueue_mark_low`` enqueued, and update the current shop's levels."""
     mark_low_levels()
 
 
 def mark_low_levels() -> int:
-    """Update ``is_low`` of the current shop's levels in batches; return the number of changed levels."""
+    """Update ``is_low`` of the current shop's levels in batches. Return the number of changed levels."""
     marked, last = 0, (0, 0)
     while batch := _mark_batch(last):
         marked, last = marked + len(batch), batch[-1]
@@ -59,7 +59,7 @@ def mark_low_levels() -> int:
 
 
 def mark_low_levels_of_all_shops(at: datetime) -> int:
-    """Update the levels of all writable shops; a nightly duty."""
+    """Update ``is_low`` of the levels of all shops that are not read-only. Return the number of changed levels."""
     marked = 0
     for shop in Shop.objects.filter(read_only_at=None).order_by("pk").iterator():
         with shop_scope(shop):
@@ -69,7 +69,10 @@ def mark_low_levels_of_all_shops(at: datetime) -> int:
 
 @transaction.atomic
 def _mark_batch(last: tuple[int, int]) -> list[tuple[int, int]]:
-    """Update the next batch of wrong levels after an item and location id; return their item and location ids."""
+    """Update the next batch of levels with a wrong ``is_low``. Return their item and location ids.
+
+    The batch starts after the item id and location id in ``last``.
+    """
     threshold = _get_threshold()
     wrong = Q(is_low=True)
     if threshold is not None:
@@ -77,7 +80,7 @@ def _mark_batch(last: tuple[int, int]) -> list[tuple[int, int]]:
     after = Q(item_id__gt=last[0]) | Q(item_id=last[0], location_id__gt=last[1])
     levels = InventoryLevel.objects.select_for_update().filter(wrong, after).order_by(*_ORDER)
     keys = list(levels.values_list("pk", "item_id", "location_id")[:BATCH_SIZE])
-    # ``is_low`` is not rendered anywhere, so timestamp and version stay unchanged.
+    # No response contains ``is_low``, so timestamp and version stay unchanged.
     InventoryLevel.objects.filter(pk__in=[pk for pk, _item, _location in keys]).update(
         is_low=is_low_after(0), updated_at=F("updated_at"), version=F("version")
     )

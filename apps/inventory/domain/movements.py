@@ -1,11 +1,13 @@
-"""Change inventory levels, all or none, with a ledger row per change; no other module writes levels.
+"""Change inventory levels and record each change in the ledger. No other module writes levels.
 
-All code acquires locks in one order: items if levels are created or deleted, levels by item and location, then rows
-that the listeners change, then locations. The UPDATE itself guards against negative stock, so of two concurrent sales
-of the last piece one matches no row.
+Either all changes of a call are made or none.
+
+All code acquires locks in the same order: items if levels are created or deleted, levels by item and location, then
+rows that the listeners change, then locations. The UPDATE itself prevents negative stock, so if two transactions sell
+the last unit concurrently, only one of their UPDATEs matches the row.
 
 Changes of the same item wait for its level. Therefore only two round trips to the database happen while the level is
-locked: the UPDATE that locks and returns the level, and one batch with everything that follows.
+locked: the UPDATE that locks and returns the level, and one batch with all other statements.
 """
 
 from collections.abc import Iterable, Sequence
@@ -67,7 +69,7 @@ class LocationInactive(DomainError):
 
 
 class QuantityOutOfRange(DomainError):
-    """Raised when the level would leave the allowed range."""
+    """Raised when a quantity would be outside of the allowed range."""
 
     code = "quantity_out_of_range"
     field = "available"
@@ -80,7 +82,7 @@ class StockChange:
     Attributes:
         item_id: The inventory item.
         location_id: The location.
-        delta: The change of the available quantity; negative to reduce it.
+        delta: The change of the available quantity, negative to reduce it.
         may_oversell: True if the level may become negative.
         connect: True to connect the item with the location if necessary, instead of raising an error.
     """
@@ -93,30 +95,30 @@ class StockChange:
 
     @property
     def key(self) -> LevelKey:
-        """Return item id and location id of the level."""
+        """Return the item id and the location id of the level."""
         return self.item_id, self.location_id
 
 
 def apply_stock_changes(
     moves: Iterable[StockChange], *, reason: Reason, actor: str, at: datetime, reference: str = ""
 ) -> list[InventoryLevel]:
-    """Apply changes, all or none. Call it once per transaction, so that two callers cannot deadlock.
+    """Make either all changes or none. Call this function once per transaction, so that two callers cannot deadlock.
 
     Args:
-        moves: The changes; changes of 0 write no ledger row.
+        moves: The changes. A change of 0 is ignored.
         reason: The reason for the ledger.
         actor: The actor for the ledger.
         at: The time of the change.
-        reference: The object that caused the change, for example an order's name.
+        reference: The object that caused the change, for example the name of an order.
 
     Returns:
         The changed levels, sorted by item and location.
 
     Raises:
-        OutOfStock: A level would become negative and may not.
+        OutOfStock: A level would become negative although this is not allowed.
         NotStocked: An item is not connected with the location.
         LocationInactive: A location is deactivated.
-        QuantityOutOfRange: A level would leave the allowed range.
+        QuantityOutOfRange: A level would be outside of the allowed range.
     """
     ordered = sorted((move for move in moves if move.delta), key=lambda move: move.key)
     _connect_missing(ordered, actor=actor, at=at)
@@ -149,7 +151,7 @@ def get_or_create_level(item_id: int, location_id: int, *, actor: str, at: datet
 
 
 def _connect_missing(moves: Sequence[StockChange], *, actor: str, at: datetime) -> None:
-    """Create missing levels for the moves that may connect."""
+    """Create the missing levels of changes that may connect the item with the location."""
     connecting = [move for move in moves if move.connect]
     present = _get_levels(connecting) if connecting else {}
     absent = sorted({move.key for move in connecting} - present.keys())
@@ -172,17 +174,17 @@ def _connect_missing(moves: Sequence[StockChange], *, actor: str, at: datetime) 
 
 
 def _update_levels(moves: Sequence[StockChange], at: datetime) -> list[InventoryLevel]:
-    """Run the guarded UPDATE for each move in order and return the locked, changed levels.
+    """Run the UPDATE of each change in order, and return the changed levels, which are then locked.
 
     Raises:
         NotStocked: An item is not connected with the location.
-        OutOfStock: A level would become negative and may not.
-        QuantityOutOfRange: A level would leave the allowed range.
+        OutOfStock: A level would become negative although this is not allowed.
+        QuantityOutOfRange: A level would be outside of the allowed range.
     """
     shop = get_current_shop().pk
     shared_params = connection.ops.adapt_datetimefield_value(at), create_version(), shop
     calls = [
-        StatementCall(_CHANGE, [move.delta, *shared_params, move.delta, shop, *move.key, *_bounds(move)])
+        StatementCall(_CHANGE, [move.delta, *shared_params, move.delta, shop, *move.key, *_get_allowed_range(move)])
         for move in moves
     ]
     results = execute_batch(calls)
@@ -200,14 +202,19 @@ def _update_levels(moves: Sequence[StockChange], at: datetime) -> list[Inventory
     return _LEVELS.build_returned_instances([row for (row,) in results])
 
 
-def _bounds(move: StockChange) -> tuple[int, int]:
-    """Return the minimum and maximum quantity that a level may have before a move."""
+def _get_allowed_range(move: StockChange) -> tuple[int, int]:
+    """Return the minimum and maximum quantity that a level may have before a change."""
     least = -MAX_AVAILABLE - move.delta
     return max(least, -move.delta) if move.delta < 0 and not move.may_oversell else least, MAX_AVAILABLE - move.delta
 
 
 def _build_error(move: StockChange, since: int) -> DomainError:
-    """Return the error for a level that did not change; ``since`` is the sum of later moves of the same call."""
+    """Return the error for a level that could not be changed.
+
+    Args:
+        move: The change.
+        since: The sum of later changes of the level in the same call.
+    """
     (item, location) = move.key
     level = InventoryLevel.objects.filter(item_id=item, location_id=location).first()
     if level is None:
@@ -220,7 +227,7 @@ def _build_error(move: StockChange, since: int) -> DomainError:
 
 
 def _get_levels(moves: Sequence[StockChange]) -> dict[LevelKey, InventoryLevel]:
-    """Return the existing levels of the moves."""
+    """Return the existing levels of the changes."""
     items, locations = {move.item_id for move in moves}, {move.location_id for move in moves}
     keys = {move.key for move in moves}
     rows = _LEVELS.fetch(sorted(items), sorted(locations))
@@ -237,7 +244,7 @@ def insert_movements(
     at: datetime,
     reference: str = "",
 ) -> None:
-    """Insert the ledger rows of moves with the resulting quantity of each level."""
+    """Insert a ledger row for each change, with the resulting quantity of the level."""
     shop = get_current_shop()
     batch.insert(
         [
@@ -259,17 +266,18 @@ def insert_movements(
 
 
 def lock_active_locations(location_ids: Iterable[int], *, batch: StatementBatch | None = None) -> None:
-    """Check that locations are active and keep them active until the commit.
+    """Check that locations are active, and keep them active until the commit.
 
-    The rows are locked ``FOR SHARE``: the query waits for a concurrent deactivation and sees its result, and a later
-    deactivation waits and sees the stock. Foreign keys are not sufficient, because they are checked at commit only.
+    The rows are locked ``FOR SHARE``. The query waits for a concurrent deactivation and sees its result, and a later
+    deactivation waits and sees the stock. Foreign keys are not sufficient, because the database only checks them at the
+    commit.
 
     Args:
-        location_ids: The locations.
+        location_ids: The ids of the locations.
         batch: The batch that runs the query.
 
     Raises:
-        LocationInactive: A location is deactivated; with a batch, the error is raised when the batch runs.
+        LocationInactive: A location is deactivated. With a batch, the error is raised when the batch runs.
     """
     ids = sorted(set(location_ids))
     if not ids:
@@ -286,7 +294,7 @@ def _check_active(rows: Rows) -> None:
 
 
 def get_total_available(item_ids: Iterable[int]) -> dict[int, int]:
-    """Return the available quantity of each item over all locations; 0 if no location stocks the item."""
+    """Return the available quantity of each item over all locations, or 0 if no location stocks the item."""
     ids = list(item_ids)
     rows = InventoryLevel.objects.filter(item_id__in=ids).order_by().values_list("item_id").annotate(Sum("available"))
     return dict.fromkeys(ids, 0) | dict(rows)

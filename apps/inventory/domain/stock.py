@@ -1,7 +1,7 @@
-"""Services for inventory: count, adjust, reserve, restock, connect and disconnect.
+"""Set, adjust, reserve and restock quantities, and connect items with locations.
 
-Each function is one transaction that writes a ledger row and an event for every changed level. Levels that change
-together go through one call of ``apps.inventory.domain.movements.apply_stock_changes``.
+Each function is one transaction, which writes a ledger row and an event for every changed level. Levels that change
+together are changed by one call of ``apps.inventory.domain.movements.apply_stock_changes``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -64,18 +64,18 @@ _LOCK_LEVEL = CompiledModelQuery(
     int,
     int,
 )
-# The inventory policies of variants.
+# Inventory policies of variants: ``deny`` or ``continue`` selling an item that is out of stock.
 DENY, CONTINUE = "deny", "continue"
 
 
 class LastLevel(DomainError):
-    """Raised when an item would not be stocked at any location."""
+    """Raised when no location would stock an item any more."""
 
     code = "last_level"
 
 
 class NotShared(DomainError):
-    """Raised when the item would be stocked at two locations and one of them does not share its items."""
+    """Raised when two locations would stock an item although one of them does not share its items."""
 
     code = "not_shared"
 
@@ -92,7 +92,7 @@ def set_available(
     reference: str = "",
     relocate: bool = False,
 ) -> InventoryLevel:
-    """Set the available quantity of a level; connects the item with the location if necessary.
+    """Set the available quantity of a level. Connect the item with the location if necessary.
 
     Args:
         item: The inventory item.
@@ -108,7 +108,7 @@ def set_available(
         RowDeleted: The item has been deleted.
         QuantityOutOfRange: The quantity is negative or too large.
         LocationInactive: The location is deactivated.
-        NotShared: The item is stocked at a location that does not share its items, and must not be relocated.
+        NotShared: Another location stocks the item, one of the two does not share its items, and ``relocate`` is false.
     """
     if available < 0:
         raise QuantityOutOfRange(at_least(0))
@@ -132,10 +132,10 @@ def adjust_available(
     reason: Reason = Reason.CORRECTION,
     reference: str = "",
 ) -> InventoryLevel:
-    """Change the available quantity by a delta; concurrent adjustments add up.
+    """Change the available quantity by ``delta``. Concurrent adjustments add up.
 
     Raises:
-        NotStocked: The location does not stock the item, or one of the two does not exist.
+        NotStocked: The location does not stock the item, or the item or the location does not exist.
         OutOfStock: The level would become negative.
         QuantityOutOfRange: The level would be too large.
         LocationInactive: The location is deactivated.
@@ -156,20 +156,20 @@ def reserve_stock(
     at: datetime,
     reference: str = "",
 ) -> InventoryLevel | None:
-    """Reserve stock for an order; return None for an untracked item.
+    """Reserve stock for an order. Return None if the item is not tracked.
 
     Args:
         item: The sold item.
         location: The location that provides the stock.
         quantity: The sold quantity.
-        policy: ``deny`` never makes a level negative; ``continue`` may, and also sells items that are not stocked.
+        policy: ``deny`` never makes a level negative. ``continue`` can, and also sells items that are not stocked.
         actor: The actor for the ledger.
         at: The time of the sale.
-        reference: The order's name.
+        reference: The name of the order.
 
     Raises:
-        OutOfStock: Less is available, under ``deny``.
-        NotStocked: The location does not stock the item, under ``deny``.
+        OutOfStock: The policy is ``deny``, and less is available.
+        NotStocked: The policy is ``deny``, and the location does not stock the item.
         LocationInactive: The location is deactivated.
     """
     if not item.tracked:
@@ -184,7 +184,7 @@ def reserve_stock(
 def return_stock(
     item: InventoryItem, location: Location, quantity: int, *, actor: str, at: datetime, reference: str = ""
 ) -> InventoryLevel | None:
-    """Restock items at a location, connecting them if necessary; return None for an untracked item.
+    """Restock an item at a location, and connect them if necessary. Return None if the item is not tracked.
 
     Raises:
         LocationInactive: The location is deactivated.
@@ -200,22 +200,21 @@ def return_stock(
 def connect_item(
     item: InventoryItem, location: Location, *, actor: str, at: datetime, relocate: bool = False
 ) -> InventoryLevel:
-    """Connect an item with a location; do nothing if the location already stocks it.
+    """Connect an item with a location, unless the location already stocks the item.
 
     Args:
         item: The inventory item.
         location: The location.
         actor: The actor for the ledger.
         at: The time of the change.
-        relocate: Disconnect other locations that cannot share the item.
+        relocate: True to disconnect other locations that cannot share the item.
 
     Raises:
         RowDeleted: The item has been deleted.
         LocationInactive: The location is deactivated.
-        NotShared: Another location stocks the item, one of the two does not share its items, and the item must not
-            be relocated.
+        NotShared: Another location stocks the item, one of the two does not share its items, and ``relocate`` is false.
     """
-    # The lock is needed because two concurrent calls would not see each other's level.
+    # Lock the item, because two concurrent calls would not see each other's level.
     lock_items([item.pk])
     if existing := _LEVEL.fetch(item.pk, location.pk):
         return existing[0]
@@ -237,7 +236,7 @@ def connect_item(
 
 @transaction.atomic
 def disconnect_item(item: InventoryItem, location: Location, *, actor: str, at: datetime) -> None:
-    """Disconnect an item from a location and write its remaining quantity off.
+    """Disconnect an item from a location and record the removal of the remaining quantity.
 
     Raises:
         RowDeleted: The item has been deleted.
@@ -251,11 +250,15 @@ def disconnect_item(item: InventoryItem, location: Location, *, actor: str, at: 
 
 
 def remove_from_location(item: InventoryItem, location: Location, *, actor: str, at: datetime) -> None:
-    """Disconnect an item from a location, even the last one.
+    """Disconnect an item from a location, even if no other location stocks it.
 
-    For callers that connect another location or delete this location.
+    Only for callers that connect another location or delete this location.
+
+    Raises:
+        RowDeleted: The item has been deleted.
+        NotStocked: The location does not stock the item.
     """
-    # Holders of the item lock rely on the item's levels staying in place.
+    # Lock the item, because transactions that hold this lock rely on the item's levels not being deleted.
     lock_items([item.pk])
     level = InventoryLevel.objects.select_for_update().filter(item=item, location=location).first()
     if level is None:
@@ -271,7 +274,7 @@ def remove_from_location(item: InventoryItem, location: Location, *, actor: str,
 
 
 def lock_items(item_ids: Iterable[int]) -> None:
-    """Lock items before their levels so that no level is created or deleted; movements may still be added.
+    """Lock items before their levels, so that no level is created or deleted. Movements can still be inserted.
 
     Raises:
         RowDeleted: An item has been deleted.
@@ -283,7 +286,7 @@ def lock_items(item_ids: Iterable[int]) -> None:
 
 @transaction.atomic
 def create_items(rows: Sequence[Attrs], *, actor: str, at: datetime) -> list[InventoryItem]:
-    """Create items with a level of 0 at the shop's primary location.
+    """Create items, each with a level of 0 at the shop's primary location.
 
     Args:
         rows: The columns of each item.
@@ -321,7 +324,7 @@ def update_item(item: InventoryItem, attrs: Attrs, *, actor: str, at: datetime) 
 
 @transaction.atomic
 def update_items(requested: Iterable[tuple[InventoryItem, Attrs]], *, actor: str, at: datetime) -> bool:
-    """Update locked items in place, each with its own columns; return True if anything changed."""
+    """Update locked items in place, each with its own columns. Return True if anything changed."""
     changed = [(item, changes) for item, attrs in requested if (changes := apply_changes(item, attrs))]
     if not changed:
         return False
@@ -335,40 +338,43 @@ def update_items(requested: Iterable[tuple[InventoryItem, Attrs]], *, actor: str
 
 @transaction.atomic
 def delete_items(item_ids: Sequence[int], *, actor: str, at: datetime) -> None:
-    """Delete items with their levels and movements; must be called after the rows that refer to them are deleted."""
+    """Delete items with their levels and movements. Must be called after rows that refer to the items are deleted."""
     items = list(InventoryItem.objects.select_for_update().filter(pk__in=item_ids).order_by("pk"))
     record_events([EventInput("inventory_items/delete", item) for item in items], actor=actor, at=at)
     delete_rows(items)
 
 
 def check_cost_decimals(shop: Shop, currency: str) -> str | None:
-    """Return the reason why the shop's currency cannot change (costs have too many decimals), or None."""
+    """Return the reason why the shop's currency cannot change, or None.
+
+    A new currency must not have fewer decimals than the stored costs.
+    """
     finer = has_finer_amounts(InventoryItem.objects.all(), "cost", currency)
     return _("some items have costs with more decimals than the currency has") if finer else None
 
 
 def get_primary_location() -> Location:
-    """Return the active location where new items of the current shop are stocked."""
-    return Location.objects.get(pk=_get_primary_id())
+    """Return the active location at which new items of the current shop are stocked."""
+    return Location.objects.get(pk=_get_primary_location_id())
 
 
 def lock_primary_location() -> int:
-    """Lock the primary location, so that it stays active until the commit, and return its id.
+    """Lock the primary location so that it stays active until the commit, and return its id.
 
     Raises:
-        LocationInactive: The location and its successor were deactivated concurrently.
+        LocationInactive: The location and the location that replaced it were deactivated concurrently.
     """
-    primary = _get_primary_id()
+    primary = _get_primary_location_id()
     try:
         movements.lock_active_locations([primary])
     except movements.LocationInactive:
-        primary = _get_primary_id()
+        primary = _get_primary_location_id()
         movements.lock_active_locations([primary])
     return primary
 
 
-def _get_primary_id() -> int:
-    # Query the database: the shop object of the scope may be outdated.
+def _get_primary_location_id() -> int:
+    # Query the database, because the shop object of the scope may be outdated.
     pk = Shop.objects.values_list("primary_location_id", flat=True).get(pk=get_current_shop().pk)
     if pk is None:
         raise Location.DoesNotExist("The shop has no primary location")

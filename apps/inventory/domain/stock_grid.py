@@ -1,7 +1,7 @@
-"""The stock grid: quantities of items by location, shown as a page and saved as a whole.
+"""The stock grid, which shows the quantities of items by location and is saved as a whole.
 
-Each cell carries the quantity that the page showed. If any has changed since, nothing is saved and the changed cells
-are reported, so that a count never overwrites a sale.
+Each cell of the form contains the quantity that the page showed. If any of these quantities has changed since, nothing
+is saved and the changed cells are reported. A count therefore never overwrites a sale.
 """
 
 import re
@@ -25,7 +25,7 @@ CellKey = tuple[int, int]
 
 
 class CellsRefused(DomainError):
-    """Raised when cells cannot be saved; ``cells`` has the reasons by item and location."""
+    """Raised when cells cannot be saved. ``cells`` contains the reasons by item id and location id."""
 
     code = "cells_refused"
 
@@ -36,7 +36,7 @@ class CellsRefused(DomainError):
 
 
 class FormOutdated(DomainError):
-    """Raised when the names of a form's cells are not valid any more."""
+    """Raised when the cell names of a submitted form are no longer valid."""
 
     code = "form_outdated"
 
@@ -46,7 +46,7 @@ class Cell:
     """A submitted quantity.
 
     Attributes:
-        expected: The quantity that the page showed; None if the location did not stock the item.
+        expected: The quantity that the page showed, or None if the location did not stock the item.
         quantity: The new quantity.
     """
 
@@ -55,26 +55,31 @@ class Cell:
 
 
 class CellLevel(NamedTuple):
-    """The available quantity, and True if the stock is low."""
+    """The available quantity of a level. ``is_low`` is true if the item is tracked and the stock is low."""
 
     available: int
     is_low: bool
 
 
 class SubmittedCell(NamedTuple):
-    """A cell of a form: the quantity that the page showed (None for no level) and the submitted text."""
+    """A cell of a submitted form.
+
+    Attributes:
+        expected: The quantity that the page showed, or None if the location did not stock the item.
+        text: The submitted text.
+    """
 
     expected: int | None
     text: str
 
 
 def get_cell_name(item: InventoryItem, location: Location, expected: int | None) -> str:
-    """Return the field name of a cell, which contains the quantity that the page shows."""
+    """Return the form field name of a cell. The name contains the quantity that the page shows."""
     return f"cell-{item.pk}-{location.pk}-{'' if expected is None else expected}"
 
 
 def get_submitted_cells(data: Mapping[str, str]) -> dict[CellKey, SubmittedCell]:
-    """Return all cells of a form that are not blank.
+    """Return all cells of a submitted form that are not blank.
 
     Raises:
         FormOutdated: A cell name is invalid.
@@ -90,7 +95,7 @@ def get_submitted_cells(data: Mapping[str, str]) -> dict[CellKey, SubmittedCell]
 
 
 def parse_cells(data: Mapping[str, str]) -> dict[CellKey, Cell]:
-    """Return the changed cells of a form; blank cells are ignored.
+    """Return the cells of a submitted form in which the user changed the quantity. Blank cells are ignored.
 
     Raises:
         CellsRefused: A text is not a valid quantity.
@@ -118,15 +123,15 @@ def parse_cells(data: Mapping[str, str]) -> dict[CellKey, Cell]:
 def save_cells(
     cells: Mapping[CellKey, Cell], *, reason: StockMovement.Reason, actor: str, at: datetime
 ) -> list[InventoryLevel]:
-    """Save all changed cells or none; a quantity in an empty cell stocks the item at the location.
+    """Save either all changed cells or none. A quantity in an empty cell connects the item with the location.
 
     Raises:
-        CellsRefused: A quantity has changed since, or a cell belongs to no item or location of the shop.
+        CellsRefused: A quantity has changed since the page was shown, or the shop has no such item or location.
         LocationInactive: A location is deactivated.
         NotShared: An item is stocked at a location that does not share its items.
     """
     items = InventoryItem.objects.in_bulk({item for item, _ in cells})
-    # Lock items before levels, like all code that connects items.
+    # Lock items before their levels, like all other code that connects items.
     services.lock_items({item for (item, _), cell in cells.items() if cell.expected is None and item in items})
     levels = _lock_levels(cells)
     locations = Location.objects.filter(legacy=False).in_bulk({location for _, location in cells})
@@ -151,7 +156,7 @@ def save_cells(
 
 
 def _lock_levels(cells: Iterable[CellKey]) -> dict[CellKey, InventoryLevel]:
-    """Lock and return the levels of the cells in the lock order that all code uses."""
+    """Lock and return the levels of the cells, in the order in which all code locks levels."""
     keys = set(cells)
     rows = (
         InventoryLevel.objects.select_for_update()
@@ -162,7 +167,7 @@ def _lock_levels(cells: Iterable[CellKey]) -> dict[CellKey, InventoryLevel]:
 
 
 def get_cell_levels(items: Sequence[InventoryItem], locations: Sequence[Location]) -> dict[CellKey, CellLevel]:
-    """Return the levels of items at locations, by item id and location id."""
+    """Return the available quantities of items at locations, by item id and location id."""
     rows = InventoryLevel.objects.filter(item__in=items, location__in=locations)
     columns = rows.values_list("item_id", "location_id", "available", "is_low", "item__tracked")
     return {

@@ -10,12 +10,12 @@ from django.utils.translation import gettext_lazy
 from apps.ground.base_models import ShopOwned, VersionField, unindexed_shop_fk
 from apps.ground.error_messages import at_least
 
-# A number of the Harmonized System, which customs use to classify products.
+# A number of the Harmonized System, by which customs authorities classify products.
 HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
 
 
 class InventoryItem(ShopOwned):
-    """The stock-keeping record of a variant, with its cost and customs data."""
+    """The stock-keeping record of a variant, which also has its cost and customs data."""
 
     shop = unindexed_shop_fk()
     sku = models.CharField(gettext_lazy("SKU"), max_length=255, blank=True)

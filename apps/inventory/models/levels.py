@@ -1,7 +1,7 @@
-"""Inventory levels and the ledger of all movements.
+"""Inventory levels, and the ledger of all stock movements.
 
-``InventoryLevel.available`` always equals the sum of its ``StockMovement`` rows; only ``apps.inventory.domain`` changes
-them, both in one transaction.
+``InventoryLevel.available`` always equals the sum of the level's ``StockMovement`` rows. Only ``apps.inventory.domain``
+changes the two, in the same transaction.
 """
 
 from django.db import models
@@ -13,12 +13,12 @@ from apps.ground.error_messages import between
 from apps.inventory.models.items import InventoryItem
 from apps.inventory.models.locations import Location
 
-# The limit keeps the sum of a level and a change within the range of the column.
+# This limit keeps the sum of a level and a change within the range of the column.
 MAX_AVAILABLE = 1_000_000_000
 
 
 class InventoryLevel(ShopOwned):
-    """The available quantity of an item at a location; negative if orders oversold it."""
+    """The available quantity of an item at a location. The quantity is negative if orders oversold the item."""
 
     shop = unindexed_shop_fk()
     item = models.ForeignKey(
@@ -32,7 +32,7 @@ class InventoryLevel(ShopOwned):
         Location, on_delete=models.RESTRICT, related_name="levels", verbose_name=gettext_lazy("location")
     )
     available = models.IntegerField(gettext_lazy("available"), default=0, editable=False)
-    # True if the quantity is at or below the shop's threshold; see ``domain.low_stock``.
+    # True if the quantity is at or below the shop's threshold (see ``domain.low_stock``).
     is_low = models.BooleanField(default=False, db_default=False, editable=False)
     version = VersionField()
 
@@ -61,7 +61,7 @@ class InventoryLevel(ShopOwned):
 
 
 class StockMovement(ShopOwned):
-    """A ledger row: one change of one level with its actor and reason; never updated.
+    """A ledger row, which records one change of one level with its actor and reason. Rows are never updated.
 
     The row refers to the item and the location instead of the level, so that it remains after the item is disconnected.
     """
@@ -104,7 +104,7 @@ class StockMovement(ShopOwned):
         indexes = (
             models.Index(fields=("item", "location", "-id"), name="inventory_movement_by_level"),
             models.Index(fields=("shop", "-id"), name="inventory_movement_by_shop"),
-            # Most movements are sales.
+            # This index leaves out sales, because most movements are sales.
             models.Index(
                 fields=("shop", "reason", "-id"), condition=~Q(reason="sale"), name="inventory_movement_by_reason"
             ),

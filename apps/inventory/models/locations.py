@@ -9,7 +9,7 @@ from apps.ground.base_models import ShopOwned, VersionField
 class Location(ShopOwned):
     """A place where a shop stocks and fulfills items.
 
-    A legacy location belongs to a fulfillment service, which manages it; staff cannot change it.
+    A legacy location belongs to a fulfillment service, which manages it. Staff cannot change it.
     """
 
     name = models.CharField(gettext_lazy("name"), max_length=255)

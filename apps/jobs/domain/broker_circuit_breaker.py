@@ -2,7 +2,6 @@
 
 After a failed notification, no notifications are sent for ``OPEN_SECONDS``; the sweep finds the jobs. Then one thread
 tries again, while the others continue without notifications until the try succeeds.
-Rule: reliability, F2.
 """
 
 import time
@@ -17,11 +16,11 @@ class BrokerUnavailable(Exception):
 
 
 class BrokerCircuitBreaker:
-    """Notifies the broker through a function while that works."""
+    """A wrapper of a notifier that stops calling the broker for a while after a failure."""
 
     def __init__(self, notify: Callable[..., None]) -> None:
         self._notify = notify
-        # In terms of the monotonic clock; 0 while the broker works.
+        # The end of the pause by the monotonic clock, or 0 while the broker works.
         self._open_until = 0.0
 
     def __call__(self, *keys: uuid.UUID) -> None:
@@ -29,7 +28,7 @@ class BrokerCircuitBreaker:
 
         Raises:
             BrokerUnavailable: The broker failed a moment ago.
-            Exception: The broker is down; the client's exception.
+            Exception: The exception of the broker's client, if the broker is down.
         """
         if self._open_until:
             if time.monotonic() < self._open_until:

@@ -13,7 +13,7 @@ from apps.ground.tenancy import all_shops_scope
 
 logger = logging.getLogger(__name__)
 
-# Yields a sentence for each difference, with the shop and the row.
+# A function that yields a sentence for each difference, with the shop and the row.
 Check = Callable[[], Iterable[str]]
 _checks: dict[str, Check] = {}
 

@@ -17,7 +17,8 @@ from django.db import connection
 
 from apps.ground.prepared_sql import execute_prepared
 
-# Shops with waiting jobs, by an index skip scan from shop to shop, with each shop's number of running jobs.
+# The query finds the shops with waiting jobs by skipping through the index from shop to shop, and counts each shop's
+# running jobs.
 _NEXT_JOB_SQL = """
 WITH RECURSIVE waiting(shop_id) AS (
     SELECT min(shop_id) FROM jobs_job WHERE state = 'waiting'
@@ -45,9 +46,10 @@ _UNLIMITED = 1_000_000
 
 
 def get_next_job_key() -> uuid.UUID | None:
-    """Return the key of the next job of all shops; None if no job is due, or if each shop has its maximum running.
+    """Return the key of the next job of all shops, or None if no job can start.
 
-    Call this in the all-shops scope. Another worker may acquire the job first.
+    No job can start if none is due, or if all shops with due jobs run their maximum number of jobs. Call this function
+    in the all-shops scope. Another worker may acquire the job first.
     """
     rows = execute_prepared(
         _NEXT_JOB_SQL.format(now=_NOW[connection.vendor]), [settings.MAX_JOBS_PER_SHOP or _UNLIMITED]

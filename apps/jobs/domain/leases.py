@@ -33,7 +33,7 @@ _RETRY_SECONDS = 1
 
 
 class LeaseLost(Exception):
-    """Raised when another worker may have the job; nothing more may be written for this run."""
+    """Raised when another worker may have the job; this run must not write anything more."""
 
     def __init__(self) -> None:
         super().__init__("The lease expired before the work was done")
@@ -42,7 +42,7 @@ class LeaseLost(Exception):
 def acquire_lease(key: uuid.UUID) -> "Lease | None":
     """Acquire the lease of a job that is due and has no valid lease; return None if there is no such job.
 
-    Call this in the all-shops scope.
+    Call this function in the all-shops scope.
     """
     lease = Lease(key, uuid6.uuid7())
     is_acquired = (
@@ -51,7 +51,7 @@ def acquire_lease(key: uuid.UUID) -> "Lease | None":
             Q(state=Job.State.WAITING, due_at__lte=Now()) | Q(state=Job.State.RUNNING, lease_until__lt=Now()),
             writable_shops(),
         )
-        .update(state=Job.State.RUNNING, lease=lease.token, lease_until=_lease_end())
+        .update(state=Job.State.RUNNING, lease=lease.token, lease_until=_get_lease_end())
     )
     return lease if is_acquired else None
 
@@ -63,7 +63,7 @@ def lock_lease(job: Job) -> None:
         LeaseLost: The lease is not valid.
     """
     started = time.monotonic()
-    if not _own_row(job).update(lease_until=_lease_end() if job.lease else None):
+    if not _get_leased_row(job).update(lease_until=_get_lease_end() if job.lease else None):
         raise LeaseLost
     if job.lease in _active_leases:
         _active_leases[job.lease].record_renewal(started)
@@ -75,7 +75,7 @@ def report_progress(job: Job, *, completed: int, total: int) -> None:
     Raises:
         LeaseLost: The lease is not valid.
     """
-    if not _own_row(job).update(progress_done=completed, progress_total=total):
+    if not _get_leased_row(job).update(progress_done=completed, progress_total=total):
         raise LeaseLost
 
 
@@ -103,7 +103,7 @@ class Lease:
         return self._is_lost or time.monotonic() > self._until
 
     def get_job_row(self) -> TimestampedQuerySet[Job]:
-        """Return the job's row, if it still has this lease."""
+        """Return a queryset with the job's row, which is empty if the job no longer has this lease."""
         return Job.objects.get_queryset().filter(key=self.job, lease=self.token)
 
     @contextmanager
@@ -140,11 +140,11 @@ class Lease:
             connection.close()
 
     def _renew(self) -> bool:
-        """Renew the lease; return False if the database failed, so that the next try may succeed."""
+        """Renew the lease; return False if the database failed, so that the caller tries again."""
         started = time.monotonic()
         try:
             with all_shops_scope():
-                renewed = self.get_job_row().update(lease_until=_lease_end())
+                renewed = self.get_job_row().update(lease_until=_get_lease_end())
         except Exception:
             logger.warning("A lease could not be renewed; trying again", exc_info=True)
             connection.close()
@@ -159,11 +159,11 @@ class Lease:
 _active_leases: dict[uuid.UUID | None, Lease] = {}
 
 
-def _own_row(job: Job) -> TimestampedQuerySet[Job]:
-    """Return the job's row, if its lease has not changed since the job was read."""
+def _get_leased_row(job: Job) -> TimestampedQuerySet[Job]:
+    """Return a queryset with the job's row, which is empty if the lease has changed since the job was read."""
     return Job.objects.get_queryset().filter(pk=job.pk, lease=job.lease)
 
 
-def _lease_end() -> Any:
+def _get_lease_end() -> Any:
     """Return the end of a lease that begins now, by the database's clock."""
     return Now() + timedelta(seconds=settings.JOB_LEASE_SECONDS)

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 from apps.jobs.models import Job
 
-# Failed jobs count for this long; the Jobs page keeps them longer.
+# Failed jobs are counted for this long; the Jobs page shows them longer.
 FAILED_WINDOW = timedelta(days=1)
 
 

@@ -10,7 +10,7 @@ from apps.ground.tenancy import all_shops_scope
 
 logger = logging.getLogger(__name__)
 
-# Takes the current time and returns the number of processed rows; runs in the all-shops scope.
+# A function that takes the current time and returns the number of processed rows; runs in the all-shops scope.
 PeriodicTask = Callable[[datetime], int]
 
 
@@ -33,7 +33,7 @@ class PeriodicTasks:
                 logger.exception("%s: failed", name)
 
 
-# Every minute: work that is due by the clock, such as calls to a warehouse.
+# Tasks that run every minute, for work that is due at a certain time, such as calls to a warehouse.
 minute_tasks = PeriodicTasks()
-# Every night: work that queries external services about everything, such as the records of payment gateways.
+# Tasks that run every night and query external services, such as the records of payment gateways.
 nightly_tasks = PeriodicTasks()

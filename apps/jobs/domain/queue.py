@@ -57,12 +57,12 @@ logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 8
 BACK_OFF_SECONDS = (5, 30, 120, 600, 1800, 3600, 3600)
-# Notify again about a job that no worker has taken for this time, because the message may be lost.
+# Notify again about a job that no worker has taken within this time, because the message may be lost.
 NOTIFY_AGAIN_AFTER = timedelta(seconds=60)
 _SWEEP_BATCH_SIZE = 1000
 # The maximum number of keys in one message.
 _MAX_KEYS_PER_MESSAGE = 100
-# How often a worker looks for the next job after another worker has taken it.
+# The maximum number of times a worker looks for the next job if other workers take the jobs first.
 _MAX_LOOKUPS = 5
 
 
@@ -123,12 +123,12 @@ def register_task(
 
 
 def get_task_title(task: str) -> str:
-    """Return a task's name for people; its internal name if the task is not registered (any more)."""
+    """Return a task's name for people, or its internal name if the task is not registered (any more)."""
     return str(_tasks[task].title if task in _tasks else "") or task
 
 
 def set_notifier(notifier: Notifier) -> None:
-    """Set how workers are notified; the Celery app calls this when it starts."""
+    """Set the function that notifies workers; the Celery app calls this when it starts."""
     _notifiers[:] = [notifier]
 
 
@@ -248,7 +248,7 @@ def _claim_unnotified() -> list[tuple[int, uuid.UUID]]:
 
 
 def handle_notification(key: uuid.UUID, *other_keys: uuid.UUID) -> bool:
-    """Handle a notification: run the next job, which may be another than the notified one; return True if a job ran.
+    """Run the next job, which may differ from the notified job; return True if a job ran.
 
     The job of a dead worker was already scheduled once, so its own notification runs it directly. A notification for
     several jobs is passed on in halves before the work begins, so that all workers learn about the jobs soon. If
@@ -274,7 +274,7 @@ def _run_next(key: uuid.UUID) -> bool:
             return False
         if run_job(next_key):
             return True
-    # Other workers took every job found: run the notified job instead.
+    # Other workers took all jobs that were found, so run the notified job instead.
     return run_job(key)
 
 

@@ -7,12 +7,12 @@ from django.utils import timezone
 
 from apps.jobs.models import Job
 
-# An idle worker takes a job at once.
+# Idle workers take a job at once, so a job that waits longer than this is stalled.
 EXPECTED_START = timedelta(seconds=15)
 
 
 def find_active_job(*tasks: str, **arguments: Any) -> Job | None:
-    """Return the unfinished job of one of these tasks with these arguments; None if there is none."""
+    """Return the unfinished job of one of these tasks with these arguments, or None if there is none."""
     lookups = {f"arguments__{name}": value for name, value in arguments.items()}
     jobs = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING), task__in=tasks, **lookups)
     job: Job | None = jobs.order_by("due_at", "pk").first()
@@ -20,7 +20,7 @@ def find_active_job(*tasks: str, **arguments: Any) -> Job | None:
 
 
 def get_stalled_since(job: Job | None) -> datetime | None:
-    """Return the time since when a job has been stalled for longer than expected; None if the job is not stalled.
+    """Return the time since which a job has been stalled, or None if the job is not stalled.
 
     A job is stalled if no worker runs, if all workers are busy, or if the job's worker was killed.
     """

@@ -10,7 +10,7 @@ from apps.ground.base_models import ShopOwned
 
 
 class Job(ShopOwned):
-    """Work to do after a commit.
+    """A background job, which runs after the commit of the change that needs it.
 
     The row is authoritative; the broker's message is only a notification. A worker acquires the job with a conditional
     update that sets a lease, and renews the lease while it works. A periodic sweep notifies workers again about jobs
@@ -49,7 +49,7 @@ class Job(ShopOwned):
                 condition=Q(state__in=("waiting", "running")),
                 name="jobs_job_unfinished",
             ),
-            # For fair scheduling (``domain.fair_scheduling``).
+            # Fair scheduling (``domain.fair_scheduling``) uses the following two indexes.
             models.Index(fields=("shop", "due_at", "id"), condition=Q(state="waiting"), name="jobs_job_waiting"),
             models.Index(fields=("shop", "lease_until"), condition=Q(state="running"), name="jobs_job_running"),
             models.Index(fields=("shop", "-id"), name="jobs_job_by_shop"),

@@ -20,7 +20,7 @@ EDITABLE_FIELDS = ("type", "value", "description")
 
 
 def get_type_choices(current: str = "") -> list[tuple[str, str]]:
-    """Return the available types, and the current type of the metafield."""
+    """Return the choices for the type: the available types, and the current type of the metafield."""
     references = [f"{owner.resource}_reference" for owner in get_owner_types() if owner.resource != "shop"]
     lists = [f"list.{name}" for name in (*LIST_TYPES, *references)]
     names = [*types.get_type_names(), *references, *lists]
@@ -29,7 +29,7 @@ def get_type_choices(current: str = "") -> list[tuple[str, str]]:
     return [(name, format_type_name(name)) for name in names]
 
 
-# Names of types, marked for translation.
+# Display names of types, marked for translation.
 _TYPE_NAMES = (
     gettext_noop("single line text"),
     gettext_noop("multi-line text"),
@@ -51,7 +51,7 @@ _TYPE_NAMES = (
 
 
 def format_type_name(name: str) -> str:
-    """Return the display name of a type, e.g. "Single line text"; a reference is named after its target."""
+    """Return the display name of a type, e.g. "Single line text", or "Product reference" for a reference type."""
     words = name.removeprefix("list.").replace("_", " ").removesuffix(" field")
     owner = words.removesuffix(" reference")
     if owner == words:
@@ -60,12 +60,12 @@ def format_type_name(name: str) -> str:
 
 
 def get_list_suffix(name: str) -> str:
-    """Return a suffix for list types."""
+    """Return the translated suffix for the name of a list type, or "" for other types."""
     return _(" (list)") if name.startswith("list.") else ""
 
 
 class MetafieldForm(ShopOwnedForm[Metafield]):
-    """The metafield form. Namespace and key cannot be changed; type and value are validated together."""
+    """The metafield form. Namespace and key cannot change after creation; type and value are validated together."""
 
     type = forms.ChoiceField(label=gettext_lazy("Type"), widget=ThemedSelect)
 
@@ -74,7 +74,7 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
         fields = ("namespace", "key", "type", "value", "description")
 
     def prepare(self) -> None:
-        """Set the type choices; make the namespace and key of a stored metafield read-only."""
+        """Set the type choices, and make the namespace and key of an existing metafield read-only."""
         self.set_choices("type", get_type_choices(self.instance.type))
         if "value" in self.fields:
             self.fields["value"].widget.attrs["rows"] = 2
@@ -82,11 +82,11 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
             for name in self.fields.keys() & {"namespace", "key"}:
                 self.fields[name].disabled = True
             for name in self.fields.keys() & set(EDITABLE_FIELDS):
-                # Hidden initial values let the form save only what the user changed.
+                # Hidden initial values allow the form to save only the fields that the user changed.
                 self.fields[name].show_hidden_initial = True
 
     def clean(self) -> Values | None:
-        """Validate the value against its type, and convert the value to the stored text."""
+        """Validate the value against its type, and convert the value to its stored text."""
         cleaned = super().clean() or self.cleaned_data
         if not self.instance._state.adding and not self.has_changed():
             return cleaned
@@ -101,7 +101,7 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
 
     @property
     def conflicting_fields(self) -> list[str]:
-        """Return the fields that the user changed and another user changed too since the page was loaded."""
+        """Return the fields that the user changed and that another user has also changed since the page was loaded."""
         if self.instance._state.adding or self.data.get("_overwrite"):
             return []
         initial_texts = {
@@ -118,11 +118,11 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
     def values(self) -> Values:
         if not self.instance.pk:
             return {name: self.cleaned_data[name] for name in self.Meta.fields}
-        # A value is validated against its type, so a change of either affects both.
+        # The value is validated against the type, so a change of either field updates both.
         changed = set(self.changed_data) | ({"type", "value"} if {"type", "value"} & set(self.changed_data) else set())
         return {name: self.cleaned_data[name] for name in EDITABLE_FIELDS if name in changed}
 
 
 def _as_submitted(value: object) -> str:
-    """Return a stored text as browsers submit it, with uniform line ends."""
+    """Return a stored text in the form in which browsers submit it, with uniform line endings."""
     return str(value or "").replace("\r\n", "\n").strip()

@@ -1,4 +1,4 @@
-"""Metafields inside the form of their owner: add ``inlines = (MetafieldInline,)`` to the owner's admin."""
+"""An inline for the metafields of an owner: add ``inlines = (MetafieldInline,)`` to the owner's admin class."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from apps.panel.staff_request import EventKwargs
 
 
 class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
-    """The metafields of an owner; saving records each change as an event."""
+    """The metafields of an owner. Saving the formset records an event for each change."""
 
     actor = ""
 
@@ -37,7 +37,7 @@ class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
         return "metafields"
 
     def clean(self) -> None:
-        """Reject two new metafields with the same namespace and key before the database does."""
+        """Reject two new metafields with the same namespace and key, which the database would reject on saving."""
         names = set()
         for form in self.forms:
             if form in self.deleted_forms or not getattr(form, "cleaned_data", None):
@@ -48,7 +48,7 @@ class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
             names.add(name)
 
     def save(self, commit: bool = True) -> list[Metafield]:
-        """Save the changes; the caller has nothing left to save."""
+        """Save the changes itself, so the caller has nothing to save."""
         mark_formset_saved(self)
         assert self.owner is not None
         by: EventKwargs = {"actor": self.actor, "at": timezone.now()}
@@ -76,7 +76,7 @@ def _get_metafields(owner: Model | None) -> QuerySet[Metafield]:
 
 
 class _Checks(InlineModelAdminChecks):
-    """Inline checks without the foreign key check: metafields refer to their owner by resource and ID."""
+    """Inline checks without the foreign key check, because metafields refer to their owner by resource and ID."""
 
     def _check_exclude_of_parent_model(self, obj: object, parent_model: object) -> Sequence[checks.CheckMessage]:
         return []
@@ -86,7 +86,7 @@ class _Checks(InlineModelAdminChecks):
 
 
 class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
-    """The owner's metafields; editable by everyone who may change the owner."""
+    """The metafields of an owner. Everyone who may change the owner may edit them."""
 
     model = Metafield
     form = MetafieldForm
@@ -97,7 +97,7 @@ class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
     ordering = None
 
     def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
-        """Return a formset that knows the current user."""
+        """Return a formset class that knows the current user."""
         changeable = self.has_change_permission(request, obj)
         formset = modelformset_factory(
             Metafield,
@@ -111,23 +111,23 @@ class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
         return add_actor_to_formset(request, formset)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Metafield]:
-        """Return nothing; the formset loads its own rows."""
+        """Return no metafields, because the formset loads them itself."""
         return Metafield.rows().none()
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Require the owner's permission."""
+        """Allow viewing to users who may view the owner."""
         return self._may(request, "view") or self._may(request, "change")
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Require the owner's permission."""
+        """Allow editing to users who may change the owner."""
         return self._may(request, "change")
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Allow adding metafields to saved owners that the user may change."""
+        """Allow adding metafields to users who may change the owner, if the owner is saved."""
         return obj is not None and self._may(request, "change")
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Require the owner's change permission."""
+        """Allow deleting to users who may change the owner."""
         return self._may(request, "change")
 
     def _may(self, request: HttpRequest, verb: str) -> bool:

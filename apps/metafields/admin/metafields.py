@@ -1,4 +1,4 @@
-"""Admin pages for the shop's own metafields."""
+"""Admin pages for the metafields of the shop itself."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -19,7 +19,7 @@ grant_permissions("preferences", "vacd", "metafields.metafield")
 
 
 class ShopMetafieldForm(PanelForm[Metafield], MetafieldForm):
-    """The metafield form with a check for concurrent changes."""
+    """The metafield form, with a check for concurrent changes."""
 
     class Meta(MetafieldForm.Meta):
         pass
@@ -27,7 +27,7 @@ class ShopMetafieldForm(PanelForm[Metafield], MetafieldForm):
 
 @admin.register(Metafield)
 class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
-    """Metafields of the shop itself, written by staff and apps."""
+    """Metafields of the shop itself, which staff and apps can write."""
 
     menu = MenuItem(
         "Settings",
@@ -50,7 +50,7 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
     fields = ("namespace", "key", "type", "value", "description")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Metafield]:
-        """Return the metafields of the shop itself."""
+        """Return only metafields that belong to the shop itself."""
         return super().get_queryset(request).filter(owner_resource="shop")
 
     @display(description=gettext_lazy("Type"))
@@ -59,12 +59,12 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
 
     @display(description=gettext_lazy("Name"), ordering="namespace")
     def name(self, metafield: Metafield) -> str:
-        """Return namespace and key."""
+        """Return namespace and key, e.g. ``custom.note``."""
         return str(metafield)
 
     @display(description=gettext_lazy("Value"))
     def short_value(self, metafield: Metafield) -> str:
-        """Return the start of the value."""
+        """Return the value, truncated for the list."""
         return metafield.value if len(metafield.value) <= 80 else f"{metafield.value[:80]}…"
 
     def save_model(self, request: HttpRequest, obj: Metafield, form: ShopMetafieldForm, change: bool) -> None:

@@ -1,1 +1,1 @@
-"""The REST resource of metafields."""
+"""REST interface of metafields."""

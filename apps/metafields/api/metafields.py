@@ -1,7 +1,7 @@
 """The REST resource of metafields, below each owner and at the top level.
 
-Each owner type has a viewset class of its own with its scope and path. The top level serves the shop's own metafields;
-queries and bodies may also name other metafields by ID or by owner, within the caller's scopes.
+Each owner type has its own viewset class, with its scope and path. The top level serves the shop's own metafields and,
+if the caller's scopes allow it, other metafields by ID or by an owner in the query or body.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ from apps.metafields.models import Metafield
 from apps.shops.models.scopes import SCOPES
 
 OWNER_ID_PARAMETER, OWNER_RESOURCE_PARAMETER = "metafield[owner_id]", "metafield[owner_resource]"
-# Any of these scopes allows writing the shop's own metafields; the first is reported if all are missing.
+# Any of these scopes allows writing the shop's own metafields. If all are missing, the error names the first.
 WRITE_SCOPES = (
     "write_metafields",
     *(scope for scope in SCOPES if scope.startswith("write_") and scope != "write_metafields"),
@@ -44,7 +44,7 @@ _OWNER = {"owner_id": IntegerField(min_value=1), "owner_resource": TextField(max
 
 
 class ValueField(ApiField):
-    """The value, converted according to its type."""
+    """The value of a metafield, converted according to the type."""
 
     schema = {"type": ["string", "integer", "boolean"]}
 
@@ -53,16 +53,16 @@ class ValueField(ApiField):
         return ("type", "value")
 
     def get_renderer(self) -> Render:
-        """Return a renderer that converts the value to a bool, a number or a text."""
+        """Return a renderer that converts the stored text to a bool, a number or a text."""
         return lambda _context, name, text: types.render_value(name, text)
 
     def to_internal_value(self, data: object) -> object:
-        """Accept any value; ``domain.write`` validates it against the type."""
+        """Accept any value, because ``domain.write`` validates it against the type."""
         return data
 
 
 class MetafieldSerializer(ResourceSerializer[Metafield]):
-    """A metafield in the interface; ``apps.metafields.domain.write`` validates request bodies."""
+    """The REST representation of a metafield. ``domain.write`` validates request bodies."""
 
     namespace = TextField(max_length=20)
     key = TextField(max_length=30)
@@ -89,7 +89,7 @@ _OWNER_SCHEMA: Mapping[str, Schema] = {
 
 
 class MetafieldFilterSet(ResourceFilter):
-    """The filters of the metafield list."""
+    """Filters for the list of metafields."""
 
     namespace = TextFilter("namespace")
     key = TextFilter("key")
@@ -107,11 +107,11 @@ class MetafieldViewSet(ShopViewSet[Metafield]):
     version_columns = ("version",)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schema of the members that name the owner, for paths without an owner."""
+        """Return the schema of ``owner_id`` and ``owner_resource``, for paths that do not name the owner."""
         return _OWNER_SCHEMA
 
     def get_validated_attributes(self, instance: Metafield | None = None) -> Attrs:
-        """Validate the body; drop namespace and key of an existing metafield, which cannot change."""
+        """Validate the body. For an existing metafield, ignore namespace and key, which cannot change."""
         values, errors = write.validate_metafield(self.unwrap_body(self.singular), instance)
         if errors:
             raise Unprocessable(errors)
@@ -129,12 +129,12 @@ class MetafieldViewSet(ShopViewSet[Metafield]):
 
 
 class OwnedMetafieldViewSet(MetafieldViewSet):
-    """``/{owners}/{id}/metafields``: the metafields of one owner."""
+    """``/{owners}/{id}/metafields``: the metafields of an owner."""
 
     owner: ClassVar[OwnerType]
 
     def load_parents(self) -> None:
-        """Check that the owner exists, by its ID and the other parts of the path."""
+        """Check that the owner in the path exists."""
         columns = {name: value for name, value in self.kwargs.items() if name not in {"owner_id", "id"}}
         if not self.parents["owner_id"].objects.filter(pk=self.kwargs["owner_id"], **columns).exists():
             raise Http404
@@ -149,7 +149,7 @@ class OwnedMetafieldViewSet(MetafieldViewSet):
 
 
 def create_viewset(owner: OwnerType, path: str = "", model: type[Model] | None = None) -> type[OwnedMetafieldViewSet]:
-    """Create the viewset class for an owner type, by default with the type's own path and model."""
+    """Create the viewset class for an owner type, by default with the path and model of the owner type."""
     attributes = {
         "__doc__": f"``/{path or owner.path}/{{id}}/metafields``.",
         "__module__": __name__,
@@ -161,22 +161,23 @@ def create_viewset(owner: OwnerType, path: str = "", model: type[Model] | None =
 
 
 class AnyMetafieldViewSet(MetafieldViewSet):
-    """``/metafields``: the shop's own metafields, the list of an owner named in the query, and any metafield by ID.
+    """``/metafields``: the shop's own metafields, those of an owner given in the query, or any metafield by ID.
 
-    Any write scope allows writing the shop's own metafields; those of other owners also require the owner's scope.
+    Any write scope allows writing the shop's own metafields. Metafields of other owners require the write scope of the
+    owner.
     """
 
     def get_scopes(self, method: str) -> tuple[str, ...]:
-        """Return no scopes for reading, and any write scope for writing."""
+        """Require any write scope for writing; ``get_queryset`` checks the scopes for reading."""
         return () if method in SAFE_METHODS else WRITE_SCOPES
 
     def get_queryset(self) -> QuerySet[Metafield]:
-        """Return the metafields that the caller's scopes allow."""
+        """Return the metafields that the caller's scopes allow to read."""
         readable_resources = [owner.resource for owner in get_owner_types() if self._may(owner, "read")]
         return Metafield.objects.filter(owner_resource__in=readable_resources)
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[Metafield]:
-        """Return the metafields of the owner in the query, else of the shop."""
+        """Return the metafields of the owner in the query or, without an owner in the query, those of the shop."""
         remaining_filters = {
             name: value for name, value in filters.items() if name not in {OWNER_ID_PARAMETER, OWNER_RESOURCE_PARAMETER}
         }
@@ -187,12 +188,12 @@ class AnyMetafieldViewSet(MetafieldViewSet):
         return super().count(request)
 
     def perform_create(self, attrs: Attrs) -> Metafield:
-        """Create a metafield of the owner in the body, else of the shop."""
+        """Create a metafield of the owner in the body or, without an owner in the body, of the shop."""
         owner, pk = self._owner_in_body()
         return write.create_metafield(owner, pk, attrs, actor=self.actor, at=self.at)
 
     def get_object(self) -> Metafield:
-        """Return a metafield that the caller may write."""
+        """Return the metafield with the ID in the path, if the caller may write it."""
         metafield = super().get_object()
         owner = get_owner_type(metafield.owner_resource)
         assert owner is not None
@@ -228,7 +229,7 @@ class AnyMetafieldViewSet(MetafieldViewSet):
         return owner, values["owner_id"]
 
     def _find(self, owner: OwnerType, pk: int) -> None:
-        """Raise 404 unless the owner exists in this shop."""
+        """Raise 404 if the shop has no such owner."""
         exists = pk == self.shop.pk if owner.scope is None else owner.model._default_manager.filter(pk=pk).exists()
         if not exists:
             raise Http404

@@ -1,6 +1,7 @@
-"""Metafield types with several members, stored as JSON; clients send an object or the JSON text.
+"""Metafield types that are stored as JSON, such as links, amounts and measurements, and two text types.
 
-A text is stored unchanged, so clients get back what they sent. An object is serialized to equivalent JSON.
+Clients send an object or its JSON text. A text is stored unchanged, so clients get back what they sent. An object is
+serialized to equivalent JSON.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,7 +35,7 @@ _LANGUAGES = frozenset(Locale("en").languages)
 
 
 def _object_reader(check: Callable[[Members], None], example: str) -> Callable[[object], str]:
-    """Return a reader for objects; ``check`` validates the members."""
+    """Return a reader for JSON objects; ``check`` validates the members."""
 
     def read(value: object) -> str:
         parts = parse_json_text(value) if isinstance(value, str) else value
@@ -109,7 +110,7 @@ def _check_nodes(children: object, depth: int) -> None:
 
 
 def _check_node(node: Members, kind: str) -> None:
-    """Check the additional members of nodes with children."""
+    """Check the level of a heading, the type of a list, or the URL of a link."""
     if kind == "heading" and (isinstance(node.get("level"), bool) or node.get("level") not in range(1, 7)):
         raise InvalidValue("a heading must have a level from 1 to 6")
     if kind == "list" and node.get("listType") not in ("ordered", "unordered"):
@@ -119,7 +120,7 @@ def _check_node(node: Members, kind: str) -> None:
 
 
 def _read_language(value: object) -> str:
-    """Read a language as in ISO 639, with country or script where needed: ``en``, ``pt-BR``, ``zh-Hant``."""
+    """Read a language code such as ``en``, ``pt-BR`` or ``zh-Hant``."""
     text = read_text(value, limit=20)
     try:
         locale = Locale.parse(text, sep="-")

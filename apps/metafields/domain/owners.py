@@ -1,7 +1,7 @@
-"""The registry of owner types: apps register which models can have metafields.
+"""The registry of owner types, in which apps register the models that can have metafields.
 
-Metafields are deleted with their owner, however the owner is deleted: Django's deletion collector queries a private
-field that registration adds to the model, as it does for a ``GenericRelation``.
+Metafields are deleted together with their owner. For this, registration adds a private field to the model, which
+Django's deletion collector queries like a ``GenericRelation``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -19,19 +19,18 @@ from apps.shops.models import Shop
 
 @dataclass(frozen=True, slots=True)
 class OwnerType:
-    """An owner type.
+    """A type of rows that can have metafields.
 
     Attributes:
-        path: The name in paths, e.g. ``product_images``.
+        path: The name in URL paths, e.g. ``product_images``.
         resource: The value of ``owner_resource``, e.g. ``product_image``.
         model: The model of the owners.
-        scope: The noun of the access scopes, e.g. ``products``; None if any token may access the metafields.
-        gid: The type in global IDs, e.g. ``ProductImage``.
-        extra_paths: Additional names in paths for some of the rows, e.g. ``smart_collections``, with the model of
-            those rows.
-        nested_path: The path below a parent, e.g. ``products/<product_id>/variants``, where clients that found the row
-            can also count its metafields; the argument is a column of the row.
-        is_personal: Whether values may contain personal data; the audit log then stores no values.
+        scope: The resource in the names of access scopes, e.g. ``products``, or None if no scope is required.
+        gid: The type name in global IDs, e.g. ``ProductImage``.
+        extra_paths: Additional names in URL paths for some of the rows, e.g. ``smart_collections``, with their models.
+        nested_path: An additional URL path below a parent, e.g. ``products/<product_id>/variants``, at which the
+            metafields of an owner can be counted. The argument in the path is a column of the row.
+        is_personal: Whether values may contain personal data. If so, the audit log does not store the values.
     """
 
     path: str
@@ -44,12 +43,12 @@ class OwnerType:
     is_personal: bool = False
 
     def get_scope(self, verb: str) -> str | None:
-        """Return the scope for a verb, e.g. ``read_products``."""
+        """Return the scope for a verb, e.g. ``read_products`` for ``read``, or None if no scope is required."""
         return f"{verb}_{self.scope}" if self.scope else None
 
     @property
     def topic_prefix(self) -> str:
-        """Return the prefix of the topics of these metafields, e.g. ``product_metafields``."""
+        """Return the prefix of the topics for metafields of this owner type, e.g. ``product_metafields``."""
         return f"{self.resource}_metafields"
 
 
@@ -58,7 +57,7 @@ _callbacks: list[Callable[[OwnerType], None]] = []
 
 
 class _MetafieldRelation(FieldCacheMixin, models.Field[None, None]):
-    """A hidden relation from a model to its metafields, so that they are deleted together; it has no column."""
+    """A hidden relation from a model to its metafields, without a column, for deleting them together."""
 
     one_to_many = True
     many_to_one = many_to_many = one_to_one = False
@@ -73,18 +72,19 @@ class _MetafieldRelation(FieldCacheMixin, models.Field[None, None]):
 
     @property
     def cache_name(self) -> str:
-        """Return the cache key of the relation, which is never used."""
+        """Return the cache key of the relation, which Django requires but never uses here."""
         return self.name
 
     def get_attname_column(self) -> tuple[str, None]:
-        """Return an attribute name without a column."""
+        """Return an attribute name and no column."""
         return self.get_attname(), None
 
     def bulk_related_objects(self, objects: Iterable[Model], using: str) -> QuerySet[Metafield]:
-        """Return the metafields of rows about to be deleted, in any scope, because IDs are unique across shops.
+        """Return the metafields of rows that are about to be deleted.
 
-        The owner rows are locked first, so that no metafield is added before the deletion. The confirmation page of a
-        deletion runs without a transaction and locks nothing.
+        The query ignores the shop scope, because IDs are unique across shops. The owner rows are locked first, so that
+        no metafield is added before the deletion. The confirmation page of a deletion runs without a transaction and
+        locks nothing.
         """
         ids = sorted(row.pk for row in objects)
         if ids and connection.vendor == "postgresql" and connection.in_atomic_block:
@@ -95,7 +95,7 @@ class _MetafieldRelation(FieldCacheMixin, models.Field[None, None]):
 
 
 def lock_owners(owner: OwnerType, pks: Iterable[int]) -> None:
-    """Lock owners of one type against deletion until the transaction ends; they may still be updated.
+    """Lock owners of one type, so that they cannot be deleted, only updated, until the transaction ends.
 
     Raises:
         RowDeleted: An owner was deleted.
@@ -105,14 +105,14 @@ def lock_owners(owner: OwnerType, pks: Iterable[int]) -> None:
         count = owner.model._default_manager.filter(pk__in=ids).count()
     else:
         table = connection.ops.quote_name(owner.model._meta.db_table)
-        # The ORM does not offer this kind of lock.
+        # Use raw SQL, because the ORM does not offer ``FOR KEY SHARE``.
         count = len(execute_prepared(f"SELECT id FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [ids]))  # noqa: S608
     if count < len(ids):
         raise RowDeleted
 
 
 def on_owner_registered(callback: Callable[[OwnerType], None]) -> None:
-    """Call a function with each owner type that is registered from now on."""
+    """Call a function with each owner type that is registered after this call."""
     _callbacks.append(callback)
 
 
@@ -127,16 +127,17 @@ def register_owner(
     below: str = "",
     personal: bool = False,
 ) -> None:
-    """Register a model so that its rows can have metafields; call this in ``AppConfig.ready()``.
+    """Register a model so that its rows can have metafields. Call this function in ``AppConfig.ready()``.
 
     Args:
-        path: The name in paths, e.g. ``product_images``; routes are built from it.
-        resource: The name in metafields and in the type ``<resource>_reference``, e.g. ``product_image``.
+        path: The name in URL paths, e.g. ``product_images``.
+        resource: The value of ``owner_resource``, e.g. ``product_image``. The metafield type for references to such
+            rows is ``<resource>_reference``.
         model: The model of the owners; each row belongs to a shop.
-        scope: The noun of the access scopes, e.g. ``products``.
-        gid: The type in global IDs; the name of the model by default.
-        kinds: Additional names in paths for some of the rows, with the model of those rows.
-        below: The path below a parent.
+        scope: The resource in the names of access scopes, e.g. ``products``, or None if no scope is required.
+        gid: The type name in global IDs; by default the name of the model.
+        kinds: Additional names in URL paths for some of the rows, with their models.
+        below: An additional URL path below a parent; see ``OwnerType.nested_path``.
         personal: Whether values may contain personal data.
     """
     if resource in _owners:
@@ -151,20 +152,17 @@ def register_owner(
 
 
 def get_owner_types() -> tuple[OwnerType, ...]:
-    """Return all owner types in order of registration."""
+    """Return all owner types in the order of their registration."""
     return tuple(_owners.values())
 
 
 def get_owner_type(resource: str) -> OwnerType | None:
-    """Return the owner type with this ``owner_resource``; None if there is none."""
+    """Return the owner type with this ``owner_resource``, or None."""
     return _owners.get(resource)
 
 
 def find_owner_type(name: str) -> OwnerType | None:
-    """Return the owner type that a client names by ``owner_resource`` or by path: ``variant``, ``variants``.
-
-    Returns None if there is no such owner type.
-    """
+    """Return the owner type with this ``owner_resource`` or URL path, such as ``variant`` or ``variants``, or None."""
     return _owners.get(name) or next(
         (owner for owner in _owners.values() if name and name in {owner.path, *owner.extra_paths}), None
     )

@@ -1,4 +1,4 @@
-"""Existence checks for references in metafields; a request body may have thousands, so they are batched."""
+"""Existence checks for references in metafields, batched because a request body can contain thousands of references."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _BATCH_SIZE = 5_000
 
 @dataclass(slots=True)
 class _Body:
-    """The IDs in a request body by resource, and the IDs that exist."""
+    """The IDs that a request body refers to, by type in global IDs, and the existing ones among them."""
 
     referenced_ids: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     existing_ids: dict[str, set[int]] = field(default_factory=dict)
@@ -28,9 +28,9 @@ _body: ContextVar[_Body | None] = ContextVar("metafields_body", default=None)
 
 @contextmanager
 def batch_references(rows: object) -> Iterator[None]:
-    """Batch the existence checks of all references in some values: one query per resource.
+    """Check the existence of all references in ``rows`` with one query per resource, while the context is active.
 
-    A nested call does nothing, because the outer call already covers its values.
+    A nested call does nothing, because the outer call already covers its rows.
     """
     if _body.get() is not None:
         yield
@@ -43,7 +43,7 @@ def batch_references(rows: object) -> Iterator[None]:
 
 
 def reference_exists(owner: OwnerType, pk: int) -> bool:
-    """Return True if the shop has this row."""
+    """Return True if the shop has an owner of this type with this ID."""
     body = _body.get()
     if body is None or pk not in body.referenced_ids[owner.gid]:
         return owner.model._default_manager.order_by().filter(pk=pk).exists()
@@ -58,7 +58,7 @@ def reference_exists(owner: OwnerType, pk: int) -> bool:
 
 
 def _find_global_ids(rows: object) -> dict[str, set[int]]:
-    """Return all global IDs in the texts of nested values."""
+    """Return the IDs in all global IDs that occur in nested values, by type."""
     pattern = re.compile(rf"gid://{re.escape(settings.BRAND)}/(\w+)/([1-9][0-9]{{0,18}})(?![0-9])", re.ASCII)
     ids_by_resource: dict[str, set[int]] = defaultdict(set)
     pending = [rows]
@@ -66,7 +66,7 @@ def _find_global_ids(rows: object) -> dict[str, set[int]]:
         value = pending.pop()
         if isinstance(value, str):
             if "\\" in value:
-                # JSON may escape any character.
+                # Parse JSON texts, in which any character of a global ID may be escaped.
                 with suppress(ValueError, RecursionError):
                     pending.append(json.loads(value))
             for gid, digits in pattern.findall(value):

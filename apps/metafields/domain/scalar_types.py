@@ -1,4 +1,7 @@
-"""Readers for the scalar parts of metafield values: texts, numbers, URLs and JSON, validated and kept without loss."""
+"""Readers for scalar values and for parts of values: texts, numbers, URLs and JSON.
+
+A reader validates a value and returns it without loss.
+"""
 
 import json
 import re
@@ -13,23 +16,23 @@ from apps.ground.strict_json import InvalidJson, parse_json
 
 MAX_LENGTH = 65_535
 MAX_URL = 2048
-# A larger exponent could fill the memory when the number is written out.
+# The maximum exponent of a number. A larger number could use up the memory when its digits are written out.
 MAX_EXPONENT = 30
 MAX_DIGITS = 13
 MAX_DECIMALS = 9
 
 _DECIMAL = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}(\.[0-9]{{1,{MAX_DECIMALS}}})?", re.ASCII)
-# The text of a mailto, sms or tel URL: no spaces, and no characters that HTML treats as markup.
+# The part of a mailto, sms or tel URL after the colon, without spaces and characters that HTML treats as markup.
 _PERSONAL = re.compile(r"(mailto|sms|tel):[^\s<>\"]{1,2000}", re.ASCII)
 _is_url = URLValidator(schemes=["http", "https"])
 
 
 class InvalidValue(ValueError):
-    """Raised when a value does not fit its type; the text says why."""
+    """Raised when a value does not fit its type; the message says why."""
 
 
 def dump_json(value: object) -> str:
-    """Serialize to JSON without loss: numbers keep their exact digits."""
+    """Serialize a value to JSON without loss, so that numbers keep their exact digits."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{dump_json(key)}:{dump_json(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
@@ -38,7 +41,7 @@ def dump_json(value: object) -> str:
 
 
 def read_text(value: object, *, limit: int = MAX_LENGTH) -> str:
-    """Read a text that can be stored; numbers are converted to their digits.
+    """Read a text that the database can store. A number is converted to its digits.
 
     Raises:
         InvalidValue: The value is not a text, or is too long.
@@ -56,7 +59,7 @@ def read_text(value: object, *, limit: int = MAX_LENGTH) -> str:
 
 
 def read_decimal(value: object) -> str:
-    """Read a decimal number; return its digits as given.
+    """Read a decimal number, and return its digits unchanged.
 
     Raises:
         InvalidValue: The value is not a number, or has too many digits.
@@ -72,10 +75,10 @@ def read_decimal(value: object) -> str:
 
 
 def parse_json_text(text: str) -> object:
-    """Parse JSON, which must not be empty or contain characters that cannot be stored.
+    """Parse a JSON text.
 
     Raises:
-        InvalidValue: The text is not valid JSON.
+        InvalidValue: The text is empty, not valid JSON, or contains characters that the database cannot store.
     """
     try:
         body = text.encode()

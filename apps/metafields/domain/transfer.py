@@ -1,4 +1,4 @@
-"""Transfer of metafields from one owner to another of the same type."""
+"""Transfers metafields from one owner to another of the same type."""
 
 from datetime import datetime
 
@@ -19,14 +19,14 @@ def get_owner_metafields(kind: OwnerType, owner_id: int) -> QuerySet[Metafield]:
 def transfer_metafields(
     kind: OwnerType, source: int, target: int, *, replacing: bool, actor: str, at: datetime
 ) -> None:
-    """Transfer the metafields of an owner to another owner, keeping their IDs; the caller has locked both owners.
+    """Transfer metafields to another owner, keeping their IDs. The caller must have locked both owners.
 
     Args:
         kind: The owner type.
         source: The ID of the current owner.
         target: The ID of the new owner.
-        replacing: Whether metafields with the same name replace those of the target; otherwise these metafields stay
-            with the source.
+        replacing: What happens to a metafield if the target has one with the same namespace and key. True replaces the
+            one of the target; False leaves the metafield with the source.
         actor: Who transfers the metafields.
         at: The time of the change.
     """

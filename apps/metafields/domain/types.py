@@ -1,7 +1,7 @@
 """Metafield types: how values are validated, stored and rendered.
 
-``read_value`` converts a value from a request or form into the stored text, and accepts the stored text as well.
-``render_value`` converts the stored text into the value of a response: a bool, a number or a text.
+``read_value`` converts a value from a request or form to the stored text. It also accepts a value that is already the
+stored text. ``render_value`` converts the stored text to the value in a response: a bool, a number or a text.
 """
 
 import re
@@ -41,7 +41,7 @@ def is_type(name: str) -> bool:
 
 
 def read_value(name: str, value: object) -> str:
-    """Convert a value into the stored text.
+    """Validate a value, and convert it to the stored text.
 
     Raises:
         InvalidValue: The value does not fit the type.
@@ -53,7 +53,7 @@ def read_value(name: str, value: object) -> str:
 
 
 def render_value(name: str, text: str) -> bool | int | str:
-    """Convert the stored text into the value of a response."""
+    """Convert a stored text to the value in a response."""
     if name in {"number_integer", "integer"}:
         return int(text)
     return text == "true" if name == "boolean" else text
@@ -80,7 +80,7 @@ def _get_reader(name: str) -> Reader | None:
 
 
 def _serialize(value: object) -> str:
-    """Serialize a value: texts are stored unchanged, everything else as JSON."""
+    """Convert a validated value to the stored text. A text is stored unchanged, all other values as JSON."""
     return value if isinstance(value, str) else dump_json(value)
 
 
@@ -126,7 +126,7 @@ def _read_datetime(value: object) -> str:
 
 
 def _read_json(value: object) -> str:
-    """Read a JSON document; a text is stored unchanged."""
+    """Read a JSON document. A text is stored unchanged."""
     text = value if isinstance(value, str) else dump_json(value)
     if len(text) > MAX_JSON:
         raise InvalidValue(too_long(MAX_JSON))
@@ -141,7 +141,7 @@ def _read_color(value: object) -> str:
 
 
 def _read_reference(resource: str, value: object) -> str:
-    """Read the global ID of a row of this shop."""
+    """Read a global ID of a row that the shop has."""
     owner = get_owner_type(resource)
     assert owner is not None
     prefix = f"gid://{settings.BRAND}/{owner.gid}/"
@@ -154,7 +154,7 @@ def _read_reference(resource: str, value: object) -> str:
 
 
 def _object_element(element: Reader) -> Reader:
-    """Return a reader for the elements of a list, which must be objects and not JSON texts."""
+    """Return a reader for list elements that are JSON objects, which are stored as objects and not as JSON texts."""
     return lambda value: parse_json_text(str(element(value)))
 
 
@@ -182,7 +182,7 @@ _READERS: Mapping[str, Reader] = {
     "url": read_url,
     "color": _read_color,
     **json_types.JSON_READERS,
-    # Type names of older clients; new metafields get the successor type.
+    # Types that older clients use. New metafields get the successor type.
     "string": read_text,
     "integer": _read_integer,
     "json_string": _read_json,
@@ -194,12 +194,12 @@ _NEVER_LISTED = frozenset(
 
 
 def get_successor_type(name: str, value: object) -> str:
-    """Return the type to store for a requested type; a multi-line ``string`` becomes a multi-line text."""
+    """Return the type to store for a requested type. A ``string`` with several lines becomes a multi-line text."""
     if name == "string" and isinstance(value, str) and ("\n" in value or "\r" in value):
         return "multi_line_text_field"
     return _SUCCESSORS.get(name, name)
 
 
 def get_type_names() -> tuple[str, ...]:
-    """Return the types for a selection list, without list types, references and types of older clients."""
+    """Return the types that a form offers, without list types, references and types of older clients."""
     return tuple(name for name in _READERS if name not in _SUCCESSORS)

@@ -24,7 +24,7 @@ from apps.metafields.domain.scalar_types import MAX_EXPONENT, InvalidValue
 from apps.metafields.models import Metafield
 
 MAX_PER_BODY = 250
-# The maximum number of metafields in all nested parts of a body, such as variants and images.
+# The maximum number of metafields in all nested resources of a body, such as variants and images.
 MAX_NESTED = 1_000
 _MAX_LENGTHS = {
     field.name: field.max_length for field in Metafield._meta.concrete_fields if field.editable and field.max_length
@@ -34,21 +34,21 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class BadMetafields(DomainError):
-    """Raised when metafields in a body are invalid."""
+    """Raised when metafields in a request body are invalid."""
 
     code = "bad_metafields"
     field = "metafields"
 
 
 class NameTaken(DomainError):
-    """Raised when the owner already has a metafield with the namespace and key."""
+    """Raised when the owner already has a metafield with this namespace and key."""
 
     code = "metafield_name_taken"
     field = "key"
 
 
 class IdTaken(DomainError):
-    """Raised when another owner has the value; values of type ``id`` are unique per owner type."""
+    """Raised when a value of type ``id`` belongs to another owner; such values are unique per owner type."""
 
     code = "metafield_id_taken"
     field = "value"
@@ -56,7 +56,7 @@ class IdTaken(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class MetafieldInput:
-    """A validated metafield that is not saved yet; ``value`` is the text to store."""
+    """A validated metafield that is not saved yet. ``value`` is the stored text."""
 
     namespace: str
     key: str
@@ -66,15 +66,15 @@ class MetafieldInput:
 
 
 def validate_metafield(data: Mapping[str, object], instance: Metafield | None = None) -> tuple[Attrs, Errors]:
-    """Validate the members of a metafield.
+    """Validate the members of a metafield in a request body.
 
     Args:
-        data: The members; only ``namespace key type value description`` count. Older clients send ``value_type``
-            instead of ``type``.
-        instance: The metafield to update; members missing in ``data`` stay unchanged.
+        data: The members. All except namespace, key, type, value and description are ignored. Older clients send
+            ``value_type`` instead of ``type``.
+        instance: The metafield to update, or None. On an update, members missing in ``data`` stay unchanged.
 
     Returns:
-        The columns to set, and the messages by member.
+        The columns to set, and the error messages by member.
     """
     if "value_type" in data and "type" not in data:
         data = {**data, "type": data["value_type"]}
@@ -117,7 +117,7 @@ def _check_texts(data: Mapping[str, object], *, partial: bool) -> tuple[Attrs, E
 
 
 def _find_text_errors(value: object, limit: int, *, optional: bool) -> list[str]:
-    """Validate a text of at most ``limit`` characters; numbers count as their digits."""
+    """Validate a text of at most ``limit`` characters, or a number with at most as many digits."""
     if value is None or (isinstance(value, str) and not optional and not value.strip()):
         return [BLANK]
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
@@ -129,10 +129,10 @@ def _find_text_errors(value: object, limit: int, *, optional: bool) -> list[str]
 
 
 def validate_metafields(rows: object, *, prefix: str = "metafields") -> list[MetafieldInput]:
-    """Validate a list of metafields from the body of their owner.
+    """Validate a list of metafields in the request body of their owner.
 
     Raises:
-        BadMetafields: ``{"metafields.0.value": [messages]}``, with all errors.
+        BadMetafields: The error lists all problems as ``{"metafields.0.value": [messages]}``.
     """
     if rows is None:
         return []
@@ -157,23 +157,23 @@ def validate_metafields(rows: object, *, prefix: str = "metafields") -> list[Met
 def set_metafields(
     owner: Model, rows: object, *, actor: str, at: datetime, prefix: str = "metafields"
 ) -> list[Metafield]:
-    """Create metafields of an owner, or update those with the same namespace and key.
+    """Create metafields of an owner, or update existing metafields with the same namespace and key.
 
     Args:
         owner: A row of a registered model.
         rows: The result of ``validate_metafields``, or a list from a request body.
         actor: Who sets the metafields.
         at: The time of the change.
-        prefix: The name of the list in messages.
+        prefix: The name of the list in error messages.
 
     Returns:
-        The created or changed metafields; equal ones are skipped.
+        The created and changed metafields, without those that already had the values.
 
     Raises:
         BadMetafields: See ``validate_metafields``.
     """
     drafts = _validate_drafts(rows, prefix) if rows else []
-    # Most bodies have no metafields; skip the savepoint of a nested transaction then.
+    # Most bodies have no metafields, so avoid the savepoint of a nested transaction.
     return set_metafields_of_owners([(owner, drafts)], actor=actor, at=at, prefix=prefix) if drafts else []
 
 
@@ -185,7 +185,7 @@ def set_metafields_of_owners(
     at: datetime,
     prefix: str = "metafields",
 ) -> list[Metafield]:
-    """Bulk variant of ``set_metafields`` for owners of one type, with as many statements as for one owner."""
+    """Do the same as ``set_metafields`` for several owners of one type, with as many statements as for one owner."""
     if not drafts_by_owner:
         return []
     kind = get_owner_type_of_row(drafts_by_owner[0][0])
@@ -229,7 +229,10 @@ def _index_drafts(
 
 
 def _find_taken_index(kind: OwnerType, drafts_by_owner: Sequence[tuple[Model, Sequence[MetafieldInput]]]) -> int:
-    """Return the index, in its owner's list, of the first draft of type ``id`` with a value of another owner."""
+    """Return the index of the first draft with a value of type ``id`` that belongs to another owner.
+
+    The index counts within the drafts of the owner.
+    """
     ids = [draft for _, drafts in drafts_by_owner for draft in drafts if draft.type == "id"]
     existing = Metafield.objects.filter(
         owner_resource=kind.resource, type="id", value__in={draft.value for draft in ids}
@@ -248,7 +251,7 @@ def _find_taken_index(kind: OwnerType, drafts_by_owner: Sequence[tuple[Model, Se
 
 @contextmanager
 def _translate_constraint_errors() -> Iterator[None]:
-    """Translate constraint errors into domain errors; the outer transaction stays usable."""
+    """Convert errors of unique constraints to domain errors, without breaking the outer transaction."""
     try:
         with transaction.atomic():
             yield
@@ -264,12 +267,12 @@ def _validate_drafts(rows: object, prefix: str) -> list[MetafieldInput]:
 
 @transaction.atomic
 def create_metafield(kind: OwnerType, owner_id: int, values: Attrs, *, actor: str, at: datetime) -> Metafield:
-    """Create a metafield of an owner; ``values`` are validated columns.
+    """Create a metafield of an owner; ``values`` must be validated.
 
     Raises:
         RowDeleted: The owner was deleted.
         NameTaken: The owner already has a metafield with the namespace and key.
-        IdTaken: Another owner of the type has the value, for type ``id``.
+        IdTaken: The type is ``id`` and another owner of the same type has the value.
     """
     lock_owners(kind, [owner_id])
     metafield = _build_metafield(kind, owner_id, values, at)
@@ -286,11 +289,11 @@ def _build_metafield(kind: OwnerType, owner_id: int, values: Attrs, at: datetime
 
 @transaction.atomic
 def update_metafield(metafield: Metafield, values: Attrs, *, actor: str, at: datetime) -> bool:
-    """Update a metafield if any value differs; return True if it changed. ``values`` are validated columns.
+    """Update a metafield, and return True if a value has changed. ``values`` must be validated.
 
     Raises:
         RowDeleted: The metafield was deleted.
-        IdTaken: Another owner of the type has the value, for type ``id``.
+        IdTaken: The type is ``id`` and another owner of the same type has the value.
     """
     refresh_for_update(metafield, no_key=True)
     kind = _get_owner_type(metafield)
@@ -315,7 +318,7 @@ def delete_metafield(metafield: Metafield, *, actor: str, at: datetime) -> None:
 
 
 def _to_domain_error(error: IntegrityError) -> Exception:
-    """Return the domain error for a violated constraint, or the error itself if it has another cause."""
+    """Return the domain error for a violated constraint, or the error itself if no constraint is violated."""
     breach = find_violated_constraint(error)
     if breach is None:
         return error

@@ -18,7 +18,7 @@ from apps.orders.models import Order, Transaction
 from apps.panel.admin_base.forms import Values
 from apps.panel.money import MoneyField
 
-# A permission of the refunds app, which registers the refund hook.
+# The refunds app, which registers the refund hook, defines this permission.
 REFUND_PERMISSION = "refunds.add_refund"
 _PAYS = {Transaction.Kind.SALE, Transaction.Kind.CAPTURE}
 _INPUT = {"class": "bo-input"}
@@ -42,7 +42,7 @@ class CancelForm(forms.Form):
         if self.refundable:
             first = next(iter(self.refundable))
             widget = forms.TextInput(attrs={**_INPUT, "inputmode": "decimal", "autocomplete": "off"})
-            # ``clean`` checks the decimals, when the currency is known.
+            # ``clean`` checks the number of decimals, because it depends on the selected currency.
             self.fields["amount"] = _Amount(required=False, label=_("Refund"), widget=widget)
             self.fields["currency"] = forms.ChoiceField(
                 choices=[(code, code) for code in self.refundable],
@@ -74,13 +74,13 @@ class CancelForm(forms.Form):
 
     @property
     def refund_text(self) -> str:
-        """Return the refund amount as text; empty for no refund."""
+        """Return the refund amount as text, or an empty string if nothing is refunded."""
         amount = self.cleaned_data.get("amount")
         return languages.format_money(amount, self.cleaned_data["currency"]) if amount else ""
 
     @property
     def refund(self) -> ReadOnlyAttrs | None:
-        """Return the refund to request."""
+        """Return the amount and currency to refund, or None if nothing is refunded."""
         if not self.refund_text:
             return None
         return {"amount": self.cleaned_data["amount"], "currency": self.cleaned_data["currency"]}
@@ -91,7 +91,7 @@ class _Amount(MoneyField):
 
     @property
     def input_currency(self) -> str:
-        """Return no currency: ``CancelForm.clean`` checks the amount against the selected currency."""
+        """Return an empty string: ``CancelForm.clean`` checks the amount against the selected currency."""
         return ""
 
     def clean(self, value: Any) -> Decimal | None:
@@ -99,7 +99,7 @@ class _Amount(MoneyField):
 
 
 def _refundable_by_currency(order: Order) -> dict[str, Decimal]:
-    """Return the refundable amount by currency."""
+    """Return the refundable amount of the order's payments, by currency."""
     refundable: dict[str, Decimal] = {}
     for row in get_transactions(order):
         if row.kind in _PAYS and row.status == Transaction.Status.SUCCESS and row.amount > row.refunded:

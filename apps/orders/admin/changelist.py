@@ -107,7 +107,7 @@ class OrderList(ShopOwnedAdmin[Order]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
     ) -> tuple[QuerySet[Order], bool]:
-        """Search by the order's own fields and by customer."""
+        """Search orders by their own fields and by customer."""
         term = search_term.strip()
         if not term:
             return queryset, False
@@ -119,7 +119,7 @@ class OrderList(ShopOwnedAdmin[Order]):
         return union_first_rows(queryset, parts, limit=limit, newest=not is_palette_search(request)), False
 
     def get_search_note(self, term: str) -> str:
-        """Return a note if the term is too short for a full search."""
+        """Return a note if the term is too short for a full search, otherwise an empty string."""
         return search.get_short_term_note(term.strip())
 
     @admin.action(description=gettext_lazy("Close selected orders"), permissions=["change"])

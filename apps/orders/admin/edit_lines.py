@@ -25,7 +25,7 @@ from apps.orders.models import LineItem, Order
 from apps.panel.error_display import as_sentence, format_field_error
 from apps.panel.money import MoneyField
 
-# The most variants a search returns, and the most that can be added at once.
+# The maximum number of variants that a search returns, and that can be added in one edit.
 MAX_SEARCH_RESULTS = 20
 _ADD = re.compile(r"add-([1-9][0-9]{0,17})", re.ASCII)
 _FIELDS = {"quantity": "units", "total_discount": "discount"}
@@ -124,7 +124,7 @@ class LinesForm(forms.Form):
         return added + [row for row in matched if row.pk not in added_ids]
 
     def _initial_focus(self, data: QueryDict | None) -> str:
-        """Return the field to focus: the first new search result, else the search, else the first line item."""
+        """Return the field to focus: the first new search result, or else the search field or the first line item."""
         new = [name for name in self.fields if name.startswith("add-") and data is not None and name not in data]
         units = [f"units-{line.pk}" for line in self.lines]
         searching = data is not None and data.get("step") == "find"
@@ -185,7 +185,7 @@ class LinesForm(forms.Form):
         return OrderEdit(lines, added, data["seen_version"])
 
     def add_domain_error(self, error: DomainError) -> None:
-        """Add a domain error to the fields of the lines it concerns."""
+        """Show the messages of a domain error at the form fields of the line items they refer to."""
         for name, messages in error.errors.items():
             path = name.partition("line_items.")[2]
             pk, _dot, part = path.partition(".")
@@ -228,7 +228,7 @@ def describe_edit(order: Order, outcome: EditResult) -> Attrs:
 
 
 def get_page_context(form: LinesForm, data: QueryDict) -> Attrs:
-    """Return the context for custom items and the hidden fields of the review."""
+    """Return the template context: the fields for a custom item, and the hidden fields of the review."""
     hidden_fields = [(name, value) for name, value in data.items() if name in form.fields and name != "seen_version"]
     return {
         "own": [form[name] for name in ("own_title", "own_price", "own_quantity", "own_taxable", "own_shipping")],

@@ -1,4 +1,4 @@
-"""Extension points of the order page for apps above orders.
+"""Extension points of the order page: other apps add sections, actions and timeline events.
 
 Apps register their extensions when their ``admin`` module is imported.
 """
@@ -27,7 +27,8 @@ class OrderSection:
 
     Attributes:
         template: The name of the template.
-        get_values: Returns the template's values, in the shop scope; None hides the section.
+        get_values: Returns the template's values, or None to hide the section. The function is called in the shop
+            scope.
         order: The position: sections with a position below 50 come before payment and customer, others after them. The
             items always come first.
     """
@@ -45,7 +46,7 @@ class OrderAction:
         label: The link text.
         url_name: A panel URL that takes the order's id.
         is_allowed: Returns True if the link is shown.
-        order: The position.
+        order: The position among the actions; lower numbers come first.
     """
 
     label: StrOrPromise

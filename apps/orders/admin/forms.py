@@ -48,7 +48,7 @@ FIELDSETS: tuple[Fieldset, ...] = (
 
 
 class OrderForm(PanelForm[Order]):
-    """The order fields that staff may edit; addresses follow the same rules as in the REST interface.
+    """The form for the order fields that staff may edit; addresses follow the rules of the REST interface.
 
     Both addresses are snapshots, so the customer's own addresses do not change.
     """
@@ -65,7 +65,7 @@ class OrderForm(PanelForm[Order]):
         fields = ("email", "phone", "po_number", "tags", "note")
 
     def prepare(self) -> None:
-        """Fill in the stored addresses."""
+        """Fill the address fields with the stored addresses."""
         countries = [("", _("Choose a country")), *get_country_choices()]
         for kind in ADDRESS_KINDS:
             address = self._stored_address(kind) or {}
@@ -81,7 +81,7 @@ class OrderForm(PanelForm[Order]):
         return address
 
     def clean(self) -> Values | None:
-        """Complete the addresses; input for an unused billing address is an error instead of being dropped."""
+        """Complete the addresses, and reject a changed billing address if the same-address checkbox is set."""
         cleaned = super().clean() or self.cleaned_data
         for kind in ADDRESS_KINDS:
             snapshot, errors = self._changed_address(kind)
@@ -117,7 +117,7 @@ def _field(name: str) -> forms.Field:
     return forms.CharField(label=_LABELS[name], required=False, max_length=255)
 
 
-# The panel builds the form from ``declared_fields`` and ``base_fields``.
+# Register the address fields here, because the panel builds the form from ``declared_fields`` and ``base_fields``.
 _ADDRESSES = {f"{kind}_{name}": _field(name) for kind in ADDRESS_KINDS for name in ADDRESS_FIELDS}
 OrderForm.declared_fields.update(_ADDRESSES)
 OrderForm.base_fields.update(_ADDRESSES)

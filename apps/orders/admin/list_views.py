@@ -39,7 +39,7 @@ def filter_orders_by_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]
 
 
 class ViewFilter(SimpleListFilter):
-    """The views of the order list; open orders by default."""
+    """The filter for the views of the order list; the default view shows open orders."""
 
     title = gettext_lazy("view")
     parameter_name = "view"
@@ -60,7 +60,7 @@ class ViewFilter(SimpleListFilter):
         return filter_orders_by_view(queryset, view)
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield the choices without Django's own "All", because the list has its own "All" view."""
+        """Yield the choices without Django's own "All", because the list has its own view called "All"."""
         view = self.value() or ("all" if changelist.query else "open")
         for value, title in self.lookup_choices:
             yield {

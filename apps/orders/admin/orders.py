@@ -1,4 +1,4 @@
-"""The order page and its actions; ``changelist`` has the changelist."""
+"""The order page and its actions; the order list is in ``changelist``."""
 
 from collections.abc import Callable
 from typing import Unpack
@@ -46,7 +46,7 @@ grant_permissions("edit_orders", "a", "orders.transaction")
 
 @admin.register(Order)
 class OrderAdmin(OrderList):
-    """The shop's orders."""
+    """The panel page of an order."""
 
     menu = MenuItem(
         "Sales",
@@ -170,7 +170,7 @@ class OrderAdmin(OrderList):
     # --- actions ---
 
     def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask for reason, restock and refund; then cancel the order."""
+        """Ask for the reason, restocking and refund, and then cancel the order."""
         require_permission(request, CHANGE)
         order: Order = self.get_row_or_404(request, object_id)
         form = CancelForm(order, get_post_data(request), may_refund=has_permission(request, REFUND_PERMISSION))

@@ -75,7 +75,7 @@ class SalesReportForm(forms.Form):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SalesReportTable(ReportTable):
-    """A table of the report, on the page and as CSV; ``rows`` omits days without sales.
+    """A table of the sales report for the page and the CSV file; ``rows`` omits days without sales.
 
     Attributes:
         header: The column names of the CSV file, never translated.
@@ -131,7 +131,7 @@ def _tables_context(request: HttpRequest, days: DateRange, tables: TableFunction
 
 
 def _home_context(request: HttpRequest) -> Context:
-    """Return the URLs for the home page's tables."""
+    """Return the URLs of the report and of the tables that the home page loads."""
     first = timezone.localdate() - timedelta(days=get_home_days(request) - 1)
     query = f"?first={first.isoformat()}"
     return {
@@ -141,7 +141,7 @@ def _home_context(request: HttpRequest) -> Context:
 
 
 def file_view(request: HttpRequest) -> HttpResponse:
-    """Return one table as CSV; the query parameter ``table`` selects it.
+    """Return the table that the query parameter ``table`` selects, as CSV.
 
     Raises:
         Http404: The table is unknown or the dates are invalid.
@@ -172,7 +172,7 @@ def _get_form(request: HttpRequest) -> SalesReportForm:
 
 
 def _sales_table(days: DateRange) -> SalesReportTable:
-    """Return sales by day next to the previous period of the same length."""
+    """Return the table of sales by day, compared with the previous period of the same length."""
     currency = get_current_shop().currency
     before = days.previous
     sold_by_day = sales_report.get_sales_by_day(DateRange(before.first, days.last))
@@ -188,7 +188,7 @@ def _sales_table(days: DateRange) -> SalesReportTable:
     def values(sold: DaySales, earlier: DaySales, write: Callable[[Decimal, str], str]) -> tuple[object, ...]:
         return sold.orders, write(sold.amount, currency), earlier.orders, write(earlier.amount, currency)
 
-    note = _("{orders}; previous period, {first} to {last}: {money} in {orders_before}.").format(
+    note = _("{orders}. Previous period ({first} to {last}): {money} from {orders_before}.").format(
         orders=_count_orders(orders[0]),
         first=languages.format_date(before.first, "j M Y"),
         last=languages.format_date(before.last, "j M Y"),
@@ -230,7 +230,7 @@ def _sales_table(days: DateRange) -> SalesReportTable:
 
 
 def _returning_table(days: DateRange) -> SalesReportTable:
-    """Return orders of returning customers by day."""
+    """Return the table of orders by new and returning customers, by day."""
     customers_by_day = sales_report.get_customers_by_day(days)
     rows = [(day, customers_by_day.get(day, DayCustomers())) for day in days.iter_days()]
     total = DayCustomers(
@@ -280,7 +280,7 @@ def _returning_table(days: DateRange) -> SalesReportTable:
 
 
 def _products_table(days: DateRange, limit: int = MAX_ROWS) -> SalesReportTable:
-    """Return the best-selling products."""
+    """Return the table of best-selling products."""
     currency = get_current_shop().currency
     best_sellers = sales_report.get_best_sellers(days)
 
@@ -313,14 +313,14 @@ def _count_orders(count: int) -> str:
 
 
 def _other_currencies_note(other_currencies: int) -> str:
-    """Return a note about orders in other currencies; empty if there are none."""
+    """Return a note about orders in other currencies, or an empty string if there are none."""
     if not other_currencies:
         return ""
     return _("{orders} in other currencies not included.").format(orders=_count_orders(other_currencies))
 
 
 def _describe_change(now: Decimal, then: Decimal) -> str:
-    """Return the change in percent as text."""
+    """Describe the change from the previous period in percent."""
     if now == then:
         return _("same as in the previous period")
     if not then:

@@ -25,10 +25,10 @@ from apps.orders.models import LineItem, Order, Transaction
 from apps.shops.models import Shop
 
 MAX_ID_LENGTH = 18
-# Limits for terms that match very many orders or customers: the number of matches to look up, and of newest orders
-# to search.
+# Terms can match very many orders or customers, so the search looks up at most this many matches and searches at most
+# this many of the newest orders.
 MAX_FOLLOWED, NEWEST_ORDERS = 1_000, 5_000
-# The newest orders that the panel-wide search looks at.
+# The panel-wide search covers only this many of the newest orders.
 PALETTE_NEWEST_ORDERS = 1_000
 SEARCH_HELP = gettext_lazy("Order number, SKU, city, tag, payment, or part of the customer's name or email")
 TOO_MANY = gettext_lazy(
@@ -80,7 +80,7 @@ def find_orders(
         return
     yield orders.alias(city=Upper(Cast(KT("shipping_address__city"), TextField()))).filter(city=upper_term)
     if len(term) >= MIN_TRIGRAM_LENGTH:
-        # A tag may occur in a third of all orders: sorting the matches would read them all.
+        # A tag may occur in a third of all orders. Sorting the matches would read all of these orders.
         yield orders.filter(in_materialized(_orders_with_tag(orders, term).values("pk")[:MAX_FOLLOWED]))
         newest = (
             Order.rows()
@@ -93,8 +93,8 @@ def find_orders(
 def find_customers(term: str, shop: Shop, limit: int) -> MatchingCustomers:
     """Return the customers that match a term by words or by part of their names.
 
-    For very frequent names, the index would read all matches, so only the customers who ordered last are compared one
-    by one.
+    For very frequent names, an index search would read all matches, so only the customers with the latest orders are
+    compared.
 
     Args:
         term: The search term.
@@ -111,8 +111,8 @@ def find_customers(term: str, shop: Shop, limit: int) -> MatchingCustomers:
     recent_ids = scan_first_rows(matching, ("-last_order_at", "-pk"), COMMON_TERM_SCAN)
     if len(recent_ids) >= COMMON_TERM_MATCHES:
         return MatchingCustomers([rows.filter(pk__in=recent_ids)], is_cut=True)
-    # Word matches are sorted by latest order, partial matches are not. The ids are selected before sorting: when the
-    # planner takes the tables for empty, as in a new shop, it would otherwise compare all rows with all.
+    # Word matches are sorted by latest order; partial matches are not. The ids are selected before sorting, because the
+    # planner may assume that the tables are empty, as in a new shop, and then compares every row with every other row.
     beginning = rows.filter(in_materialized(rows.filter(words_fit).order_by().values("pk")))
     return MatchingCustomers(
         [order_rows(beginning, ("-last_order_at", "-pk"))[:limit], _customers_with_name_part(term)[:MAX_FOLLOWED]]
@@ -120,12 +120,12 @@ def find_customers(term: str, shop: Shop, limit: int) -> MatchingCustomers:
 
 
 def get_short_term_note(term: str) -> str:
-    """Return a note if the term is too short for a full search; otherwise empty."""
+    """Return a note if the term is too short for a full search, otherwise an empty string."""
     return str(TOO_SHORT) if 0 < len(term) < MIN_TRIGRAM_LENGTH else ""
 
 
 def get_cut_note(term: str, matching_customers: MatchingCustomers) -> str:
-    """Return a note if a search shows only some of its matches; otherwise empty."""
+    """Return a note if a search shows only some of its matches, otherwise an empty string."""
     if matching_customers.is_cut:
         return TOO_MANY_CUSTOMERS.format(number=languages.format_integer(COMMON_TERM_SCAN))
     if term.startswith("#") or len(term) < MIN_TRIGRAM_LENGTH:

@@ -47,7 +47,7 @@ def get_product_links(request: HttpRequest, lines: Sequence[LineItem]) -> dict[i
 
 
 def get_customer_summary(request: HttpRequest, order: Order) -> Context | None:
-    """Return the customer's totals and latest other orders; None without a customer or permission to view customers."""
+    """Return the customer's totals and latest other orders, or None without a customer or permission."""
     customer = order.customer
     if customer is None or not has_permission(request, "customers.view_customer"):
         return None

@@ -1,4 +1,4 @@
-"""Context of the order page: items, totals, addresses, payments and timeline."""
+"""Template context of the order page: items, totals, addresses, payments and timeline."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ def get_order_context(order: Order) -> Context:
 
 
 def _sums(order: Order, money: MoneyFormatter) -> list[tuple[str, str]]:
-    """Return the totals of the order, with the total in the presentment currency if different."""
+    """Return the totals of the order, and the total in the presentment currency if that currency differs."""
     totals = format_totals(order, money)
     if order.is_multi_currency:
         totals.append((_("Total in customer currency"), get_presentment_formatter(order)(order.total_price)))
@@ -75,7 +75,7 @@ def _sums(order: Order, money: MoneyFormatter) -> list[tuple[str, str]]:
 
 
 def _addresses(order: Order) -> list[tuple[str, list[str]]]:
-    """Return the addresses as lines; a single entry if both are the same."""
+    """Return the addresses with their labels; equal addresses are returned as a single entry."""
     if order.shipping_address == order.billing_address:
         addresses = [(_("Shipping and billing address"), order.shipping_address)]
     else:
@@ -84,7 +84,7 @@ def _addresses(order: Order) -> list[tuple[str, list[str]]]:
 
 
 def format_address(address: dict[str, str]) -> list[str]:
-    """Return an address as lines, formatted for a parcel."""
+    """Return an address as the lines of an address label."""
 
     def part(*names: str) -> str:
         return " ".join(address.get(name) or "" for name in names).strip()

@@ -13,11 +13,11 @@ class PhoneConsentField(ConsentField):
     """A marketing consent that is null without a phone number."""
 
     def get_columns(self) -> tuple[str, ...]:
-        """Return the columns of the consent and the phone."""
+        """Return the phone column and the columns of the consent."""
         return ("phone", *super().get_columns())
 
     def get_renderer(self) -> Render:
-        """Return a renderer that gives null without a phone."""
+        """Return a renderer that returns null for customers without a phone number."""
         show = super().get_renderer()
         return lambda context, phone, *columns: show(context, *columns) if phone else None
 

@@ -19,17 +19,17 @@ class AmountField(DecimalField):
     """An amount as plain digits; the domain checks the decimals of its currency."""
 
     def __init__(self, *, order: str = "", **options: Unpack[DecimalOptions]) -> None:
-        """Use the digits of money columns; ``order`` is the lookup path to the order, ending in ``__``."""
+        """Allow as many digits as money columns; ``order`` is the lookup path to the order, ending in ``__``."""
         options = {"max_digits": 15, "decimal_places": 3, "required": False, "allow_null": True, **options}
         super().__init__(**options)
         self.order = order
 
     def get_columns(self) -> tuple[str, ...]:
-        """Return the amount and its currency."""
+        """Return the columns of the amount and its currency."""
         return (str(self.source), f"{self.order}currency")
 
     def get_renderer(self) -> Render:
-        """Return a renderer with the decimals of the currency."""
+        """Return a renderer that formats amounts with the decimals of their currency."""
         return lambda _context, amount, currency: format_decimal(amount, currency)
 
 
@@ -78,10 +78,10 @@ _SHOWN_FIRST = ("first_name", "address1", "phone", "city", "zip", "province", "c
 
 
 class AddressField(ObjectField):
-    """An address snapshot, completed on input and stored unchanged from then on."""
+    """An address snapshot, which is validated and completed on input."""
 
     def __init__(self) -> None:
-        """Use the members of customer addresses."""
+        """Use the same members as customer addresses."""
         super().__init__(_ADDRESS)
 
     def to_internal_value(self, data: object) -> Attrs | None:
@@ -89,7 +89,7 @@ class AddressField(ObjectField):
         return self._snapshot(data, None)
 
     def apply_changes(self, data: object, before: RequestData) -> Attrs | None:
-        """Return the snapshot with the given parts replaced; other parts stay."""
+        """Return the snapshot with the given members replaced; other members keep their values."""
         return self._snapshot(data, before)
 
     def _snapshot(self, data: object, before: RequestData | None) -> Attrs | None:
@@ -99,7 +99,7 @@ class AddressField(ObjectField):
         return snapshot
 
     def get_renderer(self) -> Render:
-        """Return a renderer that adds the full name."""
+        """Return a renderer that adds the full name to the address."""
         return lambda _context, snapshot: None if snapshot is None else render_address(snapshot)
 
 
@@ -120,7 +120,7 @@ def render_address(snapshot: RequestData) -> Rendered:
 
 
 def get_tax_members() -> dict[str, ApiField]:
-    """Return the members of a tax line; without a price, the rate gives the price."""
+    """Return the members of a tax line; a missing price is calculated from the rate."""
     return {
         "title": TextField(max_length=255),
         "rate": RateField(required=False, default=Decimal(0)),
@@ -146,5 +146,5 @@ class _AnyText(TextField):
 
 
 def nullable_integer(least: int = 0, most: int = 10**9) -> IntegerField:
-    """Create an optional integer field."""
+    """Create an optional, nullable integer field."""
     return IntegerField(min_value=least, max_value=most, required=False, allow_null=True)

@@ -22,7 +22,6 @@ FULFILLMENT_GROUPS: dict[str, tuple[str, ...]] = {
     "unfulfilled": (FulfillmentStatus.UNFULFILLED, FulfillmentStatus.PARTIAL),
     "restocked": (FulfillmentStatus.RESTOCKED,),
 }
-# ``created_at`` and ``updated_at`` filters are inherited.
 
 
 class StatusFilter(ChoiceFilter):
@@ -37,7 +36,7 @@ class StatusFilter(ChoiceFilter):
 
 
 class GroupFilter(ChoiceFilter):
-    """Filter by a word that means one or more values of a column."""
+    """A filter with words that each match one or more values of a column."""
 
     def __init__(self, column: str, groups: dict[str, tuple[str, ...]]) -> None:
         """Set the column and the values of each word."""

@@ -36,7 +36,7 @@ from apps.orders.domain.statuses import get_line_status
 from apps.orders.models import LineItem, ShippingLine
 
 ORDER_PATH = "order__"
-# The maximum number of values per row; an order has up to 600 rows.
+# The maximum number of tax lines per row; an order has up to 600 rows.
 MAX_TAXES = 20
 # The maximum number of duties per line item, and of taxes per duty.
 MAX_DUTIES, MAX_DUTY_TAXES = 5, 3
@@ -44,7 +44,7 @@ CURRENCIES = ("order__currency", "order__presentment_currency", "order__exchange
 
 
 def create_tax_lines_field() -> ObjectListField:
-    """Create the tax lines field of a row."""
+    """Create the tax lines field of a line item or shipping line."""
     return ObjectListField(get_tax_members(), render=render_tax_lines, needs=CURRENCIES, most=MAX_TAXES)
 
 
@@ -85,7 +85,7 @@ def _or_null(_context: RenderContext, value: str) -> str | None:
 
 
 def Blankable(column: str) -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a text column that is rendered as null if blank."""
+    """Create a field for a text column; blank text is rendered as null."""
     return ComputedField(_or_null, column, schema={"type": ["string", "null"]})
 
 

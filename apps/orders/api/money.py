@@ -27,7 +27,10 @@ def render_money_set(amount: Decimal, currency: str, presentment: str, rate: Dec
 
 
 def MoneySet(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a column rendered in both currencies; ``order`` is the lookup path to the order, ending in ``__``."""
+    """Create a field that renders an amount in both currencies.
+
+    ``order`` is the lookup path to the order, ending in ``__``.
+    """
 
     def render(_context: RenderContext, amount: Decimal, currency: str, presentment: str, rate: Decimal) -> Rendered:
         return render_money_set(amount, currency, presentment, rate)
@@ -37,7 +40,10 @@ def MoneySet(column: str, order: str = "") -> ComputedField:  # noqa: N802 - rea
 
 
 def ZeroSet(order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a constant zero in both currencies, for amounts that never occur here; ``order`` as in ``MoneySet``."""
+    """Create a field that renders zero in both currencies, for amounts that never occur.
+
+    ``order`` is the lookup path to the order, as in ``MoneySet``.
+    """
 
     def render(_context: RenderContext, currency: str, presentment: str) -> Rendered:
         return render_money_set(Decimal(0), currency, presentment, Decimal(1))
@@ -46,7 +52,7 @@ def ZeroSet(order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
 
 
 def DutiesSet(column: str) -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a sum of duties in both currencies; null if the order has no duties."""
+    """Create a field that renders a sum of duties in both currencies, or null if the order has no duties."""
 
     def render(
         _context: RenderContext, amount: Decimal, ordered: Decimal, currency: str, presentment: str, rate: Decimal
@@ -58,7 +64,7 @@ def DutiesSet(column: str) -> ComputedField:  # noqa: N802 - reads as a field
 
 
 def Money(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a column rendered in the order's currency."""
+    """Create a field that renders an amount in the order's currency."""
 
     def render(_context: RenderContext, amount: Decimal, currency: str) -> str:
         return format_decimal(amount, currency)

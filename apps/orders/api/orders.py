@@ -43,7 +43,7 @@ from apps.orders.models import Order
 from apps.orders.models.orders import FIRST_NAME
 
 MAX_LINES, MAX_SHIPPING_LINES = 500, 100
-# Every discount code is allocated to all line items.
+# The number of discount codes is limited, because each code is allocated to all line items.
 MAX_CODES = 100
 CURRENCIES = ("currency", "presentment_currency", "exchange_rate")
 CLIENT_DETAILS = ("accept_language", "browser_height", "browser_ip", "browser_width", "session_hash", "user_agent")
@@ -81,7 +81,7 @@ _CODE = {
 
 
 class OrderSerializer(ResourceSerializer[Order]):
-    """An order with its rows; the refunds and fulfillments apps add their own with ``set_order_member``."""
+    """An order with its related rows; the refunds and fulfillment apps add their fields with ``set_order_member``."""
 
     admin_graphql_api_id = global_id_field("Order")
     app_id = ReadOnlyColumn()
@@ -189,7 +189,7 @@ class OrderSerializer(ResourceSerializer[Order]):
 
 
 def set_order_member(name: str, field: ApiField) -> None:
-    """Replace a constant member of orders by another app's field; called from ``AppConfig.ready()``.
+    """Replace a placeholder member of orders with a field of another app; called in ``AppConfig.ready()``.
 
     Args:
         name: ``fulfillments`` or ``refunds``.

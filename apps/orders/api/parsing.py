@@ -15,7 +15,7 @@ from apps.orders.domain.order_drafts import OrderParts
 from apps.orders.domain.pricing import CHECKED_TOTALS
 from apps.orders.models import EDITABLE, Order
 
-# Members of a new order's body that belong to other apps.
+# The schemas of the members of a new order's body that belong to other apps.
 _TEXT: Schema = {"type": ["string", "null"]}
 _TEXTS: Schema = {"type": ["array", "null"], "items": {"type": "string"}}
 OTHER_MEMBERS: Mapping[str, Schema] = {
@@ -52,7 +52,7 @@ def parse_order(version: str, data: RequestData) -> tuple[Attrs, OrderParts]:
     """Parse and validate the body of a new order.
 
     Raises:
-        Unprocessable: ``{field: [messages]}``.
+        Unprocessable: The body is invalid; the errors are ``{field: [messages]}``.
     """
     attrs, errors = check_body(OrderSerializer, version, data)
     drafts = _parse_metafields(data, errors)
@@ -79,7 +79,7 @@ def parse_order_changes(version: str, data: RequestData, instance: Order) -> tup
     """Parse the changes in an order's body; other members are ignored, so clients may send back whole orders.
 
     Raises:
-        Unprocessable: ``{field: [messages]}``.
+        Unprocessable: The body is invalid; the errors are ``{field: [messages]}``.
     """
     editable = {name: value for name, value in data.items() if name in {*EDITABLE, "customer"}}
     addresses = {

@@ -22,7 +22,7 @@ METHODS = (
     "other",
     "unknown",
 )
-# Payment methods of gateways that are not methods themselves; the test gateway counts as a card.
+# The payment method of gateways that are not a payment method themselves. The test gateway counts as a credit card.
 _METHOD_OF = {"manual": "other", "bogus": "credit_card"}
 
 

@@ -38,12 +38,12 @@ CARD_MEMBERS = (
 
 
 def _amount(_context: RenderContext, kind: str, amount: Decimal, currency: str) -> str:
-    """Return the amount; zero for a void, which stores the amount it released."""
+    """Return the amount, or zero for a void: a void stores the amount that it released."""
     return format_decimal(ZERO if kind == Transaction.Kind.VOID else amount, currency)
 
 
 def _authorization(_context: RenderContext, kind: str, code: str) -> str | None:
-    """Return the authorization code; null for a void, which stores the code of the voided authorization."""
+    """Return the authorization code, or null for a void, which stores the code of the voided authorization."""
     return None if kind == Transaction.Kind.VOID else code or None
 
 
@@ -102,14 +102,14 @@ def get_transaction_members() -> dict[str, ApiField]:
 
 
 class ReceiptField(ObjectField):
-    """A gateway's receipt, stored as sent."""
+    """A field for a gateway's receipt, which is stored as sent."""
 
     def __init__(self) -> None:
         """Make the field accept any object."""
         super().__init__({})
 
     def to_internal_value(self, data: object) -> Rendered:
-        """Parse the object; numbers with a decimal point become texts, so that they stay exact."""
+        """Parse the object; numbers with a decimal point become strings, so that they stay exact."""
         if not isinstance(data, dict):
             self.fail("invalid")
         return {name: _exact(value) for name, value in data.items()}
@@ -175,7 +175,7 @@ class TransactionViewSet(ShopViewSet[Transaction]):
     parents = {"order_id": Order}
 
     def get_extra_body_properties(self, version: str) -> Schema:
-        """Return the writable members, which are more than the serializer's fields."""
+        """Return the schemas of the writable members, including members that are not fields of the serializer."""
         schema: Schema = build_object_schema(get_transaction_members(), version)["properties"]
         return schema
 

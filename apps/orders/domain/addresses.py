@@ -1,4 +1,4 @@
-"""Order addresses: snapshots, completed by the rules for customer addresses."""
+"""Addresses of orders: snapshots that are validated and completed like customer addresses."""
 
 from apps.customers.domain.addresses import COLUMNS, clean_address
 from apps.customers.models import Address
@@ -10,10 +10,10 @@ def apply_address_changes(before: ReadOnlyAttrs | None, values: ReadOnlyAttrs) -
 
     Args:
         before: The order's snapshot; None if it has none.
-        values: The changed parts, as for ``clean_address``; other parts stay.
+        values: The changed columns, as for ``clean_address``; other columns keep their values.
 
     Returns:
-        The snapshot, None if it is blank, and the errors as ``{field: [messages]}``.
+        The snapshot (None if it is blank) and the errors as ``{field: [messages]}``.
     """
     if before is None and not any(values.values()):
         return None, {}

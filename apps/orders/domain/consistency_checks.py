@@ -46,13 +46,13 @@ def check_order_payments() -> Iterator[str]:
             yield from _compare(order, statuses.STATUS_COLUMNS, worked_out)
 
 
-def _batches(sieve: Callable[[int, int], list[int] | None]) -> Iterator[list[Order]]:
-    """Yield the candidate orders in batches; all orders if the database can't preselect candidates."""
+def _batches(find_candidates: Callable[[int, int], list[int] | None]) -> Iterator[list[Order]]:
+    """Yield the candidate orders in batches, or all orders if the database cannot preselect candidates."""
     last, end = 0, Order.objects.aggregate(end=Max("pk"))["end"] or 0
     while last < end:
         first = Order.objects.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[0]
         upto = first + _RANGE_SIZE - 1
-        ids = sieve(first - 1, upto)
+        ids = find_candidates(first - 1, upto)
         rows = Order.objects.filter(pk__gte=first, pk__lte=upto) if ids is None else Order.objects.filter(pk__in=ids)
         last_pk = 0
         while orders := list(rows.filter(pk__gt=last_pk).order_by("pk")[:_BATCH_SIZE]):
@@ -62,7 +62,7 @@ def _batches(sieve: Callable[[int, int], list[int] | None]) -> Iterator[list[Ord
 
 
 def _load_rows(model: type[OrderRow], orders: Sequence[Order]) -> dict[int, list[OrderRow]]:
-    """Return the rows of some orders by order id, in order of creation."""
+    """Return the orders' rows of one model by order id: line items by position, other rows by id."""
     rows_by_order: dict[int, list[OrderRow]] = defaultdict(list)
     rows = model._default_manager.filter(order_id__in=[order.pk for order in orders])
     for row in rows.order_by("position", "pk") if model is LineItem else rows.order_by("pk"):
@@ -91,7 +91,10 @@ def check_customer_columns() -> Iterator[str]:
 
 
 def repair_customers() -> Iterator[str]:
-    """Recalculate the columns of wrong customers, each in its own transaction; yields one line per customer."""
+    """Recalculate the order columns of customers with wrong values, and yield one line per customer.
+
+    Each customer has its own transaction.
+    """
     with all_shops_scope():
         wrong = [(row.pk, row.shop) for row, _ in _wrong_customers()]
     for pk, shop in wrong:
@@ -101,7 +104,7 @@ def repair_customers() -> Iterator[str]:
 
 
 def _wrong_customers() -> Iterator[tuple[Customer, list[tuple[str, object, object]]]]:
-    """Yield customers with their wrong columns: name, stored value and expected value."""
+    """Yield the customers with wrong columns, each with column name, stored value and expected value."""
     last = 0
     while rows := list(Customer.objects.filter(pk__gt=last).select_related("shop").order_by("pk")[:_BATCH_SIZE]):
         last = rows[-1].pk
@@ -132,7 +135,7 @@ def _wrong_customers() -> Iterator[tuple[Customer, list[tuple[str, object, objec
 
 
 def check_sold_units() -> Iterator[str]:
-    """Yield products with a sold quantity that differs from paid orders."""
+    """Yield products with a sold quantity that differs from the paid orders."""
     counted = (
         LineItem.objects.filter(order__units_counted=True, product_id__isnull=False)
         .order_by()
@@ -149,7 +152,7 @@ def check_sold_units() -> Iterator[str]:
 
 
 def check_order_numbers() -> Iterator[str]:
-    """Yield shops with a counter behind their highest order number."""
+    """Yield shops with an order counter below their highest order number."""
     for counter in OrderCounter.objects.order_by("pk"):
         newest = (
             Order.objects.filter(shop_id=counter.shop_id).order_by("-number").values_list("number", flat=True).first()

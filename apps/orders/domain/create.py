@@ -2,7 +2,7 @@
 
 An order is first validated and priced without locks (``order_drafts``). Then customer, number, stock and products are
 locked in the common locking order, all in one transaction, so that a refused order leaves no rows behind, and no gap in
-the numbers. Bulk creation uses the same functions. Rule: decisions, Orders.
+the numbers. Bulk creation uses the same functions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,7 +60,7 @@ def create_order(attrs: ReadOnlyAttrs, parts: OrderParts, *, actor: str, at: dat
 
 @transaction.atomic
 def create_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> list[DomainError | None]:
-    """Create several orders with the same results as one by one; refused orders leave no rows behind.
+    """Create several orders with the same results as if each were created alone; refused orders leave no rows.
 
     Args:
         drafts: Orders that take no stock and have customers without ids.
@@ -68,12 +68,12 @@ def create_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> 
         at: The current time.
 
     Returns:
-        The error of each refused order; None for each saved one.
+        The error of each refused order, and None for each saved order.
 
     Raises:
         CurrencyChanged: The shop currency has changed; nothing is saved.
-        IntegrityError: Another transaction has created the same order or customer, or an order must be created alone
-            for a precise error; nothing is saved.
+        IntegrityError: Another transaction has created the same order or customer, or an order must be created alone to
+            get a precise error. Nothing is saved.
         ValueError: An order takes stock or has a customer id.
     """
     people = order_customers.OrderCustomers(
@@ -90,7 +90,9 @@ def create_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> 
 
 
 def preview_orders(drafts: Sequence[OrderDraft], *, at: datetime) -> list[DomainError | None]:
-    """Return the error of each order, and set its number and name, as if it were created alone; nothing is saved.
+    """Return the error of each order and set its number and name, as if it were created alone.
+
+    Nothing is saved.
 
     Raises:
         CurrencyChanged, ValueError: See ``create_orders``.
@@ -171,7 +173,7 @@ def _save(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> None:
 
 
 def _insert_rows(drafts: Sequence[OrderDraft]) -> None:
-    """Insert the rows of orders, one table after the other."""
+    """Insert the orders with their rows, one table after the other."""
     if len(drafts) == 1:
         drafts[0].order.save(force_insert=True)
     else:

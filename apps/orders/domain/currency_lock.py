@@ -1,4 +1,4 @@
-"""The shop currency is locked as soon as the shop has orders."""
+"""Lock the shop currency as soon as the shop has orders."""
 
 from apps.ground.exceptions import DomainError
 from apps.orders.models import Order, OrderCounter

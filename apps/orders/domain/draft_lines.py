@@ -15,17 +15,17 @@ from apps.ground.types import Attrs, Errors, ReadOnlyAttrs
 from apps.orders.models import LineItem, Order
 
 MAX_LINES = 500
-# The limit per line item in the REST interface.
+# The maximum quantity of a line item, as in the REST interface.
 MAX_QUANTITY = 10**6
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogRows:
-    """Catalog rows of line items, by id.
+    """The variants and products that line items refer to, by id.
 
     Attributes:
-        variants: Variants with their products and inventory items.
-        products: Products of lines without a variant.
+        variants: The variants with their products and inventory items.
+        products: The products of lines without a variant.
     """
 
     variants: Mapping[int, Variant]
@@ -33,7 +33,7 @@ class CatalogRows:
 
 
 def load_catalog_rows(line_values: Iterable[ReadOnlyAttrs]) -> CatalogRows:
-    """Load the catalog rows of line items of one or more orders."""
+    """Load the variants and products of the line items of one or more orders."""
     rows = list(line_values)
     return CatalogRows(_load_variants(rows), _load_products(rows))
 

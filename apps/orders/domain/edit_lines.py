@@ -1,8 +1,8 @@
 """Edit the line items of an existing order in one step: change quantities, add items, give discounts.
 
-Removed items leave the order as canceled items do: the line keeps the ordered quantity and reduces its current
-quantity. Added items become new lines, even if a line has the same variant, so that payments, taxes and refunds of the
-existing line stay unchanged. No money moves: a balance due is paid later, and an overpayment is refunded later.
+Removed items are treated like canceled items: the line keeps its ordered quantity, and its current quantity is reduced.
+Added items become new lines, even if a line has the same variant, so that payments, taxes and refunds of the existing
+line stay unchanged. No money moves: a balance due is paid later, and an overpayment is refunded later.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ _TOTAL_COLUMNS = {
     gettext_noop("Total"): "current_total_price",
     gettext_noop("Balance"): "outstanding",
 }
-# The columns of a line that an edit saves, and the maximum number of changes in the event's message.
+# The columns of a line item that an edit saves.
 _LINE_COLUMNS = (
     "current_quantity",
     "fulfillable_quantity",
@@ -45,7 +45,7 @@ _MAX_MOVES_IN_MESSAGE = 5
 
 
 def _localize_moves(text: str) -> str:
-    """Translate a joined list of changes to the active language."""
+    """Translate a stored list of changes to the active language."""
     return "; ".join(translate_stored(move) for move in text.split("; "))
 
 
@@ -187,7 +187,7 @@ def _format_amount(order: Order, amount: Decimal) -> str:
 
 
 def _event_message(moves: Sequence[str]) -> str:
-    """Return the event message; long lists of changes are shortened."""
+    """Return the event message, with at most ``_MAX_MOVES_IN_MESSAGE`` changes."""
     template, joined_moves = (
         (_EDITED_MORE if len(moves) > _MAX_MOVES_IN_MESSAGE else _EDITED),
         "; ".join(move[:100] for move in moves[:_MAX_MOVES_IN_MESSAGE]),

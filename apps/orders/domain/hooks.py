@@ -13,14 +13,14 @@ from apps.orders.models import Order
 
 
 class CreationHook(Protocol):
-    """A hook that receives new orders, each with the members of its body that belong to other apps."""
+    """A hook that receives new orders, each with the members of its request body that belong to other apps."""
 
     def __call__(self, orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: str, at: datetime) -> None:
         """Handle the new orders."""
 
 
 class CancellationHook(Protocol):
-    """A hook that runs before an order is canceled; raises a ``DomainError`` to refuse."""
+    """A hook that runs before an order is canceled and can raise a ``DomainError`` to refuse the cancellation."""
 
     def __call__(self, order: Order, *, actor: str, at: datetime) -> None:
         """Handle the cancellation."""
@@ -29,8 +29,9 @@ class CancellationHook(Protocol):
 class RefundHook(Protocol):
     """A hook that refunds an order that is being canceled.
 
-    ``parts`` has ``amount`` and ``currency``, or ``refund`` as in the body of a refund; ``restock`` says whether the
-    order's items are restocked. Returns the stock movements of the refund, which are applied with the others.
+    ``parts`` has ``amount`` and ``currency``, or ``refund`` as in the body of a refund; ``restock`` is True if the
+    order's items are restocked. Returns the stock movements of the refund, which are applied together with the
+    movements of the cancellation.
     """
 
     def __call__(
@@ -40,7 +41,7 @@ class RefundHook(Protocol):
 
 
 class EditHook(Protocol):
-    """A hook that runs before the line items of an order are edited; raises a ``DomainError`` to refuse.
+    """A hook that runs before the line items of an order are edited and can raise a ``DomainError`` to refuse.
 
     ``fewer`` has the removed quantity by line id; ``more`` is True if items are added.
     """
@@ -50,7 +51,7 @@ class EditHook(Protocol):
 
 
 class ErasureHook(Protocol):
-    """A hook that erases personal data of a few hundred orders."""
+    """A hook that erases the personal data of a batch of orders."""
 
     def __call__(self, ids: Sequence[int], *, at: datetime) -> None:
         """Erase the personal data of the orders."""

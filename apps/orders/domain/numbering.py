@@ -106,7 +106,7 @@ def _assign(
 
 
 def _used_numbers_and_names(orders_with_names: Sequence[tuple[Order, str]]) -> tuple[set[int], set[str]]:
-    """Return the numbers and names of ``orders_with_names`` that are in use by other orders."""
+    """Return the numbers and names in ``orders_with_names`` that existing orders use already."""
     requested_names = {name for _, name in orders_with_names if name}
     own_numbers = {number for name in requested_names if (number := _number_in(name))}
     foreign_names = {name for name in requested_names if not _number_in(name) and len(name) <= MAX_NAME_LENGTH}
@@ -118,6 +118,6 @@ def _used_numbers_and_names(orders_with_names: Sequence[tuple[Order, str]]) -> t
 
 
 def _number_in(name: str) -> int:
-    """Return the number behind a name in our own format; 0 for other names."""
+    """Return the order number for a name like ``#1001``, or 0 for a name in another format."""
     match = _OUR_NAME.fullmatch(name)
     return max(int(match[1]) - FIRST_NAME + 1, 0) if match else 0

@@ -1,4 +1,4 @@
-"""The customer of an order: found or created with the order, with order count and spending kept up to date."""
+"""Find or create the customer of an order, and keep the customer's order count and spending up to date."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -103,8 +103,8 @@ class OrderCustomers:
 
         Raises:
             BeingErased, OrderCustomerRefused: See ``get_or_create_customer``.
-            IntegrityError: The phone belongs to another new customer, who has no id for the error message before
-                it is saved.
+            IntegrityError: The phone belongs to another new customer. The error message needs the id of that customer,
+                who is not saved yet.
         """
         attrs = _customer_attrs(order, data)
         if attrs is None:
@@ -130,7 +130,7 @@ class OrderCustomers:
         """Create the new customers.
 
         Raises:
-            IntegrityError: Another transaction has created one of them.
+            IntegrityError: Another transaction has created one of the customers.
         """
         if self._new:
             create_from_drafts(self._new, actor=actor, at=at)
@@ -141,7 +141,7 @@ def _keys(attrs: ReadOnlyAttrs) -> tuple[str, str]:
 
 
 def refresh_customers(orders: Sequence[Order]) -> None:
-    """Replace the customers of unsaved orders by their stored rows."""
+    """Reload the customers of unsaved orders from the database."""
     customers = Customer.objects.in_bulk([order.customer.pk for order in orders if order.customer is not None])
     for order in orders:
         if order.customer is not None:
@@ -149,13 +149,13 @@ def refresh_customers(orders: Sequence[Order]) -> None:
 
 
 def lock_order_customer(customer_id: int) -> Customer | None:
-    """Return a customer, locked until the end of the transaction; None if unknown."""
+    """Lock and return the customer with this id, or return None if there is no such customer."""
     customer: Customer | None = Customer.objects.select_for_update(of=("self",)).filter(pk=customer_id).first()
     return customer
 
 
 def _find_customer(attrs: ReadOnlyAttrs) -> Customer | None:
-    """Return the locked customer with the email, else with the phone; orders do not change these contacts.
+    """Lock and return the customer with the email or, if there is none, with the phone.
 
     Raises:
         OrderCustomerRefused: See ``_single_match``.
@@ -164,7 +164,7 @@ def _find_customer(attrs: ReadOnlyAttrs) -> Customer | None:
 
 
 def _single_match(matches: ContactMatch) -> Customer | None:
-    """Return the customer with the email, else with the phone.
+    """Return the customer with the email or, if there is none, with the phone.
 
     Raises:
         OrderCustomerRefused: The phone belongs to a customer with another email.
@@ -191,7 +191,7 @@ def _create_customer(order: Order, attrs: Attrs, *, actor: str, at: datetime) ->
 
 
 def _build_draft(order: Order, attrs: Attrs, *, at: datetime) -> CustomerDraft | None:
-    """Build the new customer of an order; None if the details are not enough.
+    """Build the new customer of an order, or return None if there is only a phone number.
 
     Raises:
         OrderCustomerRefused: The details are invalid.
@@ -215,7 +215,7 @@ def _field_path(field: str) -> str:
 
 
 def get_spent_amount(order: Order) -> Decimal:
-    """Return the customer's spending on an order: paid less refunded, in the shop currency; zero for test orders."""
+    """Return the payments minus the refunds of an order; zero for test orders and orders in other currencies."""
     if order.test or order.currency != get_current_shop().currency:
         return Decimal(0)
     return order.total_paid - order.total_refunded
@@ -224,7 +224,7 @@ def get_spent_amount(order: Order) -> Decimal:
 def add_orders_to_customers(orders: Sequence[Order]) -> None:
     """Update the customers of new, saved orders: order count, spending and last order.
 
-    The values are incremented, because counting takes longer the more orders a customer has;
+    The values are incremented, because a recount takes longer the more orders a customer has.
     ``recount_customer_orders`` fixes wrong values.
     """
     if len(orders) > 1:
@@ -259,7 +259,7 @@ def _columns_with_order(customer: Customer, order: Order) -> dict[str, Any]:
 
 
 def update_total_spent(order: Order, before: Decimal) -> None:
-    """Update the customer's spending after a payment or refund; ``before`` is the earlier spending on the order."""
+    """Update the customer's spending after a payment or refund; ``before`` is the previous spending on the order."""
     change = get_spent_amount(order) - before
     customer = lock_order_customer(order.customer_id) if order.customer_id is not None and change else None
     if customer is not None:
@@ -268,7 +268,7 @@ def update_total_spent(order: Order, before: Decimal) -> None:
 
 
 def remove_order_from_customer(order_id: int, spent: Decimal, customer_id: int | None) -> None:
-    """Remove a deleted or reassigned order from the customer's columns."""
+    """Subtract a deleted or reassigned order from the customer's order columns."""
     customer = None if customer_id is None else lock_order_customer(customer_id)
     if customer is None:
         return
@@ -281,7 +281,7 @@ def remove_order_from_customer(order_id: int, spent: Decimal, customer_id: int |
 
 
 def move_orders_to_customer(orders: Sequence[Order], keep_id: int, other_id: int) -> None:
-    """Update the columns of two locked customers after orders moved from ``other`` to ``keep``."""
+    """Update the order columns of two locked customers after orders moved from one to the other."""
     customers = Customer.objects.in_bulk([keep_id, other_id])
     keep, other = customers[keep_id], customers[other_id]
     spent = sum(map(get_spent_amount, orders), Decimal(0))

@@ -1,7 +1,4 @@
-"""Build new orders: validated and priced, without locks or writes.
-
-Rule: decisions, Orders.
-"""
+"""Validate and price new orders, without locks or writes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,17 +43,17 @@ class OrderParts:
 
     Attributes:
         lines: The line items, see ``draft_lines.build_lines``.
-        shipping: Columns of ``ShippingLine``.
+        shipping: The column values of each shipping line.
         customer: ``id`` or contact details; None for no customer.
         codes: Discount codes: ``code``, ``amount``, ``type``.
         taxes: Taxes on the whole order: ``title``, ``rate``, ``price``.
-        transactions: See ``payments.build_transaction``.
+        transactions: The values of each transaction, see ``payments.build_transaction``.
         totals: Totals calculated by the client, to be checked.
         financial_status: The status of an order without transactions.
         fulfillment_status: ``fulfilled`` if the order is fulfilled already.
         fulfilled_quantities: The fulfilled quantity per line, if known.
         metafields: Validated metafields.
-        send_receipt: Send the customer an email.
+        send_receipt: True to send the customer a receipt by email.
         other_members: Members of the body that belong to other apps.
     """
 
@@ -143,7 +140,7 @@ def build_order(
 
 
 def assign_customer(drafted: OrderDraft, customer: Customer | None) -> None:
-    """Assign the customer; an order without an email gets the customer's."""
+    """Assign the customer to the order; an order without an email address gets the address of the customer."""
     order = drafted.order
     order.customer = customer
     if customer is not None and not order.email:
@@ -179,14 +176,14 @@ def _set_currencies(order: Order, attrs: ReadOnlyAttrs) -> Errors:
 
 
 def _get_shop_rate(order: Order) -> Decimal | None:
-    """Return the shop's exchange rate for the presentment currency, if any."""
+    """Return the shop's exchange rate for the presentment currency, or None if there is none."""
     shop = get_current_shop()
     rate = find_presentment(shop, order.presentment_currency) if order.currency == shop.currency else None
     return rate.rate if rate else None
 
 
 def _set_fulfilled(parts: OrderParts, lines: Sequence[LineItem]) -> Errors:
-    """Set the fulfilled quantities of lines without errors."""
+    """Set the fulfilled quantities of the lines and return the errors."""
     status = parts.fulfillment_status or ""
     if parts.fulfilled_quantities:
         quantities = parts.fulfilled_quantities

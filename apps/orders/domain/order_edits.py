@@ -14,7 +14,7 @@ from apps.ground.types import Attrs, Errors, ReadOnlyAttrs
 from apps.orders.domain import draft_lines, pricing
 from apps.orders.models import LineItem, Order
 
-# Columns that added items of the same kind copy from their line.
+# The columns that a new line copies from an existing line when the quantity is increased.
 _COPIED_COLUMNS = (
     "title",
     "variant_title",
@@ -69,12 +69,12 @@ class OrderEdit:
 
 
 def get_removable_quantity(line: LineItem) -> int:
-    """Return the quantity that can be removed: neither fulfilled nor refunded."""
+    """Return the quantity that can be removed, because it is neither fulfilled nor refunded."""
     return min(line.current_quantity, line.fulfillable_quantity)
 
 
 def get_max_discount(line: LineItem) -> Decimal:
-    """Return the largest additional discount; zero once items of the line were removed or refunded."""
+    """Return the largest additional discount, which is zero if items of the line were removed or refunded."""
     is_complete = line.current_quantity == line.quantity and not line.refunded_quantity
     return pricing.get_net_price(line) if is_complete else ZERO
 
@@ -162,7 +162,7 @@ def build_added_lines(
 
 
 def _copy_line(line: LineItem, count: int) -> LineItem:
-    """Build a line with more of the same item, without its discounts."""
+    """Build a new line for additional items of an existing line, without that line's discounts."""
     columns = {name: getattr(line, name) for name in _COPIED_COLUMNS}
     return LineItem(
         shop=line.shop,
@@ -176,7 +176,7 @@ def _copy_line(line: LineItem, count: int) -> LineItem:
 
 
 def _taxes_with_rate(line: LineItem) -> list[Attrs]:
-    """Return the taxes of a line that have a rate."""
+    """Return the taxes of a line that have a rate, with amounts left open."""
     return [
         {
             "title": tax["title"],

@@ -1,7 +1,6 @@
 """Public data of an order, for the order status page and emails to the customer.
 
-The link alone gives access, and emails are forwarded, so the data has no address, name, email or phone. Rule:
-decisions, Fulfillment (order status page).
+The link alone gives access, and emails are forwarded, so the data has no address, name, email or phone.
 """
 
 from django.conf import settings

@@ -1,7 +1,6 @@
 """Record transactions of orders: sales, authorizations, captures and voids.
 
-Refunds are created by ``apps.refunds``, because they also change items and statuses. Rule: decisions, Orders;
-reliability M12, M13.
+Refunds are created by ``apps.refunds``, because they also change items and statuses.
 """
 
 from collections import defaultdict, deque
@@ -61,7 +60,7 @@ def create_transaction(order: Order, attrs: ReadOnlyAttrs, *, actor: str, at: da
         at: The current time.
 
     Raises:
-        PaymentRefused: ``{field: [messages]}``.
+        PaymentRefused: The transaction is not possible; the errors are ``{field: [messages]}``.
     """
     order = lock_order(order)
     transactions = get_transactions(order)
@@ -89,7 +88,7 @@ def _event_message(row: Transaction) -> str:
 def build_transaction(
     order: Order, transactions: Sequence[Transaction], attrs: ReadOnlyAttrs, *, at: datetime
 ) -> Transaction:
-    """Build a validated transaction without saving it; updates the remaining amount of its parent in memory.
+    """Build a validated transaction without saving it, and update the remaining amount of its parent in memory.
 
     Args:
         order: The order, locked or unsaved.
@@ -98,7 +97,7 @@ def build_transaction(
         at: The current time.
 
     Raises:
-        PaymentRefused: ``{field: [messages]}``.
+        PaymentRefused: The transaction is not possible; the errors are ``{field: [messages]}``.
     """
     kind: str = attrs["kind"]
     if kind == Kind.REFUND:
@@ -129,7 +128,7 @@ def build_transaction(
 
 
 def _details(order: Order, parent: Transaction | None, attrs: ReadOnlyAttrs, *, at: datetime) -> Attrs:
-    """Return the other columns of a transaction; defaults come from its authorization and its order."""
+    """Return the other columns of a transaction; defaults are taken from its authorization and its order."""
     columns = {name: attrs[name] for name in ("authorization", "message", "error_code", "receipt") if attrs.get(name)}
     return {
         **columns,
@@ -192,7 +191,7 @@ def get_captures(authorization: Transaction, transactions: Sequence[Transaction]
 
 
 def get_pending_payments(transactions: Sequence[Transaction]) -> list[Transaction]:
-    """Return the pending payments without a result, oldest first.
+    """Return the pending payments that have no result yet, oldest first.
 
     The result of a pending payment is a later transaction of the same kind, gateway, authorization and amount.
     """
@@ -223,7 +222,7 @@ def _result_key(row: Transaction) -> object:
 
 
 def _find_authorization(transactions: Sequence[Transaction], attrs: ReadOnlyAttrs) -> Transaction:
-    """Return the authorization with the given id or code, else the newest open one."""
+    """Return the authorization with the given id or code, or else the newest open authorization."""
     parent_id, code = attrs.get("parent_id"), attrs.get("authorization")
     if parent_id is None:
         is_open = [row for row in transactions if row.kind == Kind.AUTHORIZATION and row.unsettled]
@@ -248,7 +247,8 @@ def _resolve_currency(order: Order, parent: Transaction | None, attrs: ReadOnlyA
         raise PaymentRefused(_("is not a currency of the order"), field="currency")
     if parent is not None and parent.currency != currency:
         raise PaymentRefused(
-            _("must be {currency}, that of the authorization").format(currency=parent.currency), field="currency"
+            _("must be {currency}, the currency of the authorization").format(currency=parent.currency),
+            field="currency",
         )
     return str(currency)
 
@@ -358,7 +358,7 @@ def recalculate_order(
         actor: The actor of the events.
         at: The current time.
         message: The message on the timeline.
-        columns: Further columns of the order to save.
+        columns: Other columns of the order to save.
     """
     before = order.financial_status
     spent_before = order_customers.get_spent_amount(

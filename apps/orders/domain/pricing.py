@@ -1,7 +1,6 @@
 """Calculate the amounts of an order: discounts allocated to its lines, taxes and totals.
 
-The functions set amounts on rows that are not saved. Totals sent by clients are only compared with the results. Rule:
-decisions, Orders.
+The functions set the amounts without saving the rows. Totals sent by clients are only compared with the results.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +27,7 @@ from apps.orders.domain import taxes_and_duties
 from apps.orders.models import LineItem, Order, ShippingLine
 
 CODE_TYPES = ("fixed_amount", "percentage", "shipping")
-# Totals that a client may send to have them checked.
+# The totals that a client may send to have them checked.
 CHECKED_TOTALS = ("total_line_items_price", "total_discounts", "subtotal_price", "total_tax", "total_price")
 TOTALS = (*CHECKED_TOTALS, "total_shipping_price")
 # All columns calculated from line items and shipping lines.
@@ -218,7 +217,7 @@ def _allocate(row: PricedRow, amount: Decimal, application: int) -> None:
 def _complete_taxes(
     order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], taxes: Sequence[ReadOnlyAttrs]
 ) -> Errors:
-    """Complete the taxes of the rows and their duties, and sum them for the order."""
+    """Complete the taxes of the rows and of their duties, and set the order's tax totals."""
     rows: tuple[PricedRow, ...] = (*lines, *shipping)
     own = any(row.tax_lines for row in rows) or any(duty.get("tax_lines") for line in lines for duty in line.duties)
     if taxes and not own:
@@ -291,7 +290,7 @@ def price_added_lines(order: Order, lines: Sequence[LineItem], taxes: Sequence[R
 
 
 def _adjust_tax(order: Order, tax: ReadOnlyAttrs, before: Decimal, after: Decimal) -> Decimal:
-    """Return a tax after a price change: by rate if it was calculated by rate, otherwise in proportion."""
+    """Return the tax after a price change, recalculated from its rate if possible, or else scaled with the price."""
     by_rate = {**tax, "rate": Decimal(tax["rate"]), "price": None}
     present = Decimal(tax["price"])
     if present == Decimal(taxes_and_duties.build_tax_line(order, before, by_rate)["price"]):
@@ -300,7 +299,7 @@ def _adjust_tax(order: Order, tax: ReadOnlyAttrs, before: Decimal, after: Decima
 
 
 def _complete_row_taxes(order: Order, kind: str, rows: Sequence[PricedRow]) -> Errors:
-    """Complete the taxes of rows; a row that is not taxable has none."""
+    """Complete the taxes of rows; rates are applied to a price of zero if the row is not taxable."""
     errors: Errors = {}
     for index, row in enumerate(rows):
         taxable = getattr(row, "taxable", True) and not order.tax_exempt
@@ -383,7 +382,7 @@ def set_current_totals(order: Order, lines: Sequence[LineItem], shipping: Sequen
 
 
 def _removed_amount(order: Order, line: LineItem) -> Decimal:
-    """Return the amount of items that are neither current nor refunded."""
+    """Return the price of the items that were removed from the order without a refund."""
     kept_quantity = line.current_quantity + line.refunded_quantity
 
     def of(amount: Decimal) -> Decimal:

@@ -1,6 +1,6 @@
-"""Personal data in orders: exported and erased with the customer.
+"""Export and erase the personal data in orders, together with the personal data of the customer.
 
-The order itself stays for bookkeeping, with its number, lines and amounts.
+The order itself is kept for bookkeeping, with its number, lines and amounts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from apps.metafields.models import Metafield
 from apps.orders.domain import hooks
 from apps.orders.models import PERSONAL, Comment, LineItem, Order, ShippingLine, Transaction
 
-# Gateway texts may contain names of persons.
+# Texts from gateways may contain names of people.
 _GATEWAY_TEXTS = ("message", "authorization", "error_code")
 PERSONAL_COLUMNS: ColumnsByModel = {
     "orders.Order": PERSONAL,
@@ -27,7 +27,7 @@ PERSONAL_COLUMNS: ColumnsByModel = {
     "orders.Comment": ("body",),
     "orders.Transaction": (*_GATEWAY_TEXTS, "receipt"),
 }
-# The country and province where taxes were due stay for bookkeeping.
+# The country and province where taxes were due are kept for bookkeeping.
 _REGION_FIELDS = ("country", "country_code", "province", "province_code")
 # The number of orders per batch.
 BATCH_SIZE = 250
@@ -102,7 +102,7 @@ def redact_next_orders(customer: Customer, after: int, actor: str, at: datetime)
 
 
 def _erase_records(ids: Sequence[int]) -> None:
-    """Clear gateway texts, metafields and event payloads; the events themselves stay."""
+    """Clear the gateway texts, metafields and event payloads of orders; the events themselves are kept."""
     movements = Transaction.objects.filter(order__in=ids)
     movements.update(receipt={}, **dict.fromkeys(_GATEWAY_TEXTS, ""))
     owned = Metafield.objects.filter(owner_resource="order", owner_id__in=ids)

@@ -1,7 +1,7 @@
 """Find orders with possibly wrong totals or statuses, using set-based SQL.
 
-The SQL only preselects orders; ``reconciliation`` recalculates these in Python, and tests compare the two. SQLite has
-no exact decimals, so there all orders are candidates.
+The SQL only preselects orders; ``consistency_checks`` recalculates these in Python, and tests compare the results.
+SQLite has no exact decimals, so on SQLite all orders are candidates.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,8 @@ from django.db import connection
 from apps.ground.money import get_decimal_places
 from apps.ground.prepared_sql import execute_prepared
 
-# Sums over the rows of an order; ``c.places`` is the number of decimals of the order's currency.
+# This query compares the totals of orders with the sums of their rows; ``c.places`` is the number of decimals of the
+# order's currency.
 _TOTALS = """
 WITH o AS (
     SELECT orders_order.*, c.places FROM orders_order
@@ -64,7 +65,7 @@ WHERE (
     ), w.removed
 ) ORDER BY o.id
 """
-# Payments and statuses of orders, by the rules of ``statuses.update_statuses``.
+# This query compares the payments and statuses of orders with their rows, by the rules of ``statuses.update_statuses``.
 _PAYMENTS = """
 WITH o AS (SELECT * FROM orders_order WHERE id > %s AND id <= %s), t AS (
     SELECT o.id,
@@ -109,7 +110,7 @@ IS DISTINCT FROM (
 
 
 def find_total_candidates(after: int, upto: int, currencies: Sequence[str]) -> list[int] | None:
-    """Return the ids of orders with possibly wrong totals in a range of ids; None without exact decimals.
+    """Return the ids of orders in a range that may have wrong totals; None if the database has no exact decimals.
 
     Args:
         after: The exclusive lower bound.
@@ -123,7 +124,10 @@ def find_total_candidates(after: int, upto: int, currencies: Sequence[str]) -> l
 
 
 def find_payment_candidates(after: int, upto: int) -> list[int] | None:
-    """Return the ids of orders with possibly wrong payments or statuses; None if the database has no exact decimals."""
+    """Return the ids of orders in a range that may have wrong payments or statuses.
+
+    The result is None if the database has no exact decimals.
+    """
     if connection.vendor != "postgresql":
         return None
     return [row[0] for row in execute_prepared(_PAYMENTS, [after, upto])]

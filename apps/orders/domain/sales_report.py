@@ -1,4 +1,4 @@
-"""Sales report: sales of a date range by day, by returning customers and by product.
+"""Calculate the sales of a date range by day, by returning customers and by product.
 
 Days are days in the shop's time zone. A sale is an order that is neither canceled nor a test, on the day it was
 processed, with added items and without items removed by edits. Refunds are in the refund report. Amounts are in the
@@ -66,7 +66,7 @@ class DayCustomers:
     Attributes:
         orders: All orders.
         returning: Orders of customers who had ordered before.
-        first: Orders of customers who had not.
+        first: Orders of customers who had not ordered before.
     """
 
     orders: int = 0
@@ -152,8 +152,8 @@ def get_best_sellers(days: DateRange) -> list[ProductSales]:
 
 
 def _sold_share(column: str) -> Round:
-    """Return the share of a line's amount for the sold quantity."""
-    # SQLite divides whole numbers as integers.
+    """Return an expression for the part of a line's amount that belongs to the sold quantity."""
+    # SQLite would divide whole numbers as integers, so the amount is multiplied by 1.0.
     exact = Func(F(column), template="(%(expressions)s * 1.0)", output_field=_AMOUNT)
     part = exact * F("sold") / F("quantity")
     return Round(part, get_decimal_places(get_current_shop().currency), output_field=_AMOUNT)

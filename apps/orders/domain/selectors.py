@@ -1,4 +1,4 @@
-"""Load an order's rows."""
+"""Lock an order, and load its line items, shipping lines and transactions."""
 
 from apps.ground.row_locks import get_for_update
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
@@ -16,18 +16,18 @@ def lock_order(order: Order) -> Order:
 
 
 def get_line_items(order: Order) -> list[LineItem]:
-    """Return the line items by position, with variants and inventory items."""
+    """Return the order's line items by position, with variants and inventory items."""
     rows = LineItem.objects.filter(order=order).select_related("variant__inventory_item")
     return list(rows.order_by("position", "pk"))
 
 
 def get_shipping_lines(order: Order) -> list[ShippingLine]:
-    """Return the shipping lines, oldest first."""
+    """Return the order's shipping lines, oldest first."""
     return list(ShippingLine.objects.filter(order=order).order_by("pk"))
 
 
 def get_transactions(order: Order) -> list[Transaction]:
-    """Return the transactions, oldest first, each with its parent as the same object."""
+    """Return the order's transactions, oldest first; ``parent`` refers to an object in the same list."""
     rows = list(Transaction.objects.filter(order=order).order_by("pk"))
     by_id = {row.pk: row for row in rows}
     for row in rows:

@@ -1,6 +1,6 @@
 """Derive the three statuses of an order from its rows.
 
-Only ``update_statuses`` writes them; code that changes lines or transactions calls it. Rule: decisions, Orders.
+Only ``update_statuses`` sets the statuses; all code that changes lines or transactions calls this function.
 """
 
 from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ def get_financial_status(order: Order, transactions: Sequence[Transaction]) -> F
 
 
 def get_order_fulfillment_status(order: Order, lines: Sequence[LineItem]) -> FulfillmentStatus:
-    """Return the fulfillment status; "restocked" means that no items are left in the order."""
+    """Return the fulfillment status of the order, which is "restocked" if no items are left in the order."""
     if lines and not any(
         line.current_quantity or line.fulfillable_quantity or line.fulfilled_quantity for line in lines
     ):
@@ -68,7 +68,7 @@ def get_line_status(quantity: int, current: int, fulfillable: int, fulfilled: in
 
 
 def update_statuses(order: Order, lines: Sequence[LineItem], transactions: Sequence[Transaction]) -> None:
-    """Set the columns that depend on lines and transactions; the caller saves ``STATUS_COLUMNS``."""
+    """Set the columns that depend on lines and transactions; the caller saves the columns in ``STATUS_COLUMNS``."""
     successful = [row for row in transactions if row.status == Transaction.Status.SUCCESS]
     order.total_paid = _sum(successful, Kind.SALE, Kind.CAPTURE)
     order.total_refunded = _sum(successful, Kind.REFUND)

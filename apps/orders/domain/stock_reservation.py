@@ -57,7 +57,8 @@ def _take_moves(order: Order, lines: Sequence[LineItem], *, other_item_ids: Coll
     Args:
         order: The order.
         lines: The new line items.
-        other_item_ids: Other inventory items of the same transaction, which are locked together with the others.
+        other_item_ids: Other inventory items of the same transaction, which are locked together with the items of the
+            lines.
     """
     tracked = [
         (index, line) for index, line in enumerate(lines) if line.variant and line.variant.inventory_item.tracked
@@ -114,8 +115,8 @@ def exchange_stock(
 
     Args:
         order: The locked order.
-        every: All its line items with the new ones; their products are locked.
-        added: The new lines, not saved.
+        every: All line items of the order, including the new ones. Their products are locked.
+        added: The new lines, which are not saved yet.
         removed: The removed quantity by line; ``taken_from`` is updated, and saved by the caller.
         actor: The actor of the stock movements.
         at: The current time.
@@ -134,7 +135,7 @@ def exchange_stock(
 def _lock_products(lines: Sequence[LineItem], tracked: Sequence[LineItem]) -> None:
     """Lock all products of the order together, because sales are counted after stock is taken.
 
-    If stock is taken for all products, the products are locked already.
+    Nothing is locked here if stock is taken for all products, because taking stock locks them too.
     """
     products = {line.product_id for line in lines if line.product_id is not None}
     if products - {line.product_id for line in tracked}:
@@ -156,15 +157,17 @@ def _lock_stock(items: set[int]) -> dict[int, dict[int, int]]:
     return shelves
 
 
-def _pick_locations(shelf: dict[int, int], quantity: int) -> tuple[dict[int, int], int]:
-    """Take a quantity from the available stock; return the quantities by location, and the missing quantity."""
-    full_location = next((location for location, available in shelf.items() if available >= quantity), None)
+def _pick_locations(available_by_location: dict[int, int], quantity: int) -> tuple[dict[int, int], int]:
+    """Take a quantity from the available stock, and return the quantities by location and the missing quantity."""
+    full_location = next(
+        (location for location, available in available_by_location.items() if available >= quantity), None
+    )
     picked: dict[int, int] = {}
-    for location in [full_location] if full_location is not None else list(shelf):
-        units = min(quantity - sum(picked.values()), max(shelf[location], 0))
+    for location in [full_location] if full_location is not None else list(available_by_location):
+        units = min(quantity - sum(picked.values()), max(available_by_location[location], 0))
         if units:
             picked[location] = units
-            shelf[location] -= units
+            available_by_location[location] -= units
     return picked, quantity - sum(picked.values())
 
 

@@ -2,7 +2,7 @@
 
 Duties are added to the price of items, even if prices include taxes; taxes on duties follow the order's setting. Duties
 are for the ordered quantity of a line and do not shrink when items are removed; refunds of duties are stored in
-``LineItem.refunded_duty``. Rule: decisions, Orders.
+``LineItem.refunded_duty``.
 """
 
 import secrets
@@ -18,7 +18,7 @@ from apps.inventory.models import HS_CODE
 from apps.orders.models import LineItem, Order
 from apps.shops.domain.countries import find_country
 
-# Ids of duties are random and exact in JavaScript numbers.
+# Ids of duties are random numbers below this limit, so that JavaScript represents them exactly.
 _MAX_ID = 2**53
 
 
@@ -37,7 +37,7 @@ def get_duty_amounts(prefix: str, duties: Sequence[ReadOnlyAttrs]) -> dict[str, 
 
 
 def build_tax_line(order: Order, base: Decimal, tax: ReadOnlyAttrs) -> Attrs:
-    """Return a tax line as stored; without a price, the price is calculated from the rate."""
+    """Return a tax line as it is stored; a missing price is calculated from the rate."""
     rate: Decimal = tax["rate"]
     amount = tax["price"]
     if amount is None:

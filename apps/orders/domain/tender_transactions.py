@@ -1,4 +1,4 @@
-"""Tender transactions: transactions that moved money of the shop."""
+"""Tender transactions: the transactions that moved money of the shop."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,11 +17,11 @@ def is_tender(row: Transaction) -> bool:
 
 def record_tender_events(rows: Sequence[Transaction], *, actor: str, at: datetime) -> None:
     """Record events for transactions that moved money; call once per transaction, when it succeeds."""
-    if happenings := get_tender_events(rows):
-        record_events(happenings, actor=actor, at=at)
+    if events := get_tender_events(rows):
+        record_events(events, actor=actor, at=at)
 
 
 def get_tender_events(rows: Sequence[Transaction]) -> list[EventInput]:
-    """Return the events of transactions that moved money, if there are subscriptions to these events."""
-    happenings = [EventInput(TENDER_TOPIC, row) for row in rows if is_tender(row)]
-    return happenings if happenings and has_audience(TENDER_TOPIC) else []
+    """Return the events of transactions that moved money, or an empty list if no app subscribes to these events."""
+    events = [EventInput(TENDER_TOPIC, row) for row in rows if is_tender(row)]
+    return events if events and has_audience(TENDER_TOPIC) else []

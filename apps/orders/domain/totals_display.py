@@ -1,4 +1,4 @@
-"""Totals of an order for display, in the shop currency or in the presentment currency."""
+"""Format the totals of an order for display, in the shop currency or in the presentment currency."""
 
 from collections.abc import Callable
 from decimal import Decimal

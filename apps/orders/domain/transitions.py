@@ -40,7 +40,7 @@ class NotReopenable(TransitionRefused):
 
 
 class RefundsUnavailable(DomainError):
-    """Raised when no app can refund."""
+    """Raised when a refund is requested, but no app has registered a refund hook."""
 
     code = "no_refunds"
     field = "amount"
@@ -72,8 +72,8 @@ def cancel_order(
 
     Raises:
         NotCancellable: The order is canceled already, or has fulfilled items.
-        RefundsUnavailable: A refund is requested, but no app can refund.
-        DomainError: A hook refuses.
+        RefundsUnavailable: A refund is requested, but no app has registered a refund hook.
+        DomainError: A hook refuses the cancellation.
     """
     order = lock_order(order)
     if order.cancelled_at is not None:
@@ -119,7 +119,7 @@ def _refund(order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at
 
 
 def _void_authorizations(order: Order, transactions: list[Transaction], *, actor: str, at: datetime) -> None:
-    """Void authorizations without captures; the remaining amount of partly captured authorizations lapses.
+    """Void authorizations without captures, and set the remaining amount of partly captured authorizations to zero.
 
     An authorization with a pending capture stays open, because the result of the capture is recorded later.
     """
@@ -157,7 +157,7 @@ def _release_items(
 
 @transaction.atomic
 def close_order(order: Order, *, actor: str, at: datetime) -> Order:
-    """Close an order; does nothing if it is closed."""
+    """Close an order, unless it is closed already."""
     order = lock_order(order)
     if order.closed_at is None:
         _set_closed_at(order, closed_at=at, actor=actor, at=at, message=gettext_noop("Order closed"))
@@ -166,7 +166,7 @@ def close_order(order: Order, *, actor: str, at: datetime) -> Order:
 
 @transaction.atomic
 def reopen_order(order: Order, *, actor: str, at: datetime) -> Order:
-    """Reopen an order; does nothing if it is open.
+    """Reopen an order, unless it is open already.
 
     Raises:
         NotReopenable: The order is canceled.

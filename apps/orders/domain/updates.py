@@ -1,6 +1,6 @@
 """Update and delete orders.
 
-Other modules: ``create`` creates orders, ``transitions`` changes their status, ``payments`` their money.
+Orders are created in ``create``, canceled, closed and reopened in ``transitions``, and paid in ``payments``.
 """
 
 from collections.abc import Sequence
@@ -116,16 +116,16 @@ def _assign_customer(order: Order, customer_id: int | None) -> None:
 
 
 def _sorted_ids(*customer_ids: int | None) -> list[int]:
-    """Return the ids in locking order."""
+    """Return the given customer ids in locking order, without None."""
     return sorted({pk for pk in customer_ids if pk is not None})
 
 
 @transaction.atomic
 def delete_order(order: Order, *, actor: str, at: datetime) -> None:
-    """Delete an order with its rows; its number is not reused, and no stock is returned.
+    """Delete an order with its related rows; its number is not reused, and stock is not returned.
 
     Raises:
-        NotDeletable: A gateway moved money for the order.
+        OrderNotDeletable: A gateway moved money for the order.
     """
     order = lock_order(order)
     successful = [row for row in get_transactions(order) if row.status == Transaction.Status.SUCCESS]

@@ -13,7 +13,7 @@ TEXT_COLUMNS = tuple(
 
 
 def clean_order_values(attrs: ReadOnlyAttrs) -> tuple[Attrs, Errors]:
-    """Return the values to store and the errors.
+    """Return the normalized order values and the errors.
 
     Args:
         attrs: Columns of ``Order``; None means blank in text columns.

@@ -16,14 +16,14 @@ def forget(
 ) -> None:
     """Clear the reference of lines to a deleted product or variant, and increase the version of their orders.
 
-    The preview of related objects in the panel uses another collector class and changes nothing.
+    The deletion preview in the panel uses another collector class, so it changes nothing.
     """
     collector.add_field_update(field, None, rows)
     if type(collector) is Collector:
         Order.objects.filter(pk__in=rows.order_by().values("order_id")).update()
 
 
-# A best seller may have more lines than fit into memory or into a statement, so they are not loaded.
+# A best seller may have more lines than fit into memory or into a statement, so Django must not load the lines.
 forget.lazy_sub_objs = True  # type: ignore[attr-defined]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FIRST_NAME = 1001
 
-# Columns that may be updated; all others are history.
+# The columns that ``update_order`` may change; all other columns are history.
 EDITABLE = (
     "email",
     "phone",
@@ -32,7 +32,7 @@ EDITABLE = (
     "tags",
     "po_number",
 )
-# Columns taken from a new order's input; the others are calculated or set by later changes.
+# The columns taken from a new order's input; the other columns are calculated or set by later changes.
 ACCEPTED = (
     *EDITABLE,
     "browser_ip",
@@ -50,7 +50,7 @@ ACCEPTED = (
     "inventory_behaviour",
     "test",
 )
-# Personal data: erased with the customer and never copied to the audit log, which cannot be erased.
+# The columns with personal data, which is erased with the customer and never copied to the permanent audit log.
 PERSONAL = (
     "email",
     "phone",
@@ -270,7 +270,7 @@ class Order(ShopOwned):
             models.Index(fields=("shop", "status", "id"), name="orders_order_by_status"),
             models.Index(fields=("shop", "financial_status", "id"), name="orders_order_by_payment"),
             models.Index(fields=("shop", "fulfillment_status", "id"), name="orders_order_by_fulfillment"),
-            # Combined indexes for rare pairs of common statuses.
+            # These combined indexes serve rare pairs of common statuses.
             models.Index(fields=("shop", "status", "financial_status", "id"), name="orders_order_by_debt"),
             models.Index(fields=("shop", "status", "fulfillment_status", "id"), name="orders_order_by_work"),
             models.Index(fields=("shop", "id"), condition=Q(test=True), name="orders_order_tests"),
@@ -330,7 +330,7 @@ class _OpenManager(models.Manager["OpenOrder"]):
 
 
 class OpenOrder(Order):
-    """An open order, as a model of its own, so that the SQL of the default list is compiled only once."""
+    """A proxy model for open orders, so that the SQL of the default list is compiled only once."""
 
     objects: "ClassVar[ShopManager[Self]]" = create_shop_manager(TimestampedQuerySet, _OpenManager)
 

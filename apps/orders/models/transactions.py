@@ -14,7 +14,7 @@ from apps.orders.models.orders import MoneyColumn, Order
 
 
 class Transaction(ShopOwned):
-    """One movement of money or an attempt at one; its amount never changes.
+    """A movement of money, or an attempt to move money; the amount never changes.
 
     ``amount`` is in ``currency``, the order's or the presentment currency; ``shop_amount`` is the same in the order's
     currency. ``unsettled`` is the part of an authorization that can still be captured, in ``currency``. ``refunded`` is
@@ -76,7 +76,7 @@ class Transaction(ShopOwned):
             models.Index(
                 fields=("shop", "authorization"), condition=~Q(authorization=""), name="orders_transaction_by_code"
             ),
-            # Failed refunds are rare among millions of transactions, and staff must look at them.
+            # Failed refunds are rare among millions of transactions, and staff must find them quickly.
             models.Index(
                 fields=("shop", "id"),
                 condition=Q(kind="refund", status__in=("failure", "error")),

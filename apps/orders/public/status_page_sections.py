@@ -5,7 +5,7 @@ from collections.abc import Callable
 from apps.ground.types import Attrs
 from apps.orders.models import Order
 
-# Return the context of a section, in the shop scope; empty hides the section.
+# A function that returns the context of a section, called in the shop scope. An empty context hides the section.
 GetSectionContext = Callable[[Order], Attrs]
 _sections: dict[str, GetSectionContext] = {}
 

@@ -1,4 +1,4 @@
-"""The order status page: public, found by a token of 128 random bits."""
+"""The public order status page, which is found by a token of 128 random bits."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse

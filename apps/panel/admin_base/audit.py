@@ -20,18 +20,18 @@ from apps.panel.staff_request import Context
 from apps.staff.domain.actor_names import get_actor_names
 
 HISTORY_LENGTH = 100
-# By model, a function that returns the former IDs of a row.
+# Functions that return the former IDs of a row, by model.
 _former_ids: dict[type[Model], Callable[[int], list[int]]] = {}
 M = TypeVar("M", bound=Model)
 
 
 def register_former_ids(model: type[Model], ids: Callable[[int], list[int]]) -> None:
-    """Include events of former IDs in the history of a model's rows, such as those of merged customers."""
+    """Show events of former IDs in the history of a model's rows, such as the IDs of merged customers."""
     _former_ids[model] = ids
 
 
 def _get_form_changes(form: BaseForm) -> Changes:
-    """Return the changes to visible fields of a form."""
+    """Return the changes to the visible fields of a form."""
     return build_changes(
         {
             name: (form.get_initial_for_field(form.fields[name], name), form.cleaned_data.get(name))
@@ -59,12 +59,12 @@ class AuditedAdmin(ExtraViewsAdmin[M]):
         record_event(f"{self.topics}/{verb}", instance, changes=changes, **self.event_kwargs(request))
 
     def save_model(self, request: HttpRequest, obj: M, form: Any, change: bool) -> None:
-        """Save the row, unless the form of an existing row is unchanged: ``updated_at`` must not move."""
+        """Save the row. An existing row with an unchanged form is not saved, so that ``updated_at`` stays the same."""
         if not change or form.has_changed():
             super().save_model(request, obj, form, change)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Iterable[Any], change: bool) -> None:
-        """Save related rows, then record an event for all changes."""
+        """Save related rows, then record an event if the row is new or anything has changed."""
         super().save_related(request, form, formsets, change)
         if self.topics and (not change or form.has_changed() or any(f.has_changed() for f in formsets)):
             self.record(request, "update" if change else "create", form.instance, _get_form_changes(form))
@@ -77,14 +77,14 @@ class AuditedAdmin(ExtraViewsAdmin[M]):
 
     @transaction.atomic
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> None:
-        """Delete rows one by one, because each needs an event."""
+        """Delete rows one by one, because each row needs its own event."""
         for row in queryset.order_by("pk"):
             self.delete_model(request, row)
 
     log_addition = log_change = log_deletions = _skip_log
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Render the newest events of a row."""
+        """Render the newest events of a row as its history."""
         instance = self.get_row_or_404(request, object_id)
         if not self.has_view_or_change_permission(request, instance):
             raise PermissionDenied

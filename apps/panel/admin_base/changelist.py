@@ -27,13 +27,13 @@ from apps.panel.theme import ThemedChangeList
 
 PAGE_SIZES = (25, 50, 100)
 _SESSION_KEY = "page_size"
-# The choice of the view filter that shows all rows.
+# The value of the view filter that shows all rows.
 ALL_ROWS = "all"
 _INDENTATION = re.compile(r"(<(textarea|pre|script)\b.*?</\2>)|\s*\n\s*", re.DOTALL)
 
 
 class _MatchingKeys(list[Any]):
-    """Keys of the matching rows; the change list counts and paginates them like a queryset."""
+    """A list of the matching keys that the change list can count and paginate like a queryset."""
 
     def _clone(self) -> "_MatchingKeys":
         return self
@@ -42,8 +42,9 @@ class _MatchingKeys(list[Any]):
 class PanelChangeList(ThemedChangeList):
     """A change list with a page size from the URL or the session.
 
-    ``saveable_query`` is the query string that can be saved as a view; empty for the list's default state.
-    ``truncation_note`` tells staff which rows a truncated search result contains.
+    ``saveable_query`` is the query string that users can save as a view. It is empty if the list is in its default
+    state
+    or shows a built-in view. ``truncation_note`` tells staff which rows a truncated search result contains.
     """
 
     model_admin: saved_views.Screen
@@ -66,7 +67,10 @@ class PanelChangeList(ThemedChangeList):
             self.saveable_query = ""
 
     def get_results(self, request: HttpRequest) -> None:
-        """Load the rows of the page; they are counted without sort tables, which have an entry for each row."""
+        """Load the rows of the page.
+
+        Rows are counted without a join of the sort tables, because these have exactly one entry per row.
+        """
         self.list_per_page: int = get_page_size(request, self.model_admin.list_per_page)
         rows, self.queryset = self.queryset, self._load_matching_keys() if self.query else self._unranked
         super().get_results(request)
@@ -83,7 +87,10 @@ class PanelChangeList(ThemedChangeList):
             self.result_list = rows[first:end] if self.multi_page else rows.all()
 
     def _load_matching_keys(self) -> Any:
-        """Return the keys that a search matches, in list order and up to ``MAX_COUNTED_ROWS``, so that it runs once."""
+        """Return the keys that match the search, in list order, so that the search runs only once.
+
+        At most ``MAX_COUNTED_ROWS`` keys are returned.
+        """
         return _MatchingKeys(self.queryset.select_related(None).values_list("pk", flat=True)[:MAX_COUNTED_ROWS])
 
     def _load_filtered_page(self, rows: QuerySet[Any], typed_filter: TypedFilter[Any], first: int, end: int) -> None:
@@ -97,14 +104,19 @@ class PanelChangeList(ThemedChangeList):
             self.order_note = template.format(number=languages.format_integer(MAX_COUNTED_ROWS))
 
     def _get_active_typed_filters(self) -> list[TypedFilter[Any]]:
-        """Return the typed filters with valid input, filters by days first."""
+        """Return the typed filters with valid input, day filters first."""
         typed_filters = [spec for spec in self.filter_specs if isinstance(spec, TypedFilter) and spec.values]
         return sorted(typed_filters, key=lambda spec: not isinstance(spec, DaysFilter))
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Model]) -> list[Any]:
-        """Return the sort order, with case-folded columns if indexed; ties are sorted by ID in the same direction."""
+        """Return the sort order of the list.
+
+        Columns with an indexed case-folded copy are sorted by the copy. Ties are sorted by ID, in the direction of the
+        last
+        column.
+        """
         requested = super().get_ordering(request, queryset.order_by()) if ORDER_VAR in self.params else []
-        # Without the default order, because no index combines its directions with other columns.
+        # Do not append the default order to the requested columns, because no index combines the two.
         *columns, last = requested if len(requested) > 1 else super().get_ordering(request, queryset)
         typed_filters = self._get_active_typed_filters()
         if typed_filters and isinstance(typed_filters[0], DaysFilter) and len(requested) <= 1:
@@ -130,10 +142,10 @@ class PanelChangeList(ThemedChangeList):
         return sort_tables.join_sort_tables(self._unranked)
 
     def _restrict_to_rarest(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Restrict the rows to the keys of the most selective typed filter, if these are few.
+        """Restrict the rows to the keys of the most selective typed filter, if this filter has few matches.
 
-        For two filters on different tables, a database reads all matches of one filter, because it expects that few
-        rows match both.
+        With two filters on different tables, a database expects that few rows match both and reads all matches of one
+        filter.
         """
         typed_filters = self._get_active_typed_filters()
         if len(typed_filters) < 2:
@@ -146,7 +158,7 @@ class PanelChangeList(ThemedChangeList):
         return rows.filter(in_materialized(rarest_keys)) if number < MAX_COUNTED_ROWS else rows
 
     def _set_columns(self, request: HttpRequest) -> None:
-        """Set the visible columns and translate the sort order of the URL to them."""
+        """Set the visible columns, and translate the sort order of the URL to the numbers of these columns."""
         choice = "" if self.is_popup else saved_views.get_columns(request, self.model_admin)
         self.columns = Columns(self.model_admin, self.list_display, self.list_display_links, choice)
         self.list_display = self.columns.visible
@@ -158,24 +170,24 @@ class PanelChangeList(ThemedChangeList):
             self.order_note = template.format(columns=", ".join(hidden_labels))
 
     def get_query_string(self, new_params: Context | None = None, remove: Iterable[str] | None = None) -> str:
-        """Return a query string of the list; sort columns are numbered among all offered columns."""
+        """Return a query string of the list, in which sort columns are numbered among all offered columns."""
         parameters = dict(new_params or {})
         if parameters.get(ORDER_VAR):
             parameters[ORDER_VAR] = self.columns.build_url_order(str(parameters[ORDER_VAR]))
         return super().get_query_string(parameters, remove)
 
     def url_for_result(self, result: Model) -> str:
-        """Return a row's URL relative to the list, because each row contains it up to twice."""
+        """Return a row's URL relative to the list, to keep pages small: each row contains the URL up to twice."""
         return super().url_for_result(result).removeprefix(self._path)
 
     @property
     def matching(self) -> QuerySet[Any]:
-        """All matching rows, not only those of the page."""
+        """All matching rows, not only the rows of the page."""
         return self._unranked
 
     @property
     def filter_texts(self) -> list[str]:
-        """The active filters as texts, beginning with the list's own view; empty if all rows are shown."""
+        """The active filters as texts, starting with the active built-in view; an empty list if all rows are shown."""
         view = [title for value, title, is_selected in self._get_view_choices() if is_selected and value != ALL_ROWS]
         return [*view, *(chip.text for chip in (self.active_filters.chips if self.active_filters else ()))]
 
@@ -190,15 +202,15 @@ class PanelChangeList(ThemedChangeList):
 
     @property
     def page_size_links(self) -> list[tuple[int, str]]:
-        """The page sizes with their URLs; empty if the page size makes no difference."""
+        """The page sizes with their URLs, or an empty list if all rows fit on the smallest page."""
         if self.result_count <= PAGE_SIZES[0]:
             return []
         return [(size, self.get_query_string({saved_views.SIZE_VAR: size})) for size in PAGE_SIZES]
 
     def _build_own_views(self) -> list[Context]:
-        """Return the built-in views: the choices of the view filter, otherwise an entry for all rows.
+        """Return the choices of the view filter as built-in views, or a view "All" if there is no view filter.
 
-        The entry for all rows is only needed next to saved views.
+        The view "All" is only needed next to saved views.
         """
         choices = self._get_view_choices()
         if not choices:
@@ -213,7 +225,10 @@ class PanelChangeList(ThemedChangeList):
         ]
 
     def _get_view_choices(self) -> list[tuple[str, str, bool]]:
-        """Return value, title and selected state of the view filter's choices; empty without such a filter."""
+        """Return the value, title and selected state of each choice of the view filter.
+
+        Return an empty list if the list has no view filter.
+        """
         view_filter = next(
             (spec for spec in self.filter_specs if getattr(spec, "parameter_name", "") == VIEW_FILTER), None
         )
@@ -267,7 +282,10 @@ def _compile_redundant_labels(self_evident: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def get_page_size(request: HttpRequest, default: int) -> int:
-    """Return the page size: from the URL, else the last choice of the session, else the list's default."""
+    """Return the page size from the URL, else the session, else the list's default.
+
+    A page size from the URL is stored in the session.
+    """
     requested = _parse_page_size(request.GET.get(saved_views.SIZE_VAR))
     if requested and request.session.get(_SESSION_KEY) != requested:
         request.session[_SESSION_KEY] = requested

@@ -16,7 +16,7 @@ from django.utils.text import capfirst
 from apps.staff.models import ListColumns, User
 
 COLUMNS_VAR = "columns"
-# Smaller lists offer no choice of columns.
+# Lists with fewer columns have no column chooser.
 MIN_CHOOSABLE_COLUMNS = 4
 MAX_CHOICE_LENGTH = 1000
 _CHECKBOX_COLUMNS = frozenset({"action_checkbox", ACTION_CHECKBOX_NAME})
@@ -40,12 +40,13 @@ class Columns:
     Args:
         model_admin: The list's model admin.
         defaults: The default columns, possibly with the checkbox column.
-        links: The columns that link to a row; they cannot be hidden.
-        choice: The chosen column names, separated by dots; unknown names are ignored. Empty for the defaults.
+        links: The columns that link to a row; users cannot hide them.
+        choice: The chosen column names, separated by dots; unknown names are ignored. An empty string means the
+            defaults.
     """
 
     def __init__(self, model_admin: Any, defaults: Sequence[Any], links: Sequence[Any] | None, choice: str) -> None:
-        self._screen = model_admin
+        self._model_admin = model_admin
         self._checkboxes = [name for name in defaults if name in _CHECKBOX_COLUMNS]
         self.defaults = [name for name in defaults if name not in _CHECKBOX_COLUMNS]
         self._available = [
@@ -73,7 +74,7 @@ class Columns:
 
     @property
     def choice(self) -> str:
-        """The columns for a URL; empty for the defaults."""
+        """The chosen column names for a URL, separated by dots; an empty string for the defaults."""
         return "" if self.chosen == self.defaults else ".".join(self.chosen)
 
     @property
@@ -82,7 +83,7 @@ class Columns:
         return bool(self.choice)
 
     def rows(self) -> list[Column]:
-        """Return all offered columns, visible ones first and in their order."""
+        """Return all offered columns: first the visible columns in their order, then the others."""
         last = len(self.chosen) - 1
         visible = [
             Column(name, self.label(name), True, name in self.required, index == 0, index == last)
@@ -98,13 +99,16 @@ class Columns:
         return ".".join(row.name for row in self.rows())
 
     def label(self, name: str) -> str:
-        """Return the label of a column."""
-        return capfirst(str(label_for_field(name, self._screen.model, self._screen)))
+        return capfirst(str(label_for_field(name, self._model_admin.model, self._model_admin)))
 
     # --- sorting ---
 
     def parse_url_order(self, order: str) -> tuple[str, list[str]]:
-        """Translate a URL's sort order to visible columns; also return the labels of its hidden columns."""
+        """Translate the column numbers of a URL's sort order to the numbers of visible columns.
+
+        Returns:
+            The translated sort order, and the labels of hidden columns in the URL's sort order.
+        """
         visible, hidden_labels = [], []
         for sign, number in _parse_order(order):
             name = self._all_columns[number] if number < len(self._all_columns) else None
@@ -115,7 +119,7 @@ class Columns:
         return ".".join(visible), hidden_labels
 
     def build_url_order(self, order: str) -> str:
-        """Translate a sort order of visible columns to the URL's numbering."""
+        """Translate a sort order of visible columns to the column numbers of the URL."""
         visible = [(sign, self.visible[number]) for sign, number in _parse_order(order) if number < len(self.visible)]
         return ".".join(f"{sign}{self._all_columns.index(name)}" for sign, name in visible)
 
@@ -127,7 +131,7 @@ def _parse_order(order: str) -> list[tuple[str, int]]:
 
 
 def get_chosen_columns(user: User, screen: str) -> str:
-    """Return the columns that a user chose for a list in this shop; empty if none."""
+    """Return the columns that a user chose for a list in this shop, or an empty string if the user chose none."""
     rows = ListColumns.rows().filter(user=user, screen=screen)
     return rows.values_list("columns", flat=True).first() or ""
 

@@ -53,13 +53,13 @@ def has_delete_label(model: type[Model], of: type[Model]) -> bool:
 
 @dataclass
 class RelatedRows:
-    """The rows that are deleted along with others.
+    """The related rows that a deletion also deletes, and the reasons that prevent the deletion.
 
     Attributes:
-        of: The model of the deleted rows.
+        of: The model of the rows that the user deletes.
         counts: Number of related rows by model, at most ``MAX_COUNT``.
-        forbidden: Models that the user may not delete.
-        obstacles: Related rows that prevent the deletion.
+        forbidden: Names of the models that the user has no permission to delete.
+        obstacles: Descriptions of related rows or limits that prevent the deletion.
     """
 
     of: type[Model]
@@ -68,7 +68,7 @@ class RelatedRows:
     obstacles: list[str] = field(default_factory=list)
 
     def format_counts(self) -> dict[str, str]:
-        """Return formatted counts by label."""
+        """Return the formatted counts of related rows, by label."""
         return {self._get_label(model, count): _format_number(count) for model, count in self.counts.items() if count}
 
     def _get_label(self, model: type[Model], count: int) -> str:
@@ -80,7 +80,7 @@ class RelatedRows:
 def count_related_rows(
     rows: "QuerySet[Any]", request: HttpRequest, model_admins: dict[type[Model], ModelAdmin[Any]]
 ) -> RelatedRows:
-    """Count related rows with one query per relation; no query reads more than a thousand rows."""
+    """Count related rows with one query per relation. Each count stops at ``MAX_COUNT``."""
     model: type[Model] = rows.model
     related = RelatedRows(model)
     if rows.order_by()[: MAX_DELETED_ROWS + 1].count() > MAX_DELETED_ROWS:
@@ -157,6 +157,6 @@ def _format_number(count: int) -> str:
 
 
 def describe_deleted_rows(rows: Sequence[Any], model: type[Model]) -> list[str]:
-    """Return the names of rows for the confirmation page."""
+    """Return a line with model and name for each row, for the confirmation page."""
     label = capfirst(str(model._meta.verbose_name))
     return [f"{label}: {row}" for row in rows]

@@ -1,4 +1,4 @@
-"""Request helpers of model admins, and pages in addition to Django's."""
+"""A base class for model admins with request helpers and additional pages."""
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
@@ -36,8 +36,8 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
     """A model admin with extra pages below the URL of its list.
 
     Attributes:
-        menu: The menu settings of the list; None hides it from the menu.
-        optional_columns: Optional columns in addition to ``list_display``; they must not cost queries.
+        menu: The menu settings of the list; None hides the list from the menu.
+        optional_columns: Columns that users can add to ``list_display``; they must not need extra queries.
         mobile_hide_labels: Columns that phones show without a label.
     """
 
@@ -49,7 +49,7 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         return as_staff_request(request).shop
 
     def actor(self, request: HttpRequest) -> str:
-        """Return the audit log name of the current user."""
+        """Return the current user as an actor for the audit log."""
         return get_staff_actor(as_staff_request(request).user)
 
     def event_kwargs(self, request: HttpRequest) -> EventKwargs:
@@ -84,7 +84,7 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{name}", args=args)
 
     def get_search_note(self, term: str) -> str:
-        """Return a sentence on how the search of the list limits this text; empty if it does not."""
+        """Return a note on how the search of the list limits this term, or an empty string if there is no limit."""
         return describe_search_limits(term, self.search_fields)
 
     @property

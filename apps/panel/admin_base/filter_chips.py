@@ -23,7 +23,7 @@ MAX_CHIP_LENGTH = 60
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """An active filter and the URL of the list without it."""
+    """An active filter, with the URL of the list without this filter."""
 
     text: str
     url_without: str
@@ -31,7 +31,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class ActiveFilters:
-    """The active filters, the invalid filters and the URL of the list without all of them."""
+    """The active filters, the invalid filters and the URL of the list without any filters."""
 
     chips: list[Chip]
     invalid: list[Chip]
@@ -100,6 +100,9 @@ def _get_label(change_list: ChangeList, name: str) -> str:
 
 
 def _build_url_without(change_list: ChangeList, names: list[str]) -> str:
-    """Return the URL of the list without some parameters; the URL must not open the default view."""
+    """Return the URL of the list without some parameters.
+
+    An empty query string would open the user's default view, so it becomes ``?all=1``.
+    """
     query_string = str(change_list.get_query_string(dict.fromkeys([*names, PAGE_VAR])))
     return query_string if saved_views.normalize_query(query_string.removeprefix("?")) else f"?{ALL_VAR}=1"

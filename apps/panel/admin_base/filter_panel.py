@@ -20,7 +20,7 @@ _SELECT = "panel/select_filter.html"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A filter as a form field: its template and the template's values."""
+    """A filter as a form field, with its template and the values for this template."""
 
     template: str
     name: str

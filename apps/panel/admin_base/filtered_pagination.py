@@ -20,19 +20,19 @@ from apps.ground.lookups import in_materialized, sort_without_index
 from apps.panel.admin_base.paginator import MAX_COUNTED_ROWS
 
 Rows = QuerySet[Any, Any]
-# The numbers of leading rows to look through: with many matches these are enough for a page.
+# The numbers of leading rows to look through. With many matches, these rows contain enough matches for a page.
 SCAN_SIZES = 1_000, 5_000
 
 
 class FilteredList(NamedTuple):
-    """A filtered list.
+    """A filtered list to paginate.
 
     Attributes:
         rows: The matching rows in the order of the list.
         unranked: The matching rows without joined sort tables.
         all_rows: All rows of the shop.
         index_order: The order of the filter's own index.
-        number: The number of matches, counted up to a limit.
+        number: The number of matches, counted up to ``MAX_COUNTED_ROWS``.
         size: The number of rows of a full page.
     """
 
@@ -52,7 +52,7 @@ class Page(NamedTuple):
 
 
 def load_page(filtered: FilteredList, first: int, end: int) -> Page:
-    """Return the rows between two positions, excluding ``end``."""
+    """Return the rows from position ``first`` up to but not including ``end``."""
     rows = filtered.rows
     order = [name for name in rows.query.order_by if isinstance(name, str)]
     if len(order) < len(rows.query.order_by):
@@ -78,7 +78,7 @@ def load_page(filtered: FilteredList, first: int, end: int) -> Page:
 
 
 def _sort_rows(filtered: FilteredList, rows: Rows, order: Sequence[str]) -> Rows:
-    """Sort rows by their sort table alone if it has the order, so that no other table is read for sorting.
+    """Sort rows by their sort table alone, so that no other table is read for sorting.
 
     In a join with the rows, SQLite would look up the keys one by one.
     """
@@ -86,7 +86,7 @@ def _sort_rows(filtered: FilteredList, rows: Rows, order: Sequence[str]) -> Rows
 
 
 def _select_page(rows: Rows, sorted_rows: Rows, first: int, end: int) -> Rows:
-    """Return the rows of a page; the keys are selected before other columns are read."""
+    """Return the rows of a page. Their keys are selected before other columns are read."""
     return rows.filter(in_materialized(_slice_keys(sorted_rows, first, end)))
 
 

@@ -21,7 +21,7 @@ M = TypeVar("M", bound=Model)
 Screen: TypeAlias = admin.ModelAdmin[Model]
 Choices: TypeAlias = list[tuple[str, str]]
 
-# The periods, in days before the beginning of today.
+# Labels of the periods, by number of days before today.
 PERIODS = {
     "0": gettext_lazy("Today"),
     "7": gettext_lazy("Last 7 days"),
@@ -40,7 +40,7 @@ class SelectFilter(admin.SimpleListFilter):
         return True
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield the choices with their values."""
+        """Yield the choices with the values that the form submits."""
         yield {"value": "", "display": _("All"), "selected": not self.value()}
         for value, display in self.lookup_choices:
             yield {"value": value, "display": display, "selected": self.value() == str(value)}
@@ -57,14 +57,14 @@ class RankedChoicesFilter(admin.ChoicesFieldListFilter):
 
 
 class PeriodFilter(SelectFilter):
-    """A filter for periods until now; derive a class to filter by another field."""
+    """A filter for periods that end now. Subclasses set ``field`` to filter by another field."""
 
     title = gettext_lazy("when")
     parameter_name = "period"
     field = "created_at"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return the periods."""
+        """Return the periods as choices."""
         return [(days, str(label)) for days, label in PERIODS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> QuerySet[M]:

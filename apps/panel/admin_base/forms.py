@@ -50,7 +50,7 @@ def _apply_theme(field: forms.Field) -> None:
 
 
 class ShopOwnedForm(forms.ModelForm[M]):
-    """A model form that also checks constraints on the shop; the shop itself is no form field."""
+    """A model form that also checks constraints on the shop, although the form has no field for the shop."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -128,7 +128,7 @@ class PanelForm(ShopOwnedForm[M]):
             self.initial["seen_version"] = version
 
     def clean(self) -> Values | None:
-        """Check the version and add the errors of the service."""
+        """Restore line endings, check the version and add the errors of the service."""
         cleaned = super().clean()
         for markup_name in (name for name, field in self.fields.items() if isinstance(field, MarkupField)):
             if submitted := self.cleaned_data.get(markup_name):

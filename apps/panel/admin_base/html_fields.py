@@ -26,9 +26,9 @@ def register_image_route(url_name: str) -> None:
 
 
 def restore_line_endings(original: str, submitted: str) -> str:
-    """Return submitted text with the line endings of the text before; unedited text is returned unchanged.
+    """Return the submitted text with the line endings of the original text.
 
-    Browsers submit every line ending as CR LF.
+    Browsers submit every line ending as CR LF. If nothing else differs, the original text is returned.
     """
     plain = _normalize_line_endings(submitted)
     if plain == _normalize_line_endings(original):
@@ -58,7 +58,7 @@ class MarkupArea(ThemedTextarea):
 
 
 class MarkupField(forms.CharField):
-    """HTML with whitespace preserved, within the limits of the HTML sanitizer."""
+    """A form field for HTML that preserves whitespace and enforces the limits of the HTML sanitizer."""
 
     widget = MarkupArea
 
@@ -66,7 +66,7 @@ class MarkupField(forms.CharField):
         super().__init__(**{"required": False, "strip": False, **options})
 
     def validate(self, value: str | None) -> None:
-        """Check that the HTML can be displayed.
+        """Check that the HTML is within the limits of the sanitizer.
 
         Raises:
             ValidationError: The HTML is too large or nested too deeply.

@@ -1,4 +1,4 @@
-"""Base classes of inlines in a ``PanelAdmin``, which saves the rows of its inlines."""
+"""Base classes of inlines in a ``PanelAdmin``, and helpers for inline rows that services save."""
 
 from typing import Any, TypeVar
 
@@ -33,7 +33,7 @@ class ShopOwnedStackedInline(ThemedStackedInline[Child, Parent]):
 
 
 def add_actor_to_formset(request: HttpRequest, formset: type[Rows]) -> type[Rows]:
-    """Return a formset class with an ``actor``, for rows that services save."""
+    """Return a subclass of the formset with the current user as ``actor``, for rows that services save."""
     return type(formset.__name__, (formset,), {"actor": get_staff_actor(as_staff_request(request).user)})
 
 

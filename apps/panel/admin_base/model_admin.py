@@ -61,14 +61,16 @@ _PREPOPULATE_SCRIPTS = ("/urlify.js", "/prepopulate.js", "/xregexp.js", "/xregex
 
 
 class PanelAdmin(AuditedAdmin[M]):
-    """The model admin for a model; see the module docstring.
+    """The base class of all model admins in the panel; see the module docstring.
 
     Attributes:
         empty_text: Text of an empty list, instead of "nothing found".
         intro: A sentence above the list.
         palette_order: Sort order of the model's rows in the command palette: 10 to 40 for rows that staff work with,
             90 for dependent records.
-        storefront_path: Returns the storefront path of a row, e.g. ``/products/hat``; set if rich texts may link to it.
+        storefront_path: Returns the storefront path of a row, e.g. ``/products/hat``. Only set if rich texts may link
+            to
+            the model's rows.
     """
 
     storefront_path: Callable[[Any], str] | None = None
@@ -142,7 +144,7 @@ class PanelAdmin(AuditedAdmin[M]):
     def get_search_results(
         self, request: HttpRequest, queryset: models.QuerySet[M], search_term: str
     ) -> tuple[models.QuerySet[M], bool]:
-        """Return the rows that match a search text; each column contributes its newest ten thousand matches."""
+        """Return the rows that match a search text, with a limited number of matches per column."""
         lookups = self.get_search_fields(request)
         if not search_term.strip() or not lookups:
             return queryset, False
@@ -170,14 +172,14 @@ class PanelAdmin(AuditedAdmin[M]):
         return ()
 
     def palette_image(self, instance: M) -> str:
-        """Return the URL of the row's thumbnail in the palette; empty to show the icon."""
+        """Return the URL of the row's thumbnail in the palette, or an empty string to show the icon."""
         return ""
 
     # --- extensions by other apps ---
 
     @property
     def list_before_template(self) -> str:
-        """The template above the list."""
+        """The template that renders ``list_headers`` above the list, or an empty string if there are none."""
         return "panel/list_headers.html" if self.list_headers else ""
 
     @property
@@ -186,7 +188,7 @@ class PanelAdmin(AuditedAdmin[M]):
         return get_extensions(self.model).list_headers
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the list's own bulk actions followed by permitted actions of other apps."""
+        """Return the list's own bulk actions, followed by the actions of other apps that the user may run."""
         actions = super().get_actions(request)
         if IS_POPUP_VAR in request.GET:
             return actions
@@ -223,7 +225,7 @@ class PanelAdmin(AuditedAdmin[M]):
     def formfield_for_dbfield(
         self, db_field: models.Field[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> Field | None:
-        """Build the form field; date and time fields mention the shop's time zone."""
+        """Build the form field. The help text of date and time fields names the shop's time zone."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field and isinstance(db_field, models.DateTimeField):
             zone = _("In the shop's time zone, {zone}.").format(zone=self.shop(request).timezone.replace("_", " "))
@@ -233,7 +235,7 @@ class PanelAdmin(AuditedAdmin[M]):
     def formfield_for_foreignkey(
         self, db_field: models.ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> ModelChoiceField[Any] | None:
-        """Limit choices to rows of the shop; relations to models without a shop need an explicit queryset."""
+        """Limit choices to rows of the shop. Relations to models without a shop need an explicit queryset."""
         target = db_field.remote_field.model
         if "queryset" not in kwargs and not issubclass(target, ShopOwned):
             raise ImproperlyConfigured(
@@ -263,7 +265,7 @@ class PanelAdmin(AuditedAdmin[M]):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Render or save the form once; domain errors are shown on the form together with the input."""
+        """Render the form or save its submission once. Domain errors are shown on the form together with the input."""
         extra_context = {**self._get_header_context(request), **(extra_context or {})}
         render_form = super().changeform_view
         try:
@@ -273,7 +275,7 @@ class PanelAdmin(AuditedAdmin[M]):
         except DomainError as error:
             domain_error = error
         except IntegrityError as error:
-            # Another transaction committed after the form's own check.
+            # Another transaction committed a conflicting row after the form's own check.
             violation = find_violated_constraint(error)
             if violation is None:
                 raise
@@ -284,7 +286,7 @@ class PanelAdmin(AuditedAdmin[M]):
         return render_form(request, object_id, form_url, extra_context)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Render the confirmation page or delete the row; a domain error redirects back with its message."""
+        """Render the confirmation page or delete the row. A domain error redirects back with its message."""
         try:
             return super().delete_view(
                 request, object_id, {**self._get_header_context(request), **(extra_context or {})}

@@ -1,4 +1,4 @@
-"""A paginator that counts no further than users turn pages."""
+"""A paginator that caps the row count, so that large lists stay fast."""
 
 from functools import cached_property
 from typing import TypeVar, cast

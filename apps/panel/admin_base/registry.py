@@ -1,6 +1,6 @@
-"""Registry for additions to the model admins of other apps, which do not know the adding app.
+"""A registry with which apps add actions, inlines and list headers to the model admins of other apps.
 
-Apps call these functions when their ``admin`` is imported; ``PanelAdmin`` shows the additions.
+Apps call these functions when their ``admin`` module is imported, and ``PanelAdmin`` shows the additions.
 """
 
 from collections import defaultdict
@@ -41,7 +41,7 @@ def add_action(model: type[Model], action: Action, *, permission: str) -> None:
 
 
 def add_inline(model: type[Model], inline: Inline) -> None:
-    """Add an inline below the form's own inlines; it is shown for existing rows."""
+    """Add an inline below the form's own inlines. The form shows it for existing rows only."""
     _by_model[model].inlines.append(inline)
 
 

@@ -39,7 +39,7 @@ MAX_QUERY_LENGTH, MAX_VIEWS = 2000, 30
 def normalize_query(query: str) -> str:
     """Normalize a query string so that equal views compare equal.
 
-    Empty and transient parameters are dropped and the others sorted.
+    Empty and transient parameters are dropped. The other parameters are sorted.
     """
     pairs = parse_qsl(query.replace("\x00", ""), keep_blank_values=False)
     return urlencode(sorted((name, value) for name, value in pairs if name not in TRANSIENT_PARAMETERS))
@@ -55,7 +55,7 @@ class Tab:
 
 
 def get_view_tabs(request: HttpRequest, model_admin: Screen) -> list[Tab]:
-    """Return the views of a list that the user sees: own views and shared ones."""
+    """Return the tabs of a list: the user's own views and shared views."""
     now = normalize_query(request.GET.urlencode())
     return [
         Tab(view, view.query == now, _may_change(request, view)) for view in _get_visible_views(request, model_admin)
@@ -63,7 +63,7 @@ def get_view_tabs(request: HttpRequest, model_admin: Screen) -> list[Tab]:
 
 
 def get_default_query(request: HttpRequest, model_admin: Screen) -> str:
-    """Return the query string of the user's default view; empty if the URL already has a query."""
+    """Return the query string of the user's default view, or an empty string if the URL already has a query."""
     if request.method != "GET" or request.META.get("QUERY_STRING"):
         return ""
     default_views = SavedView.rows().filter(
@@ -73,7 +73,7 @@ def get_default_query(request: HttpRequest, model_admin: Screen) -> str:
 
 
 def get_columns(request: HttpRequest, model_admin: Screen) -> str:
-    """Return the columns for a list: from the URL, else the user's choice; empty for the defaults."""
+    """Return the columns for a list from the URL, else the user's choice, else an empty string for the defaults."""
     return request.GET.get(COLUMNS_VAR) or column_choice.get_chosen_columns(
         _get_user(request), _get_list_name(model_admin)
     )
@@ -88,7 +88,7 @@ class ViewForm(forms.ModelForm[SavedView]):
 
 
 def save_view(request: HttpRequest) -> HttpResponse:
-    """Save the current state of a list as a view; a view of the same name is replaced."""
+    """Save the current state of a list as a view, which replaces the user's view of the same name."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     model_admin = _get_model_admin(request, request.POST.get("screen", ""))
@@ -130,7 +130,10 @@ def choose_columns(request: HttpRequest) -> HttpResponse:
 
 
 def _parse_columns_form(request: HttpRequest, model_admin: Screen) -> str:
-    """Return the columns of the submitted form, including columns that cannot be hidden; empty for the defaults."""
+    """Return the columns of the submitted form, or an empty string for the defaults.
+
+    Columns that cannot be hidden are always included.
+    """
     if "reset" in request.POST:
         return ""
     defaults = model_admin.get_list_display(request)
@@ -158,7 +161,7 @@ def change_view(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _save_from_form(request: HttpRequest, model_admin: Screen, view: SavedView) -> HttpResponse:
-    """Save a view from the form; a new view replaces the user's view of the same name."""
+    """Save a view from the form. A new view replaces the user's view of the same name."""
     form = ViewForm(request.POST, instance=view)
     if not form.is_valid():
         messages.error(request, _("Enter a name of up to 60 characters."))
@@ -204,7 +207,10 @@ def _get_visible_views(request: HttpRequest, model_admin: Screen) -> list[SavedV
 
 
 def _may_change(request: HttpRequest, view: SavedView) -> bool:
-    """Return True for own views and, for the account owner, shared views of others."""
+    """Return True if the user may change the view.
+
+    Users may change their own views. Account owners and operators may also change shared views.
+    """
     user = _get_user(request)
     if view.user_id == user.pk:
         return True

@@ -17,7 +17,7 @@ from apps.ground.tenancy import get_current_shop
 from apps.panel.admin_base.paginator import MAX_COUNTED_ROWS
 
 MAX_WORDS = 10
-# The palette sorts this many matches to show the first few.
+# The palette reads at most this many matches per column, sorts them and shows the first few.
 PALETTE_CANDIDATES = 100
 _PREFIX_LOOKUPS = {"icontains": "istartswith", "contains": "startswith"}
 
@@ -40,7 +40,7 @@ def search_rows(
     newest: bool = True,
     extra_querysets: Sequence[QuerySet[M]] = (),
 ) -> QuerySet[M]:
-    """Return the rows with every word of a text in some column, limited per column.
+    """Return the rows that contain every word of a text in any of the columns.
 
     A condition on several columns at once would scan the shop's whole table, so each column is queried separately.
 
@@ -49,7 +49,7 @@ def search_rows(
         lookups: Columns with lookups, e.g. ``title__icontains``; none may span a to-many relation.
         text: The typed text; quotation marks keep words together.
         limit: The maximum number of rows per column.
-        newest: Prefer the newest rows; otherwise any rows.
+        newest: Read the newest matches of each column first, instead of any matches.
         extra_querysets: Additional querysets of matches.
     """
     words = [_unquote(word) for word in smart_split(text)][:MAX_WORDS]
@@ -69,12 +69,12 @@ def search_rows(
 def union_first_rows(
     rows: QuerySet[M], querysets: Sequence[QuerySet[M]], *, limit: int, newest: bool = True
 ) -> QuerySet[M]:
-    """Return the rows that are among the first of any of the querysets."""
+    """Return the rows that are among the first ``limit`` rows of at least one of the querysets."""
     return rows.filter(in_materialized(select_first_keys(querysets, limit=limit, newest=newest)))
 
 
 def select_first_keys(querysets: Sequence[QuerySet[M]], *, limit: int, newest: bool = True) -> QuerySet[M, Any]:
-    """Return the keys of the first rows of each queryset; all rows belong to the shop."""
+    """Return the keys of the first rows of each queryset. All querysets must already be limited to the shop."""
     order = ("-pk",) if newest else ()
     first_part, *other_parts = (part.order_by(*order).values("pk")[:limit] for part in querysets)
     if not connection.features.supports_slicing_ordering_in_compound:
@@ -87,7 +87,7 @@ def select_first_keys(querysets: Sequence[QuerySet[M]], *, limit: int, newest: b
 
 
 def describe_search_limits(text: str, lookups: Sequence[str]) -> str:
-    """Return a sentence on how a search limits this text; empty if it does not."""
+    """Return a note on how a search limits this text, or an empty string if there is no limit."""
     words = [_unquote(word) for word in smart_split(text)]
     if len(words) > MAX_WORDS:
         return _("Only the first {limit} words were searched.").format(limit=MAX_WORDS)
@@ -106,7 +106,7 @@ def set_truncation_note(request: HttpRequest, note: str) -> None:
 
 
 def get_truncation_note(request: HttpRequest) -> str:
-    """Return the note on a truncated search result; empty if the result is complete."""
+    """Return the note on a truncated search result, or an empty string if the result is complete."""
     return str(getattr(request, "search_cut", ""))
 
 

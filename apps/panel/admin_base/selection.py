@@ -51,7 +51,11 @@ def get_listed_ids(change_list: PanelChangeList, *, limit: int) -> list[int]:
 
 
 def get_change_list(model_admin: ExtraViewsAdmin[ShopOwned], request: HttpRequest, query: str) -> PanelChangeList:
-    """Return the change list for a query string; 404 if its filters are invalid."""
+    """Return the change list for a query string.
+
+    Raises:
+        Http404: The query string contains invalid filters.
+    """
     list_request = copy(request)
     list_request.GET = QueryDict(saved_views.normalize_query(query))
     try:

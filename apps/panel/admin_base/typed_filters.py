@@ -1,4 +1,4 @@
-"""List filters with typed input: days, amounts and numbers from and to, and words.
+"""List filters with typed input: ranges of days, amounts or numbers, and single words.
 
 These filters are part of the filter form (``filter_panel``). Invalid input is reported below the field and above the
 list, and the list is empty, because unfiltered rows would look like matches.
@@ -50,7 +50,7 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
     mode = "text"
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: Screen) -> None:
-        """Create the filter; remove its own parameters from ``params``."""
+        """Create the filter and remove its parameters from ``params``."""
         super().__init__(request, params, model, model_admin)
         self.model = model
         self.typed: dict[str, str] = {}
@@ -76,7 +76,7 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
         raise NotImplementedError
 
     def filter_rows(self, rows: QuerySet[M], values: Sequence[Value | None]) -> QuerySet[M]:
-        """Return the rows that match the values; there is one value per part, and at least one is not None."""
+        """Return the rows that match the values. There is one value per part, and at least one is not None."""
         raise NotImplementedError
 
     def format_value(self, value: Value) -> str:
@@ -130,7 +130,7 @@ class _RangeFilter(TypedFilter[Value]):
 
     @property
     def index_order(self) -> Sequence[str]:  # type: ignore[override]
-        """The order by the field, ties by key."""
+        """Descending order by the field, then by key."""
         return sort_tables.map_to_sort_columns(self.model, (f"-{self.field}", "-pk"))
 
     def filter_rows(self, rows: QuerySet[M], values: Sequence[Value | None]) -> QuerySet[M]:
@@ -144,7 +144,7 @@ class _RangeFilter(TypedFilter[Value]):
 
 
 class DaysFilter(_RangeFilter[date]):
-    """A range of days in the shop's time zone; subclasses name the datetime field.
+    """A range of days in the shop's time zone. Subclasses set the datetime field.
 
     The list is sorted by that field, newest first, unless the user sorts it.
     """
@@ -159,7 +159,7 @@ class DaysFilter(_RangeFilter[date]):
         return day
 
     def filter_rows(self, rows: QuerySet[M], values: Sequence[date | None]) -> QuerySet[M]:
-        """Return the rows of those days, including the last day."""
+        """Return the rows within the range of days, including the last day."""
         since, until = values
         if since:
             rows = rows.filter(**{f"{self.field}__gte": _get_start_of_day(since)})
@@ -170,12 +170,12 @@ class DaysFilter(_RangeFilter[date]):
 
 
 class AmountsFilter(_RangeFilter[Any]):
-    """A range of amounts; subclasses name the field."""
+    """A range of amounts. Subclasses set the field."""
 
     mode = "decimal"
 
     def parse_input(self, text: str) -> Any:
-        """Parse an amount, ``9.90`` or ``9,90``."""
+        """Parse an amount with a decimal point or comma, such as ``9.90`` or ``9,90``."""
         return MoneyField().clean(text)
 
     def format_value(self, value: Any) -> str:
@@ -183,7 +183,7 @@ class AmountsFilter(_RangeFilter[Any]):
 
 
 class NumbersFilter(_RangeFilter[int]):
-    """A range of whole numbers; subclasses name the field."""
+    """A range of whole numbers. Subclasses set the field."""
 
     mode = "numeric"
 

@@ -1,4 +1,4 @@
-"""A ``date`` filter with localized formats; a built-in of all templates, replacing Django's filter."""
+"""A ``date`` filter with localized formats, which replaces Django's filter in all templates."""
 
 from datetime import date, datetime
 

@@ -1,4 +1,4 @@
-"""Filters that translate texts stored in English; built-ins of all templates."""
+"""Template filters that translate texts stored in English. All templates can use the filters without loading them."""
 
 from django import template
 

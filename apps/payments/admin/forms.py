@@ -1,4 +1,4 @@
-"""The panel form of a payment handler: fields for known members of the configuration, and JSON for the others."""
+"""The panel form of a payment handler, with fields for known members of the configuration and JSON for the others."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from apps.payments.models import PaymentHandlerConfig
 
 Environment = PaymentHandlerConfig.Environment
 
-# Members of the configuration by form field.
+# Maps form fields to the members of the configuration.
 CONFIG_FIELDS = {
     "wallet_shop": "shop_id",
     "merchant_id": "merchant_id",
@@ -33,10 +33,10 @@ _FIELDS = {f"config.{member}": field for field, member in CONFIG_FIELDS.items()}
 
 
 class CodesField(forms.CharField):
-    """Uppercase codes, separated by commas or spaces."""
+    """A field for codes that are separated by commas or spaces; the codes are converted to uppercase."""
 
     def to_python(self, value: str | None) -> list[str]:  # type: ignore[override]
-        """Split the text into codes."""
+        """Split the text into uppercase codes."""
         return re.findall(r"[^\s,;]+", (value or "").upper())
 
     def prepare_value(self, value: object) -> object:
@@ -44,17 +44,17 @@ class CodesField(forms.CharField):
         return ", ".join(map(str, value)) if isinstance(value, list) else value
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Return True if the codes differ."""
+        """Return True if the codes differ; separators and case do not matter."""
         return self.to_python(str(self.prepare_value(initial) or "")) != self.to_python(str(data or ""))
 
 
 class JsonTextField(forms.CharField):
-    """A JSON value as text; empty for none."""
+    """A field for a JSON value; an empty text means None."""
 
     widget = ThemedTextarea(attrs={"rows": 5, "spellcheck": "false", "class": "bo-mono"})
 
     def __init__(self, kind: type, **options: object) -> None:
-        """Require a value of this type."""
+        """Create the field. ``kind`` is the type that the parsed value must have."""
         super().__init__(required=False, strip=False, **options)  # type: ignore[arg-type]
         self.kind = kind
 
@@ -77,11 +77,11 @@ class JsonTextField(forms.CharField):
         return value_from_json
 
     def prepare_value(self, value: object) -> object:
-        """Format the value with indentation."""
+        """Format the value as indented JSON."""
         return value if isinstance(value, str | None) else json.dumps(value, indent=2, ensure_ascii=False)
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Return True if the value differs."""
+        """Return True if the parsed value differs or the text is invalid."""
         try:
             return bool(entry_validation.convert_decimals(self.to_python(str(data or ""))) != initial)
         except forms.ValidationError:
@@ -89,7 +89,7 @@ class JsonTextField(forms.CharField):
 
 
 class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
-    """The payment handler form; changes that affect production require a reason.
+    """The payment handler form. Changes that affect production require a reason.
 
     Attributes:
         attrs: The values to save, by column.
@@ -200,7 +200,7 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
 
 
 def group_errors_by_field(errors: Errors) -> Errors:
-    """Return the errors of an entry as sentences by form field."""
+    """Convert errors of an entry to full sentences, grouped by form field."""
     errors_by_field: Errors = {}
     for path, messages in errors.items():
         field, rest = _split_path(path)
@@ -211,7 +211,7 @@ def group_errors_by_field(errors: Errors) -> Errors:
 
 
 def _split_path(path: str) -> tuple[str, str]:
-    """Return the form field of a member, and the path inside the field."""
+    """Split the path of an error into the form field and the rest of the path."""
     for prefix, field in _FIELDS.items():
         if path == prefix or path.startswith(f"{prefix}."):
             return field, path[len(prefix) + 1 :]

@@ -30,7 +30,7 @@ _EXAMPLE = "example"
 
 @admin.register(PaymentHandlerConfig)
 class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
-    """The payment handlers of a shop's checkout."""
+    """Payment handlers of the shop's checkout."""
 
     form = PaymentHandlerForm
     menu = MenuItem(
@@ -68,21 +68,20 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         label={"sandbox": "info", "production": "success"},
     )
     def environment_label(self, handler: PaymentHandlerConfig) -> tuple[str, str]:
-        """Return the environment and its label."""
+        """Return the key and the label of the environment."""
         return handler.environment, handler.get_environment_display()
 
     @display(description=pgettext_lazy("payment handler", "On"), ordering="enabled", boolean=True)
     def is_enabled(self, handler: PaymentHandlerConfig) -> bool:
-        """Return True if the handler is published."""
+        """Return True if the handler is published; shown as an icon."""
         return handler.enabled
 
     @display(description=gettext_lazy("Updated at"), ordering="updated_at")
     def changed_at(self, handler: PaymentHandlerConfig) -> datetime:
-        """Return the time of the last change."""
         return handler.updated_at
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the preview."""
+        """Add a URL for the preview."""
         return [self.build_action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
 
     def changeform_view(
@@ -92,16 +91,16 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Add the preview URL for users who may edit."""
+        """Show the form, with the URL of the preview for users who may edit."""
         query = f"?of={object_id}" if object_id else ""
         preview = f"{self.url('preview')}{query}" if has_permission(request, *_PERMISSIONS) else ""
         context = {"preview_url": preview, **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, context)
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """Render the published entry for the unsaved form.
+        """Render the entry that the values in the unsaved form would publish.
 
-        Requires edit permission, because the read-only page has no form to submit.
+        The user needs the permission to edit, because the read-only page has no form to submit.
         """
         require_permission(request, *_PERMISSIONS)
         if request.method != "POST":
@@ -120,7 +119,7 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         return render(request, "panel/payments/preview.html", context)
 
     def _render_preview(self, request: HttpRequest, attrs: Attrs) -> Context:
-        """Render the entry for discovery, and for an example checkout."""
+        """Render the entry as discovery publishes it, and as an example checkout receives it."""
         shop = self.shop(request)
         handler = PaymentHandlerConfig(shop=shop, **handlers.to_columns(attrs) | {"enabled": True})
         checkout = discovery.build_checkout_response(

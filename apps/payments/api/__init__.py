@@ -1,1 +1,1 @@
-"""The REST resource of payment handlers."""
+"""REST interface of payment handlers."""

@@ -19,7 +19,7 @@ from apps.ground.money import is_currency
 from apps.payments.domain import discovery, entry_validation, handlers, schema_publishing, token_redemption
 from apps.payments.models import PaymentHandlerConfig
 
-# An entry calls the handler's own ID ``id``; in REST ``id`` is the ID of the row.
+# In an entry, ``id`` is the handler's own ID; in REST, ``id`` is the ID of the row.
 _REST_NAMES = {"id": "handler_id"}
 _CHECKOUT_ID = re.compile(r"[\x21-\x7e]{1,255}")
 
@@ -36,19 +36,19 @@ class EntryField(ApiField):
         self.schema = schema
 
     def to_internal_value(self, data: object) -> object:
-        """Accept any value."""
+        """Accept any value, because the entry is validated as a whole."""
         return data
 
 
 class SchemaUrlField(EntryField):
-    """The URL of the handler's schema; a client may send back only a URL of this installation."""
+    """The URL of the handler's schema. A client may send it back, but only with a URL of this installation."""
 
     def get_columns(self) -> tuple[str, ...]:
         """Return the column of the schema version."""
         return ("handler_version",)
 
     def get_renderer(self) -> Render:
-        """Return a renderer for the public URL."""
+        """Return a renderer for the public URL of the schema."""
         return _schema_url
 
 
@@ -60,7 +60,7 @@ def _spec_url(_context: RenderContext, version: str) -> str:
     return schema_publishing.get_spec_url(version)
 
 
-# Both schemas allow other members: the published schema lists the known members, and the others are stored, too.
+# Both schemas allow unknown members, because handlers may have more members than the published schema lists.
 _OBJECT: Schema = {"type": "object"}
 _INSTRUMENTS: Schema = {
     "type": "array",
@@ -70,7 +70,7 @@ _INSTRUMENTS: Schema = {
 
 
 class PaymentHandlerSerializer(ResourceSerializer[PaymentHandlerConfig]):
-    """A payment handler in the interface."""
+    """The REST representation of a payment handler."""
 
     name = ReadOnlyColumn("handler_name")
     handler_id = TextField(max_length=128)
@@ -87,7 +87,7 @@ class PaymentHandlerSerializer(ResourceSerializer[PaymentHandlerConfig]):
         model = PaymentHandlerConfig
 
     def validate_across_fields(self, attrs: Attrs, instance: PaymentHandlerConfig | None, errors: Errors) -> None:
-        """Add errors of the published entry to those of missing members."""
+        """Validate the published entry as a whole. A field that already has an error keeps it."""
         entry_errors = entry_validation.find_entry_errors(handlers.build_entry(instance, attrs))
         for field, messages in entry_errors.items():
             errors.setdefault(_rest_name(field), messages)
@@ -190,7 +190,7 @@ class PaymentHandlerViewSet(ShopViewSet[PaymentHandlerConfig]):
         return self.json_response({"redemption": {**body, "created_at": moment}}, 201)
 
     def _code(self, name: str, is_valid: Callable[[str], object], message: str = NOT_IN_LIST) -> str | None:
-        """Return a query parameter.
+        """Return a query parameter, or None if it is missing.
 
         Raises:
             BadRequest: The value is invalid.

@@ -1,7 +1,4 @@
-"""Published data about a shop's payment handlers: the discovery profile, and the entries of a checkout response.
-
-Rule: spec part B, Payment handler schema.
-"""
+"""Builds the published data about payment handlers: the discovery profile, and entries for checkout responses."""
 
 from collections.abc import Collection
 
@@ -12,12 +9,12 @@ from apps.payments.models import PaymentHandlerConfig
 
 PROTOCOL_VERSION = "2026-04-08"
 INSTRUMENT_TYPE = "wallet_pay"
-# Set for each checkout; values of these members in a configuration are ignored.
+# The checkout determines these members; their values in a configuration are ignored.
 _RESOLVED = frozenset({"currency", "token_binding"})
 
 
 def build_discovery_entry(handler: PaymentHandlerConfig) -> Attrs:
-    """Return the published entry of a handler, for discovery."""
+    """Return the entry of a handler in the discovery profile."""
     version = handler.handler_version
     values: Attrs = {
         "id": handler.handler_id,
@@ -31,7 +28,7 @@ def build_discovery_entry(handler: PaymentHandlerConfig) -> Attrs:
 
 
 def build_profile() -> Attrs:
-    """Return the current shop's profile with its enabled handlers."""
+    """Return the discovery profile of the current shop, with its enabled handlers."""
     handlers: dict[str, list[Attrs]] = {}
     for handler in PaymentHandlerConfig.objects.filter(enabled=True).order_by("id"):
         handlers.setdefault(handler.handler_name, []).append(build_discovery_entry(handler))
@@ -46,14 +43,14 @@ def build_checkout_response(
     checkout_id: str | None = None,
     instruments: Collection[str] | None = None,
 ) -> Attrs:
-    """Return the checkout response for a handler; without an entry if the handler does not apply.
+    """Return the checkout response for a handler. It has no entry if the handler does not apply.
 
     Args:
         handler: A handler of the current shop.
-        currency: The currency of the checkout, ISO 4217.
-        country: The country of the customer, ISO 3166-1 alpha-2.
+        currency: The ISO 4217 code of the checkout's currency.
+        country: The ISO 3166-1 alpha-2 code of the customer's country.
         checkout_id: The ID that a token must be bound to.
-        instruments: The instrument types that the platform supports; None for any.
+        instruments: The instrument types that the platform supports, or None if it supports all.
     """
     response_entry = _response_entry(handler, currency, checkout_id, instruments)
     applies = handler.enabled and _serves(handler, currency, country) and response_entry is not None
@@ -76,7 +73,7 @@ def _response_entry(
     checkout_id: str | None,
     instruments: Collection[str] | None,
 ) -> Attrs | None:
-    """Return the entry for a checkout; None if shop and platform have no common instrument."""
+    """Return the entry for a checkout, or None if shop and platform have no instrument type in common."""
     config = {name: value for name, value in handler.config.items() if name not in _RESOLVED}
     config["environment"] = get_environment(config)
     if currency is not None:

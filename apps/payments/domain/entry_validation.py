@@ -1,8 +1,7 @@
 """Validation of the entry that a shop publishes about a payment handler, for REST and the panel.
 
 Cheap guards run first, then the published schema, then rules that a schema cannot express. An entry is public, so
-anything that looks like a secret is refused, and customers' tokens are removed before anything is stored.
-Rule: spec part B, Payment handler schema.
+anything that looks like a secret is refused. Customers' tokens are removed before the entry is stored.
 """
 
 import json
@@ -38,21 +37,21 @@ class EntryRefused(DomainError):
 
 
 def validate_entry(entry: ReadOnlyAttrs) -> None:
-    """Raise an error if an entry is invalid or must not be published.
+    """Check that an entry is valid and may be published.
 
     Raises:
-        EntryRefused: Errors by dotted field.
+        EntryRefused: The error lists all problems by dotted field.
     """
     if errors := find_entry_errors(entry):
         raise EntryRefused(errors)
 
 
 def find_entry_errors(entry: ReadOnlyAttrs) -> Errors:
-    """Validate an entry; return errors by dotted field.
+    """Validate an entry, and return errors by dotted field.
 
     Args:
-        entry: The entry to publish: ``id``, ``version``, ``config`` and, if present, ``schema``
-            and ``available_instruments``.
+        entry: The entry to publish: ``id``, ``version``, ``config`` and, if present, ``schema`` and
+            ``available_instruments``.
     """
     if guard_errors := _group_by_field(_find_unsafe(entry, (), 0, public=True)) or _find_too_large(entry):
         return guard_errors
@@ -63,12 +62,12 @@ def find_entry_errors(entry: ReadOnlyAttrs) -> Errors:
 
 
 def remove_tokens(value: Any) -> Any:
-    """Return a copy of a value without credential tokens, down to the maximum depth."""
+    """Return a copy of a value without credential tokens."""
     return _remove_tokens(value, 0)
 
 
 def _remove_tokens(value: Any, depth: int) -> Any:
-    # The whole entry is refused if values are nested deeper.
+    # Stop here, because an entry with values that are nested deeper is refused.
     if depth > MAX_DEPTH:
         return value
     if isinstance(value, list):
@@ -89,7 +88,7 @@ def _is_credential(key: object, value: object) -> bool:
 
 
 def convert_decimals(value: Any) -> Any:
-    """Convert exact numbers to floats; the guards have ensured that no precision is lost."""
+    """Convert decimals to floats. The guards have ensured that this loses no precision."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, list):
@@ -103,12 +102,12 @@ def convert_decimals(value: Any) -> Any:
 
 
 def find_unsafe_parts(value: object) -> Errors:
-    """Return the parts of an unpublished value that cannot be stored or returned, as errors by dotted field."""
+    """Find the parts of a private value that cannot be stored or returned; return errors by dotted field."""
     return _group_by_field(_find_unsafe(value, (), 0, public=False))
 
 
 def _find_unsafe(value: object, path: Path, depth: int, *, public: bool) -> Iterator[Finding]:
-    """Yield errors for parts that cannot be stored or, if public, look like secrets."""
+    """Yield errors for parts that cannot be stored and, if ``public`` is true, for names that look like secrets."""
     if depth > MAX_DEPTH:
         yield ".".join(path[:1]), _("is nested deeper than {limit}").format(limit=MAX_DEPTH)
     elif isinstance(value, dict):
@@ -127,7 +126,7 @@ def _find_unsafe(value: object, path: Path, depth: int, *, public: bool) -> Iter
 
 
 def _is_preserved(value: object) -> bool:
-    """Return True if JSON, the database and responses preserve the value."""
+    """Return True if JSON, the database and API responses all preserve the value."""
     if isinstance(value, str):
         return _UNSTORABLE.search(value) is None
     if isinstance(value, Decimal):
@@ -136,7 +135,7 @@ def _is_preserved(value: object) -> bool:
 
 
 def _find_too_large(entry: ReadOnlyAttrs) -> Errors:
-    """Return errors for parts that exceed the maximum size."""
+    """Return errors for parts of the entry that exceed the maximum size."""
     errors: Errors = {}
     for name, value in entry.items():
         text = json.dumps(value, default=str, ensure_ascii=False)
@@ -158,7 +157,7 @@ def _group_by_field(findings: Iterator[Finding]) -> Errors:
 
 
 def _get_schema_version(entry: ReadOnlyAttrs) -> str:
-    """Return the schema version for validation: the version of the entry, or the newest if that is unknown."""
+    """Return the schema version of the entry, or the newest version if the entry has an unknown one."""
     version = entry.get("version")
     return version if version in schema_publishing.get_schema_versions() else schema_publishing.get_schema_versions()[0]
 
@@ -184,5 +183,5 @@ def _find_unknown_codes(config: ReadOnlyAttrs, name: str, exists: Callable[[str]
 
 @cache
 def get_country_codes() -> frozenset[str]:
-    """Return the two-letter ISO 3166-1 codes."""
+    """Return all two-letter ISO 3166-1 country codes."""
     return frozenset(country.code for country in get_countries())

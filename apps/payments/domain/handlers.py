@@ -1,6 +1,6 @@
 """Create, update and delete payment handlers.
 
-Callers pass values by column. Clients may send back ``schema``, which is validated but not stored.
+Callers pass values by column name, and also ``schema`` if a client sent it; it is validated but not stored.
 """
 
 from datetime import datetime
@@ -23,12 +23,12 @@ _CHANGED = register_message(gettext_noop("Payment handler updated: {reason}"))
 
 
 class HandlerInUse(DomainError):
-    """Raised when the handler is enabled in production."""
+    """Raised when a handler cannot be deleted because it is enabled in production."""
 
     code = "payment_handler_in_use"
 
 
-# The names of the columns in an entry.
+# Maps columns to their names in an entry.
 _IN_ENTRY = {
     "handler_id": "id",
     "handler_version": "version",
@@ -39,7 +39,7 @@ _IN_ENTRY = {
 
 
 def build_entry(handler: PaymentHandlerConfig | None, attrs: ReadOnlyAttrs) -> Attrs:
-    """Return the entry that a handler with these new values would publish; ``handler`` is None for a new one."""
+    """Return the entry that a handler would publish with new values. ``handler`` is None for a new handler."""
     current = {} if handler is None else {name: getattr(handler, name) for name in _IN_ENTRY if name != "schema"}
     values = entry_validation.remove_tokens({**current, **attrs})
     entry = {entry_name: values[name] for name, entry_name in _IN_ENTRY.items() if name in values}
@@ -52,13 +52,13 @@ def create_handler(attrs: ReadOnlyAttrs, *, actor: str, at: datetime, reason: st
     """Create a handler.
 
     Args:
-        attrs: Values by column.
+        attrs: Values by column name.
         actor: Who creates the handler.
         at: The time of the change.
         reason: The actor's reason, for the audit log.
 
     Raises:
-        EntryRefused: The entry is invalid or must not be published; errors use the names of an entry.
+        EntryRefused: The entry is invalid or must not be published. The error uses the field names of an entry.
         WalletShopTaken: The ``shop_id`` belongs to another shop.
     """
     entry_validation.validate_entry(build_entry(None, attrs))
@@ -75,10 +75,10 @@ def create_handler(attrs: ReadOnlyAttrs, *, actor: str, at: datetime, reason: st
 def update_handler(
     handler: PaymentHandlerConfig, attrs: ReadOnlyAttrs, *, actor: str, at: datetime, reason: str = ""
 ) -> PaymentHandlerConfig:
-    """Update a handler that the caller has locked; columns missing in ``attrs`` stay unchanged.
+    """Update a handler that the caller has locked. Columns that are missing in ``attrs`` stay unchanged.
 
     Raises:
-        EntryRefused: The entry is invalid or must not be published; errors use the names of an entry.
+        EntryRefused: The entry is invalid or must not be published. The error uses the field names of an entry.
         WalletShopTaken: The ``shop_id`` belongs to another shop.
     """
     entry_validation.validate_entry(build_entry(handler, attrs))
@@ -94,17 +94,17 @@ def update_handler(
 
 @transaction.atomic
 def delete_handler(handler: PaymentHandlerConfig, *, actor: str, at: datetime, unless_in_use: bool = False) -> None:
-    """Delete a handler, and release its ``shop_id`` if unused.
+    """Delete a handler, and release its ``shop_id`` if no other handler uses it.
 
     Args:
         handler: A handler of the current shop.
         actor: Who deletes the handler.
         at: The time of the change.
-        unless_in_use: Whether to refuse the deletion of a handler that is enabled in production, so that staff turn the
-            handler off first, which requires a reason.
+        unless_in_use: Whether to refuse to delete a handler that is enabled in production. Staff must disable it first,
+            for which they have to give a reason.
 
     Raises:
-        HandlerInUse: The handler is enabled in production.
+        HandlerInUse: ``unless_in_use`` is true and the handler is enabled in production.
     """
     if unless_in_use and handler.enabled and handler.environment == PaymentHandlerConfig.Environment.PRODUCTION:
         raise HandlerInUse(_("This payment handler is on in production. Turn it off before you delete it."))
@@ -114,7 +114,7 @@ def delete_handler(handler: PaymentHandlerConfig, *, actor: str, at: datetime, u
 
 
 def to_columns(attrs: ReadOnlyAttrs) -> Attrs:
-    """Convert values to columns, including the environment from the configuration."""
+    """Convert values to the columns to store, including the environment from the configuration."""
     columns = entry_validation.convert_decimals(
         entry_validation.remove_tokens({name: value for name, value in attrs.items() if name != "schema"})
     )
@@ -124,5 +124,5 @@ def to_columns(attrs: ReadOnlyAttrs) -> Attrs:
 
 
 def get_environment(config: ReadOnlyAttrs) -> str:
-    """Return the environment of a configuration; production is the default."""
+    """Return the environment in a configuration; the default is production."""
     return str(config.get("environment", PaymentHandlerConfig.Environment.PRODUCTION.value))

@@ -1,8 +1,7 @@
-"""The published documents of the payment handler: JSON schemas, which never change once published.
+"""The published documents of the payment handler: JSON schemas and descriptions, which never change once published.
 
 The files are in ``documents/`` under the paths of their URLs. They contain a placeholder for the host, which is
-replaced by ``settings.SCHEMAS_URL`` on serving. A new version is a new directory.
-Rule: spec part B, Payment handler schema.
+replaced by ``settings.SCHEMAS_URL`` when a document is served. Each version has its own directory.
 """
 
 from functools import cache, lru_cache
@@ -18,20 +17,20 @@ _MEDIA_TYPES = {".json": "application/schema+json", ".md": "text/markdown; chars
 
 @cache
 def get_schema_versions() -> tuple[str, ...]:
-    """Return the published versions of the handler, newest first."""
+    """Return the published versions of the handler's schema, newest first."""
     return tuple(sorted((folder.name for folder in (_FOLDER / _HANDLER).iterdir()), reverse=True))
 
 
 @cache
 def load_documents() -> dict[str, bytes]:
-    """Return all documents by path, with the placeholder for the host."""
+    """Return all documents by path; they contain the placeholder for the host."""
     files = (path for path in sorted(_FOLDER.rglob("*")) if path.suffix in _MEDIA_TYPES)
     return {path.relative_to(_FOLDER).as_posix(): path.read_bytes() for path in files}
 
 
 @lru_cache(maxsize=64)
 def render_document(path: str, address: str) -> bytes:
-    """Return a document with the placeholder replaced by an address.
+    """Return a document in which an address replaces the placeholder for the host.
 
     Raises:
         KeyError: There is no document at this path.
@@ -40,7 +39,7 @@ def render_document(path: str, address: str) -> bytes:
 
 
 def get_schema_path(version: str) -> str:
-    """Return the path of the handler's schema in a version."""
+    """Return the path of the handler's schema for a version."""
     return f"{_HANDLER}/{version}/schema.json"
 
 
@@ -55,7 +54,7 @@ def get_schema_url(version: str) -> str:
 
 
 def get_spec_url(version: str) -> str:
-    """Return the public URL of the handler's description."""
+    """Return the public URL of the handler's specification."""
     return f"{settings.SCHEMAS_URL}/{_HANDLER}/{version}/spec.md"
 
 

@@ -1,8 +1,8 @@
-"""JSON schema validators built from the published documents, and translation of their errors.
+"""Validates values against the published JSON schemas, and translates the errors into messages of the interface.
 
-Nothing is fetched: the registry contains only our own documents. Schemas come only from this repository, because their
-patterns are Python regular expressions, which can be made to run for hours. Formats use the validators of the rest of
-the product; a test fails if a document names a format that is not registered here.
+No schema is fetched from the network: the registry contains only our own documents, because a foreign schema could
+contain a regular expression that runs for hours. Formats use the same validators as the rest of the product. A test
+fails if a document uses a format that is not registered here.
 """
 
 import json
@@ -38,7 +38,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:[!#$&-;=?-Z\[\]_a-z~]|%[0-9A-Fa-f
 
 @FORMATS.checks("date-time", raises=ValueError)
 def _is_moment(value: object) -> bool:
-    """Check for RFC 3339 with seconds and an offset."""
+    """Return True for an RFC 3339 time with seconds and an offset."""
     if not isinstance(value, str):
         return True
     return _MOMENT.fullmatch(value) is not None and bool(datetime.fromisoformat(value.upper()))
@@ -46,20 +46,20 @@ def _is_moment(value: object) -> bool:
 
 @FORMATS.checks("uri", raises=ValueError)
 def _is_uri(value: object) -> bool:
-    """Check for an absolute RFC 3986 URI in ASCII."""
+    """Return True for an absolute RFC 3986 URI in ASCII."""
     return not isinstance(value, str) or (_URI.fullmatch(value) is not None and bool(urlsplit(value)))
 
 
 @FORMATS.checks("email", raises=NotValid)
 def _is_email(value: object) -> bool:
-    """Check an email address like the rest of the product."""
+    """Validate an email address with the same rules as everywhere in the product."""
     if isinstance(value, str):
         validate_email(value)
     return True
 
 
 def build_registry(documents: dict[str, bytes]) -> SchemaRegistry:
-    """Build a registry of the documents by their ``$id``."""
+    """Build a registry of the schemas, keyed by their ``$id``."""
     schemas: list[dict[str, Any]] = [json.loads(text) for path, text in documents.items() if path.endswith(".json")]
     registry: SchemaRegistry = Registry()
     return registry.with_resources((schema["$id"], DRAFT202012.create_resource(schema)) for schema in schemas)
@@ -72,25 +72,25 @@ def _registry() -> SchemaRegistry:
 
 @cache
 def get_validator(version: str, definition: str) -> Draft202012Validator:
-    """Return the validator for a definition of a version, such as ``wallet_token`` or ``BUSINESS``."""
+    """Return the validator for a definition in a version of the schema, such as ``wallet_token`` or ``BUSINESS``."""
     reference = f"{schema_publishing.PLACEHOLDER}/{schema_publishing.get_schema_path(version)}#/$defs/{definition}"
     return Draft202012Validator({"$ref": reference}, registry=_registry(), format_checker=FORMATS)
 
 
 def find_schema_errors(version: str, definition: str, value: object) -> Errors:
-    """Return the errors of a value by dotted field; messages never contain the value, which may be a secret."""
+    """Return the errors of a value by dotted field. Messages never contain the value, which may be a secret."""
     messages_by_field: Errors = {}
     for error in get_validator(version, definition).iter_errors(value):
         for field, message in _translate_error(error):
             messages = messages_by_field.setdefault(field, [])
-            # Each branch of an allOf reports the same error.
+            # Several branches of an allOf can report the same error.
             if message not in messages:
                 messages.append(message)
     return {field: [BLANK] if BLANK in messages else messages for field, messages in messages_by_field.items()}
 
 
 def _translate_error(error: ValidationError) -> Iterator[tuple[str, str]]:
-    """Yield the fields of an error, each with its message."""
+    """Yield the affected fields of a validation error, each with a message."""
     path = [str(step) for step in error.absolute_path]
     if error.validator == "required":
         for name in error.validator_value:

@@ -1,7 +1,6 @@
-"""Redemption of payment instrument tokens: a token is valid once, until it expires, for a single checkout.
+"""Redemption of tokens of payment instruments. A token can be redeemed once, for one checkout, until it expires.
 
-The code that charges the customer calls the wallet; tokens refused here need no call. Only the digest of a token is
-stored. Rule: spec part B, Payment handler schema.
+This module does not call the wallet; the code that charges the customer does. Only the digest of a token is stored.
 """
 
 import hashlib
@@ -26,14 +25,14 @@ _INSTRUMENT = "payment_instrument"
 
 
 class TokenNotRedeemable(DomainError):
-    """Raised when the token is not valid for this checkout."""
+    """Raised when a token is not valid for this checkout."""
 
     code = "token_not_redeemable"
 
 
 @transaction.atomic
 def redeem_token(handler: PaymentHandlerConfig, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> TokenRedemption:
-    """Redeem the token of an instrument; of two concurrent requests with the same token, one succeeds.
+    """Redeem the token of an instrument. Of two concurrent requests with the same token, only one succeeds.
 
     Args:
         handler: A handler of the current shop.
@@ -42,7 +41,7 @@ def redeem_token(handler: PaymentHandlerConfig, values: ReadOnlyAttrs, *, actor:
         at: The time of the redemption.
 
     Raises:
-        TokenNotRedeemable: Errors by dotted field.
+        TokenNotRedeemable: The error lists all problems by dotted field.
         IntegrityError: The token was redeemed before, in this shop or another.
     """
     if errors := _find_format_errors(handler, values) or dict(_find_binding_errors(handler, values, at)):
@@ -61,7 +60,7 @@ def redeem_token(handler: PaymentHandlerConfig, values: ReadOnlyAttrs, *, actor:
 
 
 def _find_format_errors(handler: PaymentHandlerConfig, values: ReadOnlyAttrs) -> Errors:
-    """Validate the form of the checkout ID and the instrument."""
+    """Validate the format of the checkout ID and the instrument; return errors by dotted field."""
     errors: Errors = {}
     if message := _find_id_error(values.get("checkout_id")):
         errors["checkout_id"] = [message]
@@ -84,7 +83,7 @@ def _find_format_errors(handler: PaymentHandlerConfig, values: ReadOnlyAttrs) ->
 
 
 def _find_id_error(value: Any) -> str:
-    """Return the error of an external ID; empty if it is valid."""
+    """Return the error of an external ID, or "" if it is valid."""
     if value in (None, ""):
         return BLANK
     if not isinstance(value, str):
@@ -95,7 +94,7 @@ def _find_id_error(value: Any) -> str:
 def _find_binding_errors(
     handler: PaymentHandlerConfig, values: ReadOnlyAttrs, at: datetime
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield the reasons why a well-formed token is not valid for this checkout at this time."""
+    """Yield errors for a well-formed token that is not valid for this checkout at this time."""
     instrument = values[_INSTRUMENT]
     credential = instrument["credential"]
     if not handler.enabled:

@@ -1,6 +1,6 @@
-"""Registry of the wallet's shop IDs: an ID belongs to one shop as long as the shop uses it.
+"""Registry of the shop IDs that the wallet assigns. An ID belongs to one shop as long as a handler of the shop uses it.
 
-The wallet assigns the ID at registration, so two shops with the same ID cannot both be right. The ID is public.
+The wallet assigns one ID to each shop, so if two shops enter the same ID, one of them is wrong. The ID is public.
 """
 
 from apps.ground.error_messages import TAKEN
@@ -12,14 +12,14 @@ _ATTEMPTS = 3
 
 
 class WalletShopTaken(DomainError):
-    """Raised when the ID belongs to another shop."""
+    """Raised when a wallet ID belongs to another shop."""
 
     code = "wallet_shop_taken"
     field = "config.shop_id"
 
 
 def claim_wallet_id(known_as: str) -> None:
-    """Claim an ID for this shop, and lock it until the transaction ends.
+    """Claim a wallet ID for the current shop, and lock it until the transaction ends.
 
     The insert waits for a concurrent claim of the same ID, so only one shop succeeds.
 
@@ -30,12 +30,12 @@ def claim_wallet_id(known_as: str) -> None:
         WalletShop.objects.bulk_create([WalletShop(shop=get_current_shop(), known_as=known_as)], ignore_conflicts=True)
         if known_as in {row.known_as for row in _lock_rows()}:
             return
-        # The ID belongs to another shop, or this shop released it between the two statements.
+        # Either the ID belongs to another shop, or this shop released it between the two statements. Try again.
     raise WalletShopTaken(TAKEN)
 
 
 def release_unused_wallet_ids() -> None:
-    """Release the IDs that no handler of this shop uses."""
+    """Release the wallet IDs that no handler of the current shop uses."""
     locked_rows = _lock_rows()
     used_ids = {config.get("shop_id") for config in PaymentHandlerConfig.rows().values_list("config", flat=True)}
     for row in locked_rows:
@@ -44,5 +44,5 @@ def release_unused_wallet_ids() -> None:
 
 
 def _lock_rows() -> list[WalletShop]:
-    """Lock and return this shop's IDs, usually one or two, in lock order."""
+    """Lock and return the wallet IDs of the current shop, usually one or two, in lock order."""
     return list(WalletShop.rows().select_for_update().order_by("pk"))

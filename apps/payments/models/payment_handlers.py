@@ -15,8 +15,8 @@ HANDLER_NAME = "dev.platform.wallet_pay"
 class PaymentHandlerConfig(ShopOwned):
     """A configured instance of the wallet payment handler.
 
-    ``config`` and ``available_instruments`` are published unchanged. ``handler_version`` is the version of the
-    published schema, a date; ``version`` is the row version for optimistic locking.
+    ``config`` and ``available_instruments`` are published unchanged. ``handler_version`` is the date that identifies a
+    version of the published schema. ``version`` is the row version for optimistic locking.
     """
 
     class Environment(models.TextChoices):
@@ -32,7 +32,7 @@ class PaymentHandlerConfig(ShopOwned):
     handler_version = models.CharField(gettext_lazy("schema version"), max_length=10)
     available_instruments = models.JSONField(null=True, blank=True, help_text="Blank for all instruments.")
     config = models.JSONField(gettext_lazy("configuration"))
-    # Copied from the configuration, where a missing value means production, for the constraint and for lists.
+    # A copy of the environment in ``config``, where a missing value means production, for the constraint and for lists.
     environment = models.CharField(gettext_lazy("environment"), max_length=10, choices=Environment, editable=False)
     enabled = models.BooleanField(
         gettext_lazy("enabled"), default=False, help_text=gettext_lazy("Published, and available at checkout.")
@@ -69,7 +69,7 @@ class PaymentHandlerConfig(ShopOwned):
 
 
 class WalletShop(ShopOwned):
-    """The ID of a shop at the wallet; each ID belongs to one shop, in all environments."""
+    """An ID that the wallet has assigned to a shop. Each ID belongs to one shop, in all environments."""
 
     known_as = models.CharField(max_length=64, unique=True)
 

@@ -1,4 +1,4 @@
-"""The model of redeemed wallet tokens, stored as digests."""
+"""The model of redeemed wallet tokens, which are stored as digests."""
 
 from django.db import models
 
@@ -9,7 +9,8 @@ from apps.ground.error_messages import TAKEN
 class TokenRedemption(ShopOwned):
     """The redemption of a token for a checkout.
 
-    The row outlives its handler, so that a token stays used. The token cannot be derived from the row.
+    The row is kept when the handler is deleted, so that the token cannot be redeemed again. The token cannot be derived
+    from the row.
     """
 
     digest = models.CharField(max_length=64, help_text="SHA-256 of the token, in hexadecimal digits.")

@@ -1,4 +1,4 @@
-"""Public URL routes of payments, outside the interface."""
+"""URL routes of the public views of payments, which are not part of the REST interface."""
 
 from django.conf import settings
 from django.urls import path

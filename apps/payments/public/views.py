@@ -1,7 +1,7 @@
-"""Public views: the published schemas, and the payment handlers of a shop's checkout.
+"""Public views for the published schemas and for the payment handlers of a shop's checkout.
 
-All responses may be cached publicly. They depend only on the URL: the host names the shop, so no response varies
-by a header.
+All responses may be cached publicly. They depend only on the URL: the host names the shop, so no response varies by a
+header.
 """
 
 from datetime import timedelta
@@ -25,7 +25,7 @@ _MINUTE = timedelta(minutes=1)
 
 @require_safe
 def serve_document(request: HttpRequest, name: str) -> HttpResponse:
-    """Serve a published document."""
+    """Serve a document of the schemas."""
     try:
         body_bytes = schema_publishing.render_document(name, settings.SCHEMAS_URL)
     except KeyError:
@@ -49,7 +49,7 @@ def list_schema_versions(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def serve_profile(request: HttpRequest) -> HttpResponse:
-    """Serve the profile of the shop at the request's host."""
+    """Serve the discovery profile of the shop at the request's host."""
     shop = Shop.objects.filter(domain=getattr(request, "host_shop_domain", "")).first()
     if shop is None:
         return render_error(NOT_FOUND, 404)
@@ -67,7 +67,7 @@ def _respond(request: HttpRequest, body: bytes, kind: str, *, max_age: timedelta
         "X-Content-Type-Options": "nosniff",
     }
     response = HttpResponse(body, content_type=kind, headers=headers)
-    # Send these headers with 304 as well; Django keeps only the headers that HTTP requires.
+    # Send the same headers with status 304, for which Django would keep only the headers that HTTP requires.
     conditional_response = get_conditional_response(request, etag=etag, response=response)
     return (
         response

@@ -14,7 +14,7 @@ from apps.refunds.models import (
 )
 
 register_delete_label(Refund, gettext_lazy("refund"), gettext_lazy("refunds"))
-# The delete page lists refunds, and not these rows, which are parts of refunds.
+# These rows are parts of refunds; the delete page lists the refunds instead.
 hide_from_delete_page(OrderAdjustment, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine)
 
 __all__ = ["order_page", "refunds"]

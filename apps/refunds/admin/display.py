@@ -1,4 +1,4 @@
-"""Refunds prepared for display."""
+"""Prepare refunds for display in the panel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class DisplayedRefund:
     """A refund prepared for display.
 
     Attributes:
-        staff_member: The staff member who created the refund; empty for apps and the system.
+        staff_member: The staff member who created the refund, or an empty string for apps and the system.
         refunded_items: The refunded items, shipping and duties.
     """
 

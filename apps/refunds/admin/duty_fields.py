@@ -26,10 +26,10 @@ class DutyRow:
 
     Attributes:
         line: The line item the duty belongs to.
-        details: Customs details that identify the duty; empty if the order has none.
+        details: The details that identify the duty: number, customs code and country of origin. May be empty.
         refundable: The amount refunded if the whole duty is refunded.
         taxes: The taxes included in ``refundable``; empty if there are none.
-        choice: The field that says how much of the duty is refunded.
+        choice: The form field for the part of the duty to refund.
     """
 
     line: LineItem
@@ -45,7 +45,7 @@ def get_duty_field_name(duty_id: int) -> str:
 
 
 def create_duty_field(duty: RefundableDuty, *, select_all: bool) -> forms.ChoiceField:
-    """Return the form field of a duty; a proportional refund is offered only if items of its line can be refunded."""
+    """Create the form field of a duty; a partial refund is offered only if items of its line can be refunded."""
     line = duty.line
     shared = [_SHARE] if line.quantity > line.refunded_quantity else []
     return forms.ChoiceField(

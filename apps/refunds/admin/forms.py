@@ -39,7 +39,7 @@ RestockType = RefundLineItem.RestockType
 NO_RESTOCK_CHOICE = str(RestockType.NO_RESTOCK)
 _RESTOCK_TYPES = {"unsent": RestockType.CANCEL, "sent": RestockType.RETURN}
 _WORDS = {
-    # Labels by item state and by whether inventory is tracked: for restocking the items, and for not restocking.
+    # The key is the item state and whether inventory is tracked; the labels are for restocking and for not restocking.
     ("unsent", True): (
         gettext_noop("Cancel and restock at {place}"),
         gettext_noop("Refund only: items will still be fulfilled"),
@@ -89,7 +89,7 @@ class RefundForm(forms.Form):
     Args:
         snapshot: The order and its rows.
         data: The submitted data; None to show an empty form.
-        everything: Select everything that is still refundable.
+        everything: True to select everything that is still refundable.
         initial: Initial values by field name.
     """
 
@@ -234,13 +234,13 @@ class RefundForm(forms.Form):
         """Calculate the refund without its payments.
 
         Raises:
-            RefundRefused: ``{field: [messages]}`` with every problem.
+            RefundRefused: The refund is not possible; ``{field: [messages]}`` has every problem.
         """
         _, result = resolve_and_calculate(self.snapshot, self.request_without_payments)
         return result
 
     def get_request(self, result: RefundCalculation) -> RefundRequest:
-        """Return the refund request with its payments; blank amounts default to the calculated ones."""
+        """Return the refund request with its payments; blank amounts default to the calculated amounts."""
         data, shares = self.cleaned_data, {share.payment.pk: share.amount for share in result.shares}
         paybacks = []
         for balance in self.payment_balances:
@@ -275,8 +275,8 @@ class RefundForm(forms.Form):
             return None
 
     def add_domain_errors(self, errors: Errors, refund_request: RefundRequest) -> None:
-        """Add the domain errors to the fields they belong to, worded for staff."""
-        # Read before errors are added: Django removes a field with an error from ``cleaned_data``.
+        """Add the domain errors, worded for staff, to the form fields they belong to."""
+        # Read the selected rows before errors are added: Django removes a field with an error from ``cleaned_data``.
         selected = self.selected_rows
         for path, messages in errors.items():
             field = self._field_of(path, selected, refund_request)
@@ -307,7 +307,7 @@ class RefundForm(forms.Form):
 
 
 def get_row_key(units: RefundableItems) -> str:
-    """Return the key of a row's form fields."""
+    """Return the key that the names of a row's form fields contain."""
     return f"{units.line.pk}-{units.state}"
 
 

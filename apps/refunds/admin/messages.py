@@ -15,7 +15,7 @@ from apps.refunds.models import RefundLineItem
 
 MoneyFormatter = Callable[[Decimal], str]
 RestockType = RefundLineItem.RestockType
-# The subject of an error message, by the last part of its path.
+# The subjects of error messages, by the last part of the field path.
 _SUBJECTS = {
     "quantity": gettext_noop("The quantity"),
     "restock_type": gettext_noop("You"),
@@ -45,7 +45,7 @@ def format_refund_error(path: str, message: str) -> str:
 
 
 def format_sums(parts: Iterable[tuple[Decimal, str]]) -> str:
-    """Format the sum per currency, e.g. ``12.94 USD and 4.50 EUR``; empty if all are zero."""
+    """Format the sum per currency, such as ``12.94 USD and 4.50 EUR``, or return an empty string if all are zero."""
     sums: dict[str, Decimal] = {}
     for amount, currency in parts:
         sums[currency] = sums.get(currency, ZERO) + amount
@@ -90,7 +90,7 @@ def describe_items(preview: RefundPreview) -> list[str]:
 
 
 def describe_difference(discrepancy: Decimal, money: MoneyFormatter) -> str:
-    """Describe the difference from the calculated amount; empty if there is none."""
+    """Describe the difference from the calculated amount, or return an empty string if there is none."""
     if discrepancy > 0:
         return _("{amount} less than the refund total.").format(amount=money(discrepancy))
     more = _("{amount} more than the customer is owed.")

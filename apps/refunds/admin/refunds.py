@@ -57,7 +57,7 @@ class OwedMoneyFilter(SelectFilter):
 
 @admin.register(Refund)
 class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
-    """The admin of refunds: read-only; refunds are created from the order page."""
+    """The read-only admin of refunds; refunds are created from the order page."""
 
     menu = MenuItem(
         "Sales",

@@ -47,7 +47,7 @@ add_page(
 
 
 class RefundReportForm(forms.Form):
-    """The report's date range and step."""
+    """The form for the report's date range and step."""
 
     first = forms.DateField(label=gettext_lazy("From"), widget=_DATE, input_formats=["%Y-%m-%d"])
     last = forms.DateField(label=gettext_lazy("Until"), widget=_DATE, input_formats=["%Y-%m-%d"])
@@ -112,7 +112,7 @@ def report_view(request: HttpRequest, base: Context) -> HttpResponse:
 
 
 def file_view(request: HttpRequest) -> HttpResponse:
-    """Return one table as CSV; the query parameter ``table`` selects it.
+    """Return the table that the query parameter ``table`` selects, as CSV.
 
     Raises:
         Http404: The table is unknown or the dates are invalid.

@@ -1,4 +1,4 @@
-"""Context shared by the pages of the refund form."""
+"""Build the template context that the pages of the refund form share."""
 
 import hashlib
 
@@ -36,7 +36,7 @@ def get_initial_values(request: HttpRequest, order: Order) -> Context:
 
 
 def get_calculation_context(form: RefundForm) -> Context:
-    """Return the calculation of a form, or its errors; empty for a form that was only opened."""
+    """Return the calculation of a submitted form, or its errors; the context is empty for an unsubmitted form."""
     if not form.is_bound:
         return {}
     if not form.is_valid():
@@ -105,8 +105,8 @@ def get_hidden_fields(data: QueryDict, form: RefundForm, refund_request: RefundR
 
 
 def hash_preview(order: Order, preview: RefundPreview) -> str:
-    """Return a hash of the review page, so that only the refund staff reviewed is created."""
-    # The same amount may be written with a different number of zeros.
+    """Return a hash of the review page, so that a refund that has changed since the review is not created."""
+    # The same amount may be stored with a different number of zeros, so amounts are formatted before hashing.
     sums = [format_decimal(amount, order.currency) for amount in (preview.discrepancy, preview.calculation.total)]
     lines = [
         *describe_transactions(preview.rows),

@@ -22,7 +22,7 @@ TRANSACTION_KINDS = ("refund", "suggested_refund")
 _UNITS = {
     "line_item_id": IntegerField(min_value=1),
     "quantity": IntegerField(min_value=1, max_value=1_000_000, required=False, default=1),
-    # The domain validates the choice.
+    # The domain layer validates the restock type.
     "restock_type": nullable_text(20),
     "location_id": IntegerField(required=False, allow_null=True),
 }
@@ -66,7 +66,7 @@ def parse_refund(data: RequestData) -> RefundRequest:
     """Parse and validate a refund's request body.
 
     Raises:
-        Unprocessable: ``{field: [messages]}``.
+        Unprocessable: The body is invalid; the errors are ``{field: [messages]}``.
     """
     attrs, errors = check_members(REFUND_MEMBERS, data)
     if errors:
@@ -113,7 +113,7 @@ def parse_and_refund_order(
     """Refund an order that is being canceled; parses the ``refund`` member of its body.
 
     Raises:
-        Unprocessable: ``{field: [messages]}``.
+        Unprocessable: The body is invalid; the errors are ``{field: [messages]}``.
     """
     if parts.get("refund") is not None:
         try:

@@ -19,7 +19,7 @@ _REFUSALS = {"bogus:fail": (Status.FAILURE, "The card was closed"), "bogus:error
 
 
 class BogusGateway:
-    """The bogus gateway."""
+    """A gateway for testing that records refunds and moves no money."""
 
     only_records = False
 

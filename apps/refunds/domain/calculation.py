@@ -1,11 +1,11 @@
-"""Calculate refunds: line items, duties, shipping and how the total is split over payments.
+"""Calculate refunds: line items, duties, shipping, and the split of the total over payments.
 
-Pure functions on loaded rows of an order, saved or not; they neither query nor write. Earlier refunds count: an amount
-is spread over the items of a line by cumulative rounding, and a refund takes the difference between the remaining
-amount before and after the refund. Refunding items one by one therefore gives the same total as refunding all at once.
+The functions are pure: they work on loaded rows of an order, saved or not, and neither query nor write. Earlier refunds
+are taken into account: an amount is spread over the items of a line by cumulative rounding, and a refund takes the
+difference between the remaining amount before and after the refund. Refunding items one by one therefore gives the same
+total as refunding all at once.
 
-Amounts are in the order's currency, except amounts refunded to a payment, which are in the payment's currency. Rule:
-decisions, Refunds (Calculate, Arithmetic).
+Amounts are in the order's currency, except amounts refunded to a payment, which are in the payment's currency.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from apps.orders.domain import pricing, taxes_and_duties
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
 PAYMENT_KINDS = frozenset({Transaction.Kind.SALE, Transaction.Kind.CAPTURE})
-# Statuses of refunds that returned money, or may still do so.
+# The statuses of refunds that returned money, or may still do so.
 ACTIVE_STATUSES = frozenset({Transaction.Status.SUCCESS, Transaction.Status.PENDING})
 
 
@@ -64,7 +64,7 @@ class RefundableDuty:
         line: The line item the duty belongs to.
         duty: The entry in ``LineItem.duties``.
         refunded_before: The duty and tax amounts refunded earlier.
-        is_proportional: Refund the duty in proportion to the refunded quantity of its line; otherwise refund the
+        is_proportional: True to refund the part of the duty for the refunded quantity of its line; False to refund the
             remaining duty.
     """
 
@@ -145,7 +145,7 @@ def calculate_portion_between(total: Decimal, more: int, fewer: int, of: int, cu
 
 
 def calculate_line(line: LineItem, units: int, currency: str, *, before: int = 0) -> RefundedLine:
-    """Calculate refunded items of a line, after ``before`` others of the same line in the same refund."""
+    """Calculate the refund of ``units`` items of a line; ``before`` is the quantity already in the same refund."""
     refundable = line.quantity - line.refunded_quantity - before
 
     def of(total: Decimal) -> Decimal:
@@ -157,7 +157,7 @@ def calculate_line(line: LineItem, units: int, currency: str, *, before: int = 0
 
 
 def calculate_duty(refundable_duty: RefundableDuty, units: int, currency: str) -> RefundedDuty:
-    """Calculate the refund of a duty when ``units`` of its line are refunded; the line is not updated yet."""
+    """Calculate the refund of a duty for ``units`` refunded items of its line; the line is not updated yet."""
     line, (price_left, tax_left) = refundable_duty.line, refundable_duty.refundable
     if not refundable_duty.is_proportional:
         return RefundedDuty(line, refundable_duty.duty["id"], price_left, tax_left)
@@ -346,7 +346,7 @@ def convert_to_payment_currency(balance: PaymentBalance, amount: Decimal) -> Dec
 
 
 def convert_to_order_currency(order: Order, balance: PaymentBalance, amount: Decimal) -> Decimal:
-    """Convert an amount from a payment's currency to the order's; the full balance converts to the full balance."""
+    """Convert an amount from a payment's currency to the order's; the full balance converts without rounding."""
     payment = balance.payment
     if amount == balance.refundable:
         return balance.refundable_in_order

@@ -1,8 +1,8 @@
 """Create refunds: update the order, restock items and create refund transactions, in one database transaction.
 
-Money of a gateway that moves it is only reserved here: the transaction is pending, and a job calls the gateway after
-the commit (``gateway_processing``), so no lock is held during the call. Pending amounts count as refunded and cannot be
-refunded twice. Rule: spec part B, Refund; decisions, Refunds.
+If a gateway moves the money, the money is only reserved here: the transaction is pending, and a job calls the gateway
+after the commit (``gateway_processing``), so no lock is held during the call. Pending amounts count as refunded and
+cannot be refunded twice.
 """
 
 import math
@@ -58,7 +58,7 @@ class TooManyRefunds(RefundRefused):
 
 
 class NotBackdatable(RefundRefused):
-    """Raised when the caller may not set ``processed_at`` to another time."""
+    """Raised when ``processed_at`` is in the future, or in the past and the caller may not backdate refunds."""
 
     code = "not_backdatable"
     field = "processed_at"
@@ -70,7 +70,7 @@ def calculate_refund(
     """Calculate a refund; nothing is saved.
 
     Raises:
-        RefundRefused: ``{field: [messages]}`` with every problem.
+        RefundRefused: The refund is not possible; ``{field: [messages]}`` has every problem.
     """
     snapshot = OrderSnapshot.load(order)
     return *resolve_and_calculate(snapshot, replace(refund_request, transaction_inputs=())), snapshot
@@ -96,11 +96,11 @@ def create_refund(
         at: The current time.
         user_id: The staff member, if any.
         source_name: The source of the transactions.
-        may_backdate: Allow ``processed_at`` in the past.
+        may_backdate: True to allow ``processed_at`` in the past.
 
     Raises:
         RefundNotPermitted: The actor is a staff member without permission to refund.
-        RefundRefused: ``{field: [messages]}`` with every problem.
+        RefundRefused: The refund is not possible; ``{field: [messages]}`` has every problem.
         AcceptedByService: A fulfillment service has accepted items that the refund cancels.
         TooManyRefunds: A development or trial shop exceeds five refunds per minute.
         NotBackdatable: ``processed_at`` is in the past without permission, or in the future.
@@ -153,13 +153,13 @@ def _check_rate_limit(at: datetime) -> None:
 def refund_cancelled_order(
     order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime
 ) -> list[StockChange]:
-    """Refund an order that is being canceled; the hook of ``apps.orders``.
+    """Refund an order that is being canceled, as the refund hook of ``apps.orders``.
 
     Args:
         order: The locked order; the caller reloads its lines and totals.
-        parts: ``amount`` and ``currency``, to refund everything that is still refundable; or ``refund``,
-            a ``RefundRequest``.
-        restock: Restock the items.
+        parts: ``amount`` and ``currency``, to refund everything that is still refundable; or ``refund``, a
+            ``RefundRequest``.
+        restock: True to restock the items.
         actor: The actor of the events.
         at: The current time.
 
@@ -179,7 +179,7 @@ def refund_cancelled_order(
 
 
 def _full_refund_request(snapshot: OrderSnapshot, parts: ReadOnlyAttrs, *, restock: bool) -> RefundRequest:
-    """Return a request to refund everything that is still refundable, with the amount of ``parts``."""
+    """Return a request to refund everything that is still refundable, with the amount given in ``parts``."""
     amount: Decimal = parts.get("amount") or ZERO
     return RefundRequest(
         line_inputs=[
@@ -263,7 +263,7 @@ def _save_refund(
 
 
 def _save_shipping_and_duties(refund: Refund, result: RefundCalculation, *, at: datetime) -> None:
-    """Save refunded shipping and duties, on the order's rows and as rows of the refund."""
+    """Save refunded shipping and duties, in the columns of the order's rows and as rows of the refund."""
     common = {"shop": refund.shop, "refund": refund, "created_at": at}
     calculation.add_refunded_shipping(result.shipping)
     ShippingLine.objects.bulk_update([part.row for part in result.shipping], ["refunded", "refunded_tax"])

@@ -6,7 +6,7 @@ from apps.ground.lookups import in_materialized
 from apps.orders.models import Transaction
 from apps.refunds.models import Refund
 
-# Only the newest rows are searched.
+# The search covers only this many of the newest rows.
 MAX_ROWS = 10_000
 FAILED_STATUSES = (Transaction.Status.FAILURE, Transaction.Status.ERROR)
 

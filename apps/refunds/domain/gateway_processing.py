@@ -2,8 +2,7 @@
 
 A refund transaction of a gateway that moves money changes once, from ``pending`` to ``success``, ``failure`` or
 ``error``. The gateway is called outside of every transaction. ``asked_at`` is saved before the call; after a crash
-between the result and the commit, the next attempt sees ``asked_at`` and first looks up the key at the gateway. Rule:
-decisions, Refunds (Gateways).
+between the result and the commit, the next attempt sees ``asked_at`` and first looks up the key at the gateway.
 """
 
 import uuid
@@ -36,7 +35,7 @@ RETRY_DELAY = timedelta(minutes=10)
 
 
 def process_refund_payment(job: Job, **arguments: int) -> None:
-    """Job: call the gateway of the pending refund ``transaction_id`` and record the result.
+    """Call the gateway of the pending refund ``transaction_id`` and record the result, as a background job.
 
     Raises:
         GatewayUnreachable: The gateway does not answer; the job is retried.

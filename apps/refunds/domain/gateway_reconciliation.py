@@ -1,7 +1,7 @@
 """Compare refund transactions with the records of payment gateways.
 
 Differences are reported, not fixed. Gateways are called outside of transactions, so rows may change during a
-comparison; the next run reports these.
+comparison; the next run compares the changed rows.
 """
 
 import logging
@@ -76,7 +76,7 @@ def _compare(name: str, gateway: Gateway, since: datetime, now: datetime) -> Ite
 def _describe_difference(
     payment: RefundPayment, movement: GatewayMovement | None, gateway: Gateway, now: datetime
 ) -> str:
-    """Return the difference for one refund; empty if there is none."""
+    """Describe the difference for one refund, or return an empty string if there is none."""
     row = payment.transaction
     is_late = payment.created_at < now - PENDING_GRACE_PERIOD
     if row.status == Status.PENDING and not is_late:
@@ -95,7 +95,7 @@ def _describe_difference(
 
 
 def _unknown_movements(theirs: Iterable[GatewayMovement], our_keys: set[str]) -> Iterator[str]:
-    """Yield movements of the gateway that belong to no refund here, however old."""
+    """Yield a sentence for each gateway movement that belongs to no refund, however old the refund may be."""
     unmatched = [movement for movement in theirs if movement.key not in our_keys]
     older_keys = {
         str(key)

@@ -32,7 +32,7 @@ _PART = re.compile(r"(?P<amount>\S+ [A-Z]{3}) through (?P<gateway>.+)", re.DOTAL
 
 
 def _localize_amounts(text: str) -> str:
-    """Return joined amounts in the active language."""
+    """Localize a stored text such as "10.00 USD through manual and 5.00 USD through paypal"."""
     parts = re.split(r" and (?=\S+ [A-Z]{3} through )", text)
     matches = [match for part in parts if (match := _PART.fullmatch(part))]
     if len(matches) < len(parts):
@@ -52,11 +52,11 @@ def build_refund_transactions(
 ) -> list[Transaction]:
     """Build the refund's transactions without saving them.
 
-    The refunded amounts of their payments are updated in memory. Transactions of a gateway that moves money are pending
-    until the gateway answers; manual ones are successful at once.
+    The refunded amounts of the payments are updated in memory. Transactions of a gateway that moves money are pending
+    until the gateway answers; manual transactions are successful at once.
 
     Raises:
-        RefundRefused: ``{field: [messages]}`` with every problem.
+        RefundRefused: The refund is not possible; ``{field: [messages]}`` has every problem.
     """
     transactions = list(snapshot.transactions)
     rows: list[Transaction] = []
@@ -115,10 +115,10 @@ def _not_installed_message(gateway: str) -> str:
 def _allocate(
     order: Order, transactions: Sequence[Transaction], transaction_input: RefundTransactionInput, currency: str | None
 ) -> list[tuple[PaymentBalance, Decimal]]:
-    """Split an amount over payments; empty if the amount is zero.
+    """Split an amount over payments; the list is empty if the amount is zero.
 
     Raises:
-        RefundRefused: ``{field: [messages]}``.
+        RefundRefused: The amount is invalid or cannot be refunded; the errors are ``{field: [messages]}``.
     """
     amount = transaction_input.amount
     if amount is None:
@@ -144,7 +144,8 @@ def _allocate(
     fitting = [balance for balance in matches if balance.payment.currency == requested_currency]
     if not fitting:
         raise RefundRefused(
-            _("must be {currency}, that of the payment").format(currency=matches[0].payment.currency), field="currency"
+            _("must be {currency}, the currency of the payment").format(currency=matches[0].payment.currency),
+            field="currency",
         )
     if not has_valid_precision(amount, requested_currency) or amount >= MAX_AMOUNT:
         raise RefundRefused(INVALID, field="amount")

@@ -1,4 +1,4 @@
-"""Permission to refund: staff need it themselves, and apps that act for staff are checked too."""
+"""Check that a staff member may refund orders, in the panel and through apps that act for staff."""
 
 from django.utils.translation import gettext as _
 

@@ -1,4 +1,4 @@
-"""Personal data in refunds: notes of staff, erased with the order's personal data."""
+"""Export and erase the notes of staff on refunds, which may contain personal data."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ PERSONAL_COLUMNS: ColumnsByModel = {"refunds.Refund": ("note",)}
 
 
 def erase_refund_notes(ids: Sequence[int], *, at: datetime) -> None:
-    """Erase the notes on refunds of orders; amounts stay for bookkeeping."""
+    """Erase the notes on the refunds of orders; amounts are kept for bookkeeping."""
     rows = Refund.objects.filter(order__in=ids)
     rows.update(note="")
     redact_events(Refund, list(rows.values_list("pk", flat=True)))

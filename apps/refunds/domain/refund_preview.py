@@ -78,7 +78,7 @@ def preview_refund(order: Order, refund_request: RefundRequest, *, at: datetime)
     """Preview a refund with the same checks as on creation; nothing is saved or locked.
 
     Raises:
-        RefundRefused: ``{field: [messages]}`` with every problem.
+        RefundRefused: The refund is not possible; ``{field: [messages]}`` has every problem.
     """
     snapshot = OrderSnapshot.load(order)
     refund_lines, result = resolve_and_calculate(snapshot, refund_request)

@@ -1,4 +1,4 @@
-"""Refund report: refunds of a date range by period, reason and product.
+"""Calculate the refunds of a date range by period, reason and product.
 
 Days are days in the shop's time zone. Only refunds of orders in the shop currency are summed; refunds in other
 currencies are counted separately. Test orders are excluded. A transaction counts from its creation until its gateway
@@ -113,7 +113,7 @@ def get_refunds_by_reason(span: RefundReportRange) -> list[RefundReportRow]:
 
 def get_refunds_by_product(span: RefundReportRange) -> list[RefundReportRow]:
     """Return one row per product, by the price of the refunded items; refunds without items belong to no product."""
-    worth = Case(
+    price = Case(
         When(refund__order__taxes_included=True, then=F("subtotal")),
         default=F("subtotal") + F("total_tax"),
         output_field=DecimalField(max_digits=20, decimal_places=3),
@@ -121,7 +121,7 @@ def get_refunds_by_product(span: RefundReportRange) -> list[RefundReportRow]:
     rows = (
         _filter_rows(RefundLineItem.objects.all(), span, "refund__")
         .values("line_item__product", "line_item__title")
-        .annotate(refunds=Count("refund", distinct=True), units=Sum("quantity"), money=Sum(worth))
+        .annotate(refunds=Count("refund", distinct=True), units=Sum("quantity"), money=Sum(price))
         .order_by("-money", "line_item__title")
     )
     return [
@@ -162,7 +162,7 @@ def _filter_rows(
     shop = get_current_shop()
     conditions: dict[str, object] = {f"{prefix}order__currency": shop.currency} if currency else {}
     if prefix:
-        # The index on the refund's time starts with the shop.
+        # The index on the refund's time starts with the shop, so the query includes the shop.
         conditions[f"{prefix}shop"] = shop
     return rows.filter(
         **{

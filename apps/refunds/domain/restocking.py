@@ -22,7 +22,7 @@ RESTOCK_TYPES = frozenset({RestockType.CANCEL, RestockType.RETURN})
 def resolve_restock_locations(
     refund_lines: Sequence[RefundLine], refund_request: RefundRequest
 ) -> list[Location | None]:
-    """Return the restock location of each item; None if the item is not restocked.
+    """Return the restock location of each item, or None for items that are not restocked.
 
     A location may be missing only with the deprecated ``restock``; the default location is used then.
 
@@ -79,7 +79,11 @@ def _default_location(
     services: dict[int | None, Location],
     primary: Callable[[], Location],
 ) -> Location:
-    """Return the default location: the fulfillment service's, else where most of the items were taken from."""
+    """Return the default restock location of a line item.
+
+    This is the location of its fulfillment service, or else the location that most items were taken from, or else the
+    primary location.
+    """
     if service := services.get(_inventory_item_id(line)):
         return service
     sources = [(units, int(pk)) for pk, units in line.taken_from.items() if int(pk) in active]

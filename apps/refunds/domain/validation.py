@@ -1,4 +1,4 @@
-"""Refund requests: validate a request against the current order and calculate the refund."""
+"""Validate refund requests against the current order, and calculate the refund."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +37,7 @@ class RefundLineInput:
 
 @dataclass(frozen=True, slots=True)
 class RefundDutyInput:
-    """A duty to refund: all of it, or in proportion to the refunded quantity of its line."""
+    """A duty to refund: the whole remaining duty, or the part for the refunded quantity of its line."""
 
     duty_id: int
     is_proportional: bool = False
@@ -45,7 +45,7 @@ class RefundDutyInput:
 
 @dataclass(frozen=True, slots=True)
 class RefundTransactionInput:
-    """An amount to refund to a payment; without ``parent_id``, to the gateway's payments, the oldest first."""
+    """An amount to refund to a payment or, without ``parent_id``, to the gateway's payments, oldest first."""
 
     amount: Decimal | None
     parent_id: int | None = None
@@ -59,14 +59,15 @@ class RefundRequest:
 
     Attributes:
         line_inputs: The items to refund.
-        shipping: The price of shipping to refund, in ``currency``; None for nothing, unless ``full_shipping`` is set.
+        shipping: The price of shipping to refund, in ``currency``; None to refund no shipping, unless ``full_shipping``
+            is set.
         full_shipping: Refund all refundable shipping.
         duty_inputs: The duties to refund.
         transaction_inputs: The money to refund.
         currency: The currency of the amounts; required if the order has two currencies.
         restock: Deprecated: restock items without a restock type; unfulfilled items are canceled, others returned.
         reason: The reason for a difference from the suggested amount.
-        processed_at: When the refund took place, if earlier.
+        processed_at: The time of the refund, if the refund took place earlier.
     """
 
     line_inputs: Sequence[RefundLineInput] = ()
@@ -96,14 +97,14 @@ class OrderSnapshot:
     @classmethod
     def load(cls, order: Order) -> "OrderSnapshot":
         """Load the rows of an order; callers that write must hold the order's lock."""
-        books = cls(order, get_line_items(order), get_shipping_lines(order), get_transactions(order))
+        snapshot = cls(order, get_line_items(order), get_shipping_lines(order), get_transactions(order))
         for line_id, units in RefundLineItem.objects.filter(
             refund__order=order, restock_type=RestockType.RETURN
         ).values_list("line_item_id", "quantity"):
-            books.returned_quantities[line_id] = books.returned_quantities.get(line_id, 0) + units
-        if order.total_duties or any(line.duties for line in books.lines):
-            books._load_duties()
-        return books
+            snapshot.returned_quantities[line_id] = snapshot.returned_quantities.get(line_id, 0) + units
+        if order.total_duties or any(line.duties for line in snapshot.lines):
+            snapshot._load_duties()
+        return snapshot
 
     def _load_duties(self) -> None:
         """Load the duties with the amounts refunded earlier."""
@@ -144,7 +145,7 @@ def resolve_and_calculate(
     """Resolve the items of a refund request and calculate the refund.
 
     Raises:
-        RefundRefused: ``{field: [messages]}`` with every problem.
+        RefundRefused: The refund is not possible; ``{field: [messages]}`` has every problem.
     """
     errors: Errors = {}
     _check_currency(snapshot.order, refund_request, errors)
@@ -207,16 +208,17 @@ def _resolve_lines(snapshot: OrderSnapshot, refund_request: RefundRequest, error
 class RemainingQuantities:
     """The remaining quantities per line item that can be refunded, canceled or returned."""
 
-    def __init__(self, books: OrderSnapshot) -> None:
-        self.refundable = {line.pk: line.quantity - line.refunded_quantity for line in books.lines}
-        self.unfulfilled = {line.pk: line.fulfillable_quantity for line in books.lines}
+    def __init__(self, snapshot: OrderSnapshot) -> None:
+        self.refundable = {line.pk: line.quantity - line.refunded_quantity for line in snapshot.lines}
+        self.unfulfilled = {line.pk: line.fulfillable_quantity for line in snapshot.lines}
         # Returned items may belong to a fulfillment that was canceled later.
         self.fulfilled = {
-            line.pk: max(line.fulfilled_quantity - books.returned_quantities.get(line.pk, 0), 0) for line in books.lines
+            line.pk: max(line.fulfilled_quantity - snapshot.returned_quantities.get(line.pk, 0), 0)
+            for line in snapshot.lines
         }
 
     def take(self, units: RefundLine) -> str:
-        """Take items off the remaining quantities; returns an error message if there are not enough."""
+        """Subtract items from the remaining quantities, and return an error message if there are not enough."""
         pk = units.line.pk
         self.refundable[pk] -= units.quantity
         if units.restock_type == RestockType.CANCEL:
@@ -252,7 +254,7 @@ def _split_by_restock_type(
 def _resolve_duties(
     snapshot: OrderSnapshot, refund_request: RefundRequest, refund_lines: Sequence[RefundLine], errors: Errors
 ) -> list[RefundableDuty]:
-    """Return the requested duties."""
+    """Return the requested duties, and add problems to ``errors``."""
     duties: dict[int, RefundableDuty] = {}
     lines = {duty_input.line.pk for duty_input in refund_lines}
     for index, duty_input in enumerate(refund_request.duty_inputs):
@@ -272,7 +274,7 @@ def _resolve_duties(
 
 
 def _resolve_shipping(snapshot: OrderSnapshot, refund_request: RefundRequest, errors: Errors) -> Decimal:
-    """Return the price of shipping to refund, in the order's currency."""
+    """Return the price of shipping to refund, in the order's currency, and add problems to ``errors``."""
     order, refundable = snapshot.order, calculation.get_refundable_shipping(snapshot.shipping)
     if refund_request.shipping is None:
         return refundable if refund_request.full_shipping else ZERO

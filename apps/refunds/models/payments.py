@@ -14,7 +14,7 @@ from apps.refunds.models.refunds import Refund
 
 
 class RefundPayment(ShopOwned):
-    """The gateway side of a refund transaction.
+    """The gateway call of a refund transaction.
 
     Attributes:
         key: The idempotency key for the gateway, so that repeated calls move money once.

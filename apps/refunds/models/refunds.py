@@ -134,7 +134,10 @@ class RefundDuty(ShopOwned):
 
 
 class OrderAdjustment(ShopOwned):
-    """An amount refunded beyond the items (negative) or withheld from their price (positive)."""
+    """A refunded amount without items: refunded shipping, or a difference from the suggested refund.
+
+    Refunded shipping and amounts refunded beyond the suggestion are negative; withheld amounts are positive.
+    """
 
     class Kind(models.TextChoices):
         SHIPPING_REFUND = "shipping_refund", gettext_lazy("Shipping refund")

@@ -1,4 +1,4 @@
-"""Installed apps of a shop: installation, access scopes, tokens and one-time purchases."""
+"""Panel pages for the installed apps of a shop: installation, access scopes, tokens and one-time purchases."""
 
 from datetime import datetime
 from typing import TypeAlias, TypedDict, cast
@@ -78,7 +78,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
 
     @display(description=gettext_lazy("Access"))
     def may_do(self, installation: Installation) -> str:
-        """Return the number of kinds of data that the app may read or change."""
+        """Describe how many kinds of data the app may edit, and how many it may access."""
         access = scope_fields.describe_scopes(installation.scopes)
         changing = sum(degree != scope_fields.READ_ACCESS for _label, degree in access)
         return (
@@ -89,7 +89,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
 
     @display(description=gettext_lazy("Last used"), ordering="last_used_at")
     def last_used(self, installation: AnnotatedInstallation) -> datetime | str:
-        """Return the time when the app last used a token."""
+        """Return the time when the app last used a token, or "never"."""
         return installation.last_used_at or _("never")
 
     def get_urls(self) -> list[URLPattern]:
@@ -216,7 +216,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         return self._show_once(request, installation, token)
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Create a new token; the other tokens stay valid for a while, so that the app can change to the new token."""
+        """Create a new token. The other tokens stay valid for a while, so that the app can switch to the new token."""
         require_permission(request, ADD_TOKEN)
         installation = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -229,7 +229,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         return self._show_once(request, installation, token)
 
     def revoke_view(self, request: HttpRequest, object_id: str, token_id: int) -> HttpResponse:
-        """Revoke a token at once; the user types its prefix to confirm."""
+        """Revoke a token at once. The user confirms by typing the beginning of the token."""
         require_permission(request, DELETE_TOKEN)
         installation = self.get_row_or_404(request, object_id)
         token = AccessToken.rows().filter(installation=installation, pk=token_id).first()

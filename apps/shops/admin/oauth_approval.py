@@ -24,7 +24,7 @@ from apps.staff.domain.delegated_scopes import get_member
 
 @dataclass(frozen=True, slots=True)
 class AccessLine:
-    """A resource with the app's access, and whether this access is new."""
+    """A resource with the app's degree of access; ``is_new`` marks access that the app does not have yet."""
 
     label: str
     degree: str
@@ -32,7 +32,7 @@ class AccessLine:
 
 
 def show_authorization_request(model_admin: ExtraViewsAdmin[Any], request: HttpRequest) -> HttpResponse:
-    """Show an authorization request of an app; after a decision, redirect back to the app."""
+    """Show an authorization request of an app. After a decision, redirect back to the app."""
     shop, user = as_staff_request(request).shop, as_staff_request(request).user
     try:
         authorization_request = _read_request(request)
@@ -132,7 +132,7 @@ def _read_request(request: HttpRequest) -> AuthorizationRequest:
 
 
 def _describe_access(scopes: frozenset[str], installation: Installation | None) -> list[AccessLine]:
-    """Return the access that the app has after approval; new access is marked if the app is installed."""
+    """Return the access that the app has after approval. New access is marked if the app is already installed."""
     current_degrees = dict(scope_fields.describe_scopes(installation.scopes)) if installation else None
     return [
         AccessLine(
@@ -149,7 +149,10 @@ def _describe_access(scopes: frozenset[str], installation: Installation | None) 
 def _describe_user_access(
     scopes: list[str], user_id: int, authorization_request: AuthorizationRequest
 ) -> list[tuple[str, str]]:
-    """Return the access of an app that acts as the user: access within the user's own permissions."""
+    """Return the access of an app that acts as the user, limited to the user's own permissions.
+
+    The list is empty for apps that do not act as the user.
+    """
     member = get_member(user_id, authorization_request.shop) if authorization_request.per_user else None
     return (
         scope_fields.describe_scopes(sorted(oauth.limit_scopes_to_member(expand_scopes(scopes), member)))

@@ -25,7 +25,7 @@ class RatesWidget(forms.Widget):
     template_name = "panel/shops/rates.html"
 
     def get_context(self, name: str, value: object, attrs: Context | None) -> Context:
-        """Add the rows and their choices."""
+        """Add the currency rows, and the choices of currencies and rounding rules."""
         context = super().get_context(name, value, attrs)
         rows = value if isinstance(value, list) else []
         spare = min(EMPTY_ROWS, MAX_CURRENCIES - len(rows))
@@ -39,11 +39,11 @@ class RatesWidget(forms.Widget):
     def render(
         self, name: str, value: object, attrs: Context | None = None, renderer: BaseRenderer | None = None
     ) -> SafeString:
-        """Render with the project's template engine; the form renderer does not find the panel's templates."""
+        """Render the widget with the project's template engine, which finds the panel's templates."""
         return render_to_string(self.template_name, self.get_context(name, value, attrs))
 
     def value_from_datadict(self, data: Any, files: object, name: str) -> list[dict[str, str | None]]:
-        """Return the rows that are not empty."""
+        """Return the submitted currency rows that are not empty."""
         return parse_rate_rows(data, name)
 
     def value_omitted_from_data(self, data: Any, files: object, name: str) -> bool:
@@ -52,7 +52,7 @@ class RatesWidget(forms.Widget):
 
 
 def parse_rate_rows(data: QueryDict, name: str) -> list[dict[str, str | None]]:
-    """Return the rows of submitted form data in the stored format."""
+    """Return the currency rows of submitted form data in the stored format."""
     lists = [data.getlist(f"{name}-{part}")[: MAX_CURRENCIES + EMPTY_ROWS] for part in PARTS]
     rows = [dict(zip(PARTS, map(str.strip, row), strict=True)) for row in zip(*lists, strict=False)]
     filled_rows = [row for row in rows if any(row.values())]
@@ -64,10 +64,10 @@ def parse_rate_rows(data: QueryDict, name: str) -> list[dict[str, str | None]]:
 
 
 class PresentmentField(forms.Field):
-    """Rows of currencies as typed; the form checks them, because it knows the shop currency."""
+    """A field for presentment currencies. The form checks the rows, because the checks need the shop currency."""
 
     widget = RatesWidget
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Return True if any row differs."""
+        """Return True if any currency row has changed."""
         return (initial or []) != (data or [])

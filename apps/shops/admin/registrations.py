@@ -1,4 +1,4 @@
-"""Registered apps of a shop: name, URLs, requested scopes and API secret."""
+"""Panel pages for the registered apps of a shop: name, URLs, requested scopes and API secret."""
 
 from typing import cast
 
@@ -102,7 +102,7 @@ class AppAdmin(PanelAdmin[App]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[App]:
-        """Return the apps of this shop; for operators also apps without an owner."""
+        """Return the apps of this shop and, for operators, also apps without an owner."""
         visible = Q(owner=self.shop(request))
         if as_staff_request(request).user.is_superuser:
             visible |= Q(owner=None)
@@ -119,7 +119,7 @@ class AppAdmin(PanelAdmin[App]):
 
     @display(description=gettext_lazy("Requests"))
     def asks_for(self, app: App) -> str:
-        """Return the number of requested kinds of data."""
+        """Return the number of kinds of data that the app requests."""
         count = len(scope_fields.describe_scopes(app.requested_scopes))
         text = ngettext("{number} data type", "{number} data types", count)
         return text.format(number=count) if count else _("listed in each request")
@@ -230,7 +230,7 @@ class AppAdmin(PanelAdmin[App]):
         return oauth_approval.show_registration_review(self, request, self.get_row_or_404(request, object_id))
 
     def secret_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Replace the API secret and show the new one once; the old secret stays valid for a while."""
+        """Replace the API secret and show the new secret once. The old secret stays valid for a while."""
         require_permission(request, CHANGE)
         app = self.get_row_or_404(request, object_id)
         if request.method != "POST":

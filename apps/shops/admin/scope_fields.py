@@ -1,4 +1,4 @@
-"""Access scopes as form fields: per resource no access, read access, or read and write access."""
+"""Access scopes as form fields. For each resource, users choose no access, read access, or read and write access."""
 
 from dataclasses import dataclass
 
@@ -42,7 +42,10 @@ def get_scope_rows() -> list[ScopeRow]:
 
 
 def describe_scopes(scopes: list[str]) -> list[tuple[str, str]]:
-    """Return pairs of resource label and ``READ_ACCESS`` or ``WRITE_ACCESS`` for scopes."""
+    """Return the label and the degree of access of each resource in the scopes.
+
+    The degree is ``READ_ACCESS`` or ``WRITE_ACCESS``.
+    """
     granted = expand_scopes(scopes)
     return [
         (row.label, WRITE_ACCESS if row.write_scope in granted else READ_ACCESS)

@@ -189,7 +189,7 @@ class ShopAdmin(PanelAdmin[Shop]):
         return HttpResponseRedirect(self.url("change", self.shop(request).pk))
 
     def save_model(self, request: HttpRequest, obj: Shop, form: ShopForm, change: bool) -> None:
-        """Save the settings and notify apps that depend on changed settings."""
+        """Save the settings and run the callbacks that apps registered for the changed settings."""
         super().save_model(request, obj, form, change)
         run_setting_callbacks(form.changed_data, actor=self.event_kwargs(request)["actor"])
 

@@ -19,7 +19,7 @@ OVERLAPS = {"0": timedelta(0), "1": timedelta(hours=1), "24": timedelta(days=1),
 
 @dataclass(frozen=True, slots=True)
 class TokenLine:
-    """An access token in the list, shown by its prefix only."""
+    """An access token in the list. Only the beginning of the token is shown."""
 
     pk: int
     prefix: str

@@ -20,7 +20,7 @@ def register_uninstall_count(name: str, count: Count) -> None:
 
 
 def count_deleted_rows(installation: Installation) -> list[tuple[str, int]]:
-    """Return the label and number of each kind of rows that the uninstallation deletes."""
+    """Return a label and a row count for each kind of row that the uninstallation deletes."""
     return [(name, count(installation)) for name, count in _counts.items()]
 
 

@@ -40,7 +40,7 @@ class _TooManyAttempts(OAuthError):
 
 
 def issue_access_token(request: HttpRequest) -> HttpResponse:
-    """Return a token, or ``{"error", "error_description"}``."""
+    """Return an access token, or an OAuth error as ``{"error", "error_description"}``."""
     if request.method != "POST":
         oauth_error = OAuthError("invalid_request", "Use POST to request a token.", status=405)
         return _respond_error(oauth_error, Allow="POST")
@@ -56,7 +56,7 @@ def issue_access_token(request: HttpRequest) -> HttpResponse:
 
 
 def _issue_token_limited(request: HttpRequest, values: Mapping[str, str]) -> IssuedToken:
-    """Issue the token, unless too many wrong secrets or codes came before."""
+    """Issue the token, unless there were too many attempts with wrong secrets or codes."""
     buckets = brute_force.get_attempt_buckets("token", values["client_id"], request.META.get("REMOTE_ADDR", ""))
     if seconds := brute_force.count_attempt(buckets):
         raise _TooManyAttempts(seconds)
@@ -89,7 +89,7 @@ def _issue_token(request: HttpRequest, values: Mapping[str, str]) -> IssuedToken
 
 
 def _read_values(request: HttpRequest) -> dict[str, str]:
-    """Return the values of the body. Query parameters are ignored, because proxies log them."""
+    """Return the OAuth values in the request body. Query parameters are ignored, because proxies log them."""
     header = Message()
     header["Content-Type"] = request.META.get("CONTENT_TYPE", "")
     submitted = _read_form(request) if header.get_content_type() == _FORM else parse_json_body(request)

@@ -1,6 +1,6 @@
 """The shop resource of the REST interface.
 
-Source: ``wire/shop.json``. Fields of features that this product does not have return neutral values.
+Fields of features that this product does not have return constant values.
 """
 
 from babel import Locale

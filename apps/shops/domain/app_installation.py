@@ -23,7 +23,7 @@ Cleaner = Callable[[Installation, datetime], None]
 GrantCallback = Callable[[Installation], None]
 
 _cleaners: dict[str, Cleaner] = {}
-_grantees: list[GrantCallback] = []
+_grant_callbacks: list[GrantCallback] = []
 
 
 class ScopeUnknown(DomainError):
@@ -46,13 +46,16 @@ class NotInstalled(DomainError):
 
 
 def register_uninstall_cleaner(name: str, clean: Cleaner) -> None:
-    """Register a cleaner, called in the shop scope and in the transaction of the uninstallation."""
+    """Register a cleaner, which is called in the shop scope and in the transaction of the uninstallation."""
     _cleaners[name] = clean
 
 
-def register_grant_callback(follow: GrantCallback) -> None:
-    """Register a callback for new installations and changed scopes, called like an uninstall cleaner."""
-    _grantees.append(follow)
+def register_grant_callback(callback: GrantCallback) -> None:
+    """Register a callback for new installations and changed scopes.
+
+    The callback is called in the shop scope and in the transaction of the change.
+    """
+    _grant_callbacks.append(callback)
 
 
 def generate_api_key() -> str:
@@ -69,7 +72,7 @@ def create_app(
     scopes: Sequence[str] = (),
     owner: Shop | None = None,
 ) -> App:
-    """Create an app with a new API key and secret; the app is not installed anywhere yet.
+    """Create an app with a new API key and secret. The app is not installed anywhere yet.
 
     Args:
         name: The name that staff see.
@@ -128,8 +131,8 @@ def install_app(app: App, shop: Shop, *, scopes: str | Iterable[str], actor: str
 
 
 def _notify_grant_callbacks(installation: Installation) -> None:
-    for follow in _grantees:
-        follow(installation)
+    for callback in _grant_callbacks:
+        callback(installation)
 
 
 @transaction.atomic

@@ -1,6 +1,7 @@
 """Register apps: name, URLs, requested scopes and API secret.
 
-An app belongs to the shop that registered it, which has the events in its audit log, or to the operator.
+An app belongs to the operator or to the shop that registered the app. The audit log of the owning shop contains the
+events of the app.
 """
 
 from collections.abc import Mapping
@@ -49,7 +50,7 @@ def register_app(values: Mapping[str, Any], *, owner: Shop | None, actor: str, a
 
 @transaction.atomic
 def update_registration(app: App, values: Mapping[str, Any], *, actor: str, at: datetime) -> Changes:
-    """Change the registration of an app; return the changes, ``{name: [before, after]}``.
+    """Change the registration of an app and return the changes as ``{name: [before, after]}``.
 
     New scopes are not granted: each shop must approve them. Removed scopes stay granted until the shop approves again.
 
@@ -76,7 +77,7 @@ def update_registration(app: App, values: Mapping[str, Any], *, actor: str, at: 
 
 @transaction.atomic
 def delete_registration(app: App, *, actor: str, at: datetime) -> None:
-    """Delete the registration of an app that is not installed anywhere; its key gets no more tokens.
+    """Delete the registration of an app that is not installed anywhere, so that its API key stops working.
 
     Past events keep the app's name, and pending webhooks are still signed and delivered.
 
@@ -85,7 +86,7 @@ def delete_registration(app: App, *, actor: str, at: datetime) -> None:
     """
     locked_app = get_for_update(App, app.pk)
     with all_shops_scope():
-        # A concurrent exchange has deleted its code and commits the installation before this delete returns.
+        # This delete waits for a concurrent code exchange, which deletes the same code and commits the installation.
         AuthorizationCode.objects.filter(app=locked_app).delete()
         installation_count = Installation.objects.filter(app=locked_app, uninstalled_at=None).count()
     if installation_count:
@@ -110,7 +111,7 @@ def delete_registration(app: App, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def replace_secret(app: App, *, overlap: timedelta, actor: str, at: datetime) -> str:
-    """Replace an app's secret and return the new one; the old secret stays valid for the overlap."""
+    """Replace an app's secret and return the new secret. The old secret stays valid for the overlap."""
     secret = app_secrets.rotate_secret(app, grace=overlap, at=at)
     _record_for_owner("apps/secret", app, actor=actor, at=at)
     return secret
@@ -118,7 +119,7 @@ def replace_secret(app: App, *, overlap: timedelta, actor: str, at: datetime) ->
 
 @transaction.atomic
 def end_old_app_secrets(app: App, *, actor: str, at: datetime) -> int:
-    """Revoke the old secrets; return their number."""
+    """Revoke the old secrets and return their number."""
     revoked_count = app_secrets.revoke_old_secrets(app, at=at)
     if revoked_count:
         _record_for_owner("apps/old_secret_ended", app, actor=actor, at=at)
@@ -135,7 +136,7 @@ def _parse_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _record_for_owner(topic: str, app: App, *, actor: str, at: datetime, changes: Changes | None = None) -> None:
-    """Record the event in the audit log of the owning shop."""
+    """Record the event in the audit log of the owning shop, if a shop owns the app."""
     if app.owner is not None:
         with shop_scope(app.owner):
             record_shop_event(topic, app, actor=actor, at=at, changes=changes)

@@ -1,8 +1,8 @@
 """Secrets of apps, for signing outgoing requests and for authenticating apps.
 
-After a rotation both secrets stay valid during a grace period or until the app confirms the new one, so the app's
-servers always accept our signatures. Signatures use the old secret during that time, because receivers are sure
-to know it.
+After a rotation, both secrets stay valid during a grace period or until the app confirms the new secret, so that the
+app's servers always accept our signatures. Signatures use the old secret during that time, because the servers
+certainly know the old secret.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ def generate_secret() -> str:
 
 @transaction.atomic
 def rotate_secret(app: App, *, grace: timedelta = GRACE, at: datetime) -> str:
-    """Replace an app's secret; the old one stays valid for the grace period. Return the new secret.
+    """Replace an app's secret and return the new secret. The old secret stays valid for the grace period.
 
     Args:
         app: The app; the object is updated.
@@ -58,18 +58,18 @@ def rotate_secret(app: App, *, grace: timedelta = GRACE, at: datetime) -> str:
 
 
 def revoke_old_secrets(app: App, *, at: datetime) -> int:
-    """Revoke the old secrets, because the app's servers know the new one. Return the number of revoked secrets."""
+    """Revoke the old secrets and return their number. Call this when the app's servers know the new secret."""
     return RetiringSecret.objects.filter(app=app, until__gt=at).update(until=at)
 
 
 def get_valid_secrets(app: App, at: datetime) -> list[str]:
-    """Return the valid secrets at a time, oldest first."""
+    """Return the secrets that are valid at a time, oldest first."""
     retiring = RetiringSecret.objects.filter(app=app, until__gt=at).order_by("created_at", "id")
     return [*(row.secret for row in retiring), app.api_secret]
 
 
 def is_valid_secret(app: App, submitted: str, at: datetime) -> bool:
-    """Return True if a text is one of an app's secrets; the comparison takes constant time."""
+    """Return True if a text is one of an app's valid secrets. The comparison takes constant time."""
     digest = hashlib.sha256(submitted.encode(errors="replace")).digest()
     # Compare digests, and always with all secrets, so that the timing reveals neither the length nor the position
     # of a match.

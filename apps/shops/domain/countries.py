@@ -1,6 +1,6 @@
 """Countries and provinces: lookup by name or code, and localized names.
 
-Names are English, as in the interface; codes are those of ISO 3166. Lookups ignore case, accents and punctuation.
+Names are English, as in the interface. Codes follow ISO 3166. Lookups ignore case, accents and punctuation.
 """
 
 import gettext as catalogues
@@ -31,7 +31,7 @@ class UnknownCountry(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country: ISO 3166-1 code of two letters and English name."""
+    """A country with its two-letter ISO 3166-1 code and English name."""
 
     code: str
     name: str
@@ -39,7 +39,7 @@ class Country:
 
 @dataclass(frozen=True, slots=True)
 class Province:
-    """A subdivision of a country: its code within the country (``NY``, not ``US-NY``) and name."""
+    """A subdivision of a country with its name and its code within the country (``NY``, not ``US-NY``)."""
 
     code: str
     name: str
@@ -62,14 +62,14 @@ def get_countries() -> tuple[Country, ...]:
 
 
 def get_country_choices() -> list[tuple[str, str]]:
-    """Return code and localized name of all countries, sorted by name."""
+    """Return the code and localized name of each country, sorted by name."""
     language = str(languages.get_locale())
     choices = ((row.alpha_2, get_localized_country_name(row.alpha_2, language)) for row in pycountry.countries)
     return sorted(choices, key=lambda choice: _normalize(choice[1]))
 
 
 def get_country_name(code: str) -> str:
-    """Return the English name of a country, or the code if unknown."""
+    """Return the English name of a country, or the code if the country is unknown."""
     return str(_ENGLISH.territories.get(code, code))
 
 
@@ -84,13 +84,13 @@ def get_localized_country_name(code: str, language: str) -> str:
 
 
 def localize_country(code: str | None, name: str | None = "") -> str:
-    """Localize a country by code or name; unknown countries are returned as written."""
+    """Localize a country by code or name. Unknown countries are returned as written."""
     known_code = code or (country.code if name and (country := find_country(name)) else "")
     return get_localized_country_name(known_code, str(languages.get_locale())) if known_code else name or ""
 
 
 def localize_province(country_code: str | None, name: str | None) -> str:
-    """Localize a province; unknown provinces are returned as written."""
+    """Localize a province. Unknown provinces are returned as written."""
     province = find_province(country_code, name) if country_code and name else None
     return _get_province_translations(str(languages.get_locale())).gettext(province.name) if province else name or ""
 
@@ -107,7 +107,7 @@ def find_country(text: str) -> Country | None:
 
 @cache
 def get_provinces(country_code: str) -> tuple[Province, ...]:
-    """Return the provinces of a country, sorted by name; for most countries only the first level."""
+    """Return the provinces of a country, sorted by name. For most countries, the data contains only the first level."""
     subdivisions: Any = pycountry.subdivisions
     rows: Iterable[Any] = subdivisions.get(country_code=country_code) or ()
     all_provinces = (Province(row.code.partition("-")[2], re.sub(r"\s*\[.*\]", "", row.name)) for row in rows)
@@ -126,7 +126,7 @@ def complete_region(
     province: str | None = None,
     province_code: str | None = None,
 ) -> Region:
-    """Complete names from codes and codes from names.
+    """Complete the country and province of an address: names from codes, and codes from names.
 
     A code takes precedence over a name. Unknown provinces are kept as written.
 

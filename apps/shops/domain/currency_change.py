@@ -1,4 +1,4 @@
-"""Changing the shop currency.
+"""Check changes of the shop currency.
 
 Amounts are stored as numbers in the shop currency and never converted. Apps that store amounts register objections, so
 the currency is locked as soon as the shop has amounts.
@@ -16,7 +16,7 @@ from apps.ground.money import get_decimal_places, is_currency
 from apps.ground.stored_messages import translate_stored
 from apps.shops.models import Shop
 
-# Returns why a shop cannot change to a currency, or None. Objections lock the rows that they read.
+# A function that returns why a shop cannot change to a currency, or None. It must lock the rows that it reads.
 Objection = Callable[[Shop, str], str | None]
 
 _objections: list[Objection] = []
@@ -30,7 +30,7 @@ class CurrencyChangeRefused(DomainError):
 
 
 def register_currency_objection(objection: Objection) -> None:
-    """Register an objection; it is called in the shop scope and in the transaction of the change."""
+    """Register an objection, which is called in the shop scope and in the transaction of the change."""
     _objections.append(objection)
 
 
@@ -41,7 +41,7 @@ def has_finer_amounts(rows: QuerySet[Model], column: str, currency: str) -> bool
 
 
 def check_currency_change(shop: Shop, currency: str) -> None:
-    """Check that a shop may change to a currency; the current currency is always allowed.
+    """Check that a shop may change to a currency. The current currency is always allowed.
 
     Raises:
         CurrencyChangeRefused: The currency is unknown, or the shop already has amounts.

@@ -9,12 +9,15 @@ DemoDataFactory = Callable[[Shop, datetime], None]
 _makers: dict[str, DemoDataFactory] = {}
 
 
-def register_demo_data(name: str, make: DemoDataFactory) -> None:
-    """Register a part of the demo data, called once in the shop scope of the new demo shop, in registration order."""
-    _makers[name] = make
+def register_demo_data(name: str, factory: DemoDataFactory) -> None:
+    """Register a function that adds demo data to a new demo shop.
+
+    The functions are called in the shop scope, in registration order.
+    """
+    _makers[name] = factory
 
 
 def create_demo_data(shop: Shop, at: datetime) -> None:
     """Create all demo data in a new demo shop."""
-    for make in _makers.values():
-        make(shop, at)
+    for factory in _makers.values():
+        factory(shop, at)

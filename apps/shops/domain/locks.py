@@ -6,5 +6,5 @@ from apps.shops.models import Shop
 
 
 def lock_shop() -> Shop:
-    """Lock and return the current shop; rows that refer to the shop may still be inserted."""
+    """Lock and return the current shop. Other transactions can still insert rows that refer to the shop."""
     return get_for_update(Shop, get_current_shop().pk, no_key=True)

@@ -1,8 +1,8 @@
 """Issue access tokens to apps: authorization request, approval by staff, code exchange (OAuth 2.0, RFC 6749).
 
-Rule: decisions, Access. An approval only creates a code, bound to the app, shop, redirect URL, scopes and staff member.
-The app exchanges the code and authenticates with its secret. The exchange installs the app or updates its scopes, and
-issues the token, in one transaction.
+An approval only creates a code, bound to the app, shop, redirect URL, scopes and staff member. The app exchanges the
+code and authenticates with its secret. The exchange installs the app or updates its scopes, and issues the token, in
+one transaction.
 """
 
 import secrets
@@ -25,14 +25,14 @@ from apps.shops.models.scopes import UnknownScope, expand_scopes, parse_scopes
 CODE_LIFETIME = timedelta(minutes=10)
 # Lifetime of tokens that act as a staff member, and of tokens from client credentials.
 SHORT_TOKEN_LIFETIME = timedelta(hours=24)
-# How long an app's earlier tokens stay valid after a new one.
+# How long an app's earlier tokens stay valid after a new token is issued.
 TOKEN_OVERLAP = timedelta(hours=24)
 MAX_STATE = 2048
 PER_USER = "per-user"
 
 
 class OAuthError(DomainError):
-    """Raised when an OAuth request fails; has an error code for programs and a description for people."""
+    """Raised when an OAuth request fails; ``code`` is for programs and ``description`` for people."""
 
     def __init__(self, error: str, description: str, *, status: int = 400) -> None:
         """Create the error.
@@ -51,7 +51,7 @@ class AuthorizationRequest:
     """A checked authorization request of an app.
 
     Attributes:
-        state: Passed back unchanged; the app identifies its request by the state.
+        state: A text that the callback returns unchanged, so that the app can identify its request.
         per_user: True if the app requests a token that acts as the approving staff member.
     """
 
@@ -65,7 +65,7 @@ class AuthorizationRequest:
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """A new access token, shown once.
+    """A new access token, which is shown only once.
 
     Attributes:
         member: The staff member that the token acts as; None for the app's own token.
@@ -92,7 +92,9 @@ def check_authorization_request(
     grant_options: Iterable[str] = (),
     response_type: str = "",
 ) -> AuthorizationRequest:
-    """Check an authorization request; nothing is changed, and no redirect happens before this check.
+    """Check an authorization request without changing anything.
+
+    Callers must not redirect to the URL in the request before this check.
 
     Raises:
         OAuthError: The request is invalid.
@@ -124,7 +126,7 @@ def check_authorization_request(
 
 
 def _check_shop(app: App, shop: Shop) -> None:
-    """Raise if the app is private to another shop."""
+    """Raise an error if the app is private to another shop and not yet installed in this shop."""
     if app.distribution != App.Distribution.PRIVATE or app.owner_id == shop.pk or find_installation(app, shop):
         return
     raise OAuthError("access_denied", _("This app is for another shop and can't be installed here."))
@@ -155,7 +157,10 @@ def find_installation(app: App, shop: Shop) -> Installation | None:
 
 @transaction.atomic
 def approve_request(authorization_request: AuthorizationRequest, *, user_id: int, at: datetime) -> str:
-    """Create a code for the app, replacing the staff member's earlier code. Return the redirect URL."""
+    """Create a code for the app and return the redirect URL.
+
+    The new code replaces the staff member's earlier code for the app.
+    """
     code = secrets.token_urlsafe(32)
     with shop_scope(authorization_request.shop):
         AuthorizationCode.objects.filter(app=authorization_request.app, user_id=user_id).delete()
@@ -197,7 +202,7 @@ def authenticate_app(client_id: str, client_secret: str, *, at: datetime) -> App
     """Return the app that authenticates with its secret.
 
     Raises:
-        OAuthError: The app is unknown or the secret is wrong; the error does not tell which.
+        OAuthError: The app is unknown or the secret is wrong. The error does not reveal which.
     """
     is_wellformed = client_id.isascii() and "\0" not in client_id
     app = App.objects.filter(api_key=client_id).first() if is_wellformed and client_id else None
@@ -209,7 +214,7 @@ def authenticate_app(client_id: str, client_secret: str, *, at: datetime) -> App
 
 @transaction.atomic
 def exchange_code(app: App, code: str, *, redirect_uri: str = "", domain: str = "", at: datetime) -> IssuedToken:
-    """Exchange a code; each code works once.
+    """Exchange a code for an access token. Each code works once.
 
     Args:
         app: The authenticated app.
@@ -219,7 +224,7 @@ def exchange_code(app: App, code: str, *, redirect_uri: str = "", domain: str = 
         at: The current time.
 
     Raises:
-        OAuthError: The code is invalid, expired or belongs to another request; nothing is granted.
+        OAuthError: The code is invalid or expired, or belongs to another request.
     """
     with all_shops_scope():
         row = AuthorizationCode.objects.select_related("shop").filter(digest=hash_token(code)).first()
@@ -272,7 +277,7 @@ def _grant(app: App, row: AuthorizationCode, at: datetime) -> IssuedToken:
 
 
 def _issue_app_token(installation: Installation, at: datetime) -> IssuedToken:
-    """Issue a token of the app without expiry; the app's earlier tokens expire after an overlap."""
+    """Issue a token of the app without expiry. The app's earlier tokens expire after an overlap."""
     actor = get_app_actor(installation)
     AccessToken.objects.filter(
         installation=installation, created_by=actor, user=None, expires_at=None, revoked_at=None
@@ -318,7 +323,7 @@ def limit_scopes_to_member(granted: Iterable[str], member: Member) -> frozenset[
 
 
 def drop_implied_scopes(scopes: Iterable[str]) -> list[str]:
-    """Return scopes without those implied by other scopes."""
+    """Return the scopes without each ``read_`` scope that a ``write_`` scope implies."""
     all_scopes = set(scopes)
     return sorted(
         scope for scope in all_scopes if not (scope.startswith("read_") and f"write_{scope[5:]}" in all_scopes)
@@ -326,6 +331,6 @@ def drop_implied_scopes(scopes: Iterable[str]) -> list[str]:
 
 
 def delete_expired_codes_and_tokens(at: datetime) -> int:
-    """Delete expired codes, and tokens that expired a month ago."""
+    """Delete expired codes, and tokens that expired more than 30 days ago. Return the number of deleted rows."""
     deleted_codes = AuthorizationCode.objects.filter(expires_at__lt=at).delete()[0]
     return deleted_codes + AccessToken.objects.filter(expires_at__lt=at - timedelta(days=30)).delete()[0]

@@ -30,7 +30,7 @@ def build_callback_url(app: App, redirect_uri: str, values: Mapping[str, str], *
 
 
 def sign_parameters(secret: str, parameters: Mapping[str, str]) -> str:
-    """Return the value of ``hmac``: over all other parameters, sorted, with their delimiters escaped."""
+    """Return the ``hmac`` parameter, a signature of all other parameters, sorted and with escaped delimiters."""
     pairs = sorted(
         f"{_escape(name).replace('=', '%3D')}={_escape(value)}" for name, value in parameters.items() if name != "hmac"
     )

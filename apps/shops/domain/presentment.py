@@ -27,7 +27,7 @@ from apps.shops.models import Shop
 
 MAX_CURRENCIES = 50
 MAX_RATE = Decimal(10) ** 6
-# By rounding rule: the step, and for endings the distance below the step.
+# Amounts by rounding rule: ``_NEAREST`` has the step, ``_ENDINGS`` the step and the distance below the step.
 _NEAREST = {"0.05": Decimal("0.05"), "0.10": Decimal("0.10")}
 _ENDINGS = {
     "0.90": (Decimal(1), Decimal("0.10")),
@@ -46,8 +46,8 @@ ROUNDINGS: dict[str, str] = {
     **{rule: _NEAREST_TO.format(amount=rule) for rule in _NEAREST},
     **{rule: _UP_TO.format(ending=rule[2:]) for rule in _ENDINGS if "." in rule},
     "1": gettext_noop("Up to a whole amount"),
-    "10": gettext_noop("Up to a multiple of 10"),
-    "100": gettext_noop("Up to a multiple of 100"),
+    "10": gettext_noop("Up to the next multiple of 10"),
+    "100": gettext_noop("Up to the next multiple of 100"),
 }
 
 
@@ -64,7 +64,7 @@ class Presentment:
 
     Attributes:
         currency: ISO 4217 code.
-        rate: Units per unit of the shop currency; None to show fixed prices only.
+        rate: The value of one unit of the shop currency; None to show fixed prices only.
         rounding: A key of ``ROUNDINGS``.
     """
 
@@ -73,7 +73,7 @@ class Presentment:
     rounding: str = ""
 
     def price(self, amount: Decimal) -> Decimal | None:
-        """Convert a price; only a price of zero converts to zero. Return None without a rate."""
+        """Convert a price, or return None without a rate. Only a price of zero converts to zero."""
         if self.rate is None:
             return None
         exact = amount * self.rate
@@ -104,11 +104,11 @@ def validate_presentments(rows: Sequence[Mapping[str, str | None]], own: str) ->
     """Validate presentment currencies and return them in the stored format, sorted by code.
 
     Args:
-        rows: ``currency``, ``rate`` in plain digits or None, and ``rounding``.
+        rows: Rows with ``currency``, ``rate`` in plain digits or None, and ``rounding``.
         own: The shop currency.
 
     Raises:
-        InvalidPresentment: All problems, each beginning with its currency.
+        InvalidPresentment: A row is invalid. Each message begins with the currency of its row.
     """
     if len(rows) > MAX_CURRENCIES:
         raise InvalidPresentment(too_many("currencies", MAX_CURRENCIES))

@@ -1,7 +1,7 @@
-"""One-time purchases of apps: requested, then approved, declined or expired; each step is sent to the app as a webhook.
+"""One-time purchases of apps, which the shop approves or declines and which expire otherwise.
 
-This product moves no money: the shop and the app's developer settle the payment, and the row records the agreement.
-Rule: spec part B, Events (``app_purchases_one_time/update``).
+Each change of the status is sent to the app as a webhook. This product moves no money: the shop and the app's
+developer settle the payment, and the row records the agreement.
 """
 
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ from apps.shops.domain.read_only import writable_shops
 from apps.shops.models import AppPurchase, Installation
 
 TOPIC = "app_purchases_one_time/update"
-# The time that a shop has to decide.
+# How long the shop can decide about a purchase.
 DECISION_PERIOD = timedelta(days=2)
 _MAX_NAME_LENGTH = 255
 _ALREADY_DECIDED = register_message(gettext_noop("The purchase is already {status}."))
@@ -57,7 +57,7 @@ def create_purchase(
 
     Args:
         installation: The installed app.
-        name: What the shop pays for.
+        name: A description of what the shop pays for.
         price: The price, with the decimals of the currency.
         actor: The actor for the event.
         at: The current time.
@@ -102,7 +102,7 @@ def decide_purchase(purchase: AppPurchase, *, approve: bool, actor: str, at: dat
 
 
 def expire_purchases(at: datetime) -> int:
-    """Expire overdue purchases of all shops; return their number."""
+    """Expire overdue purchases of all shops and return their number."""
     overdue = AppPurchase.objects.filter(writable_shops(), status=Status.PENDING, created_at__lte=at - DECISION_PERIOD)
     expired = 0
     for purchase in overdue.select_related("shop").order_by("pk"):

@@ -6,7 +6,7 @@ running writes: PostgreSQL creates a trigger after all transactions that wrote t
 single writer. A transaction that writes to a table with a trigger is rolled back. Once ``make_read_only`` returns, all
 acknowledged writes are stored and no further write is possible.
 
-Callers see a refused write as an outage: 503 with ``Retry-After``; jobs are retried.
+A refused write looks like an outage: requests get status 503 with ``Retry-After``, and jobs are retried.
 
 Workers may still write the results of work in progress, and housekeeping may delete (``_ALLOWED_OPERATIONS``). They
 start no new work: queries for work in all shops exclude shops that are not ``writable_shops``. Rows without a shop
@@ -32,7 +32,7 @@ _LOCK_SECONDS = 2
 _ATTEMPTS = 5
 _FUNCTION = "shops_refuse_while_read_only"
 _OPERATIONS = ("INSERT", "UPDATE", "DELETE")
-# By model label, the operations that stay allowed: True, or the condition for allowing them.
+# Operations that stay allowed, by model label: always (True), or only under an SQL condition.
 _ALLOWED_OPERATIONS: dict[str, dict[str, str | bool]] = {
     "jobs.Job": {"UPDATE": "OLD.state IN ('waiting', 'running') AND NEW.state <> 'cancelled'", "DELETE": True},
     "webhooks.Delivery": {"UPDATE": "OLD.state = 'leased'", "DELETE": True},
@@ -59,7 +59,7 @@ def writable_shops(shop: str = "shop") -> Q:
 
 
 def make_read_only(shop: Shop, *, at: datetime) -> None:
-    """Refuse all writes of a shop, after running writes have ended.
+    """Make a shop read-only, after running writes have ended.
 
     The call can be repeated after a failure.
 
@@ -84,7 +84,7 @@ def make_writable(shop: Shop) -> None:
 
 
 def restore_triggers(using: str = "default", **_: object) -> None:
-    """Recreate triggers that a migration dropped with a table; a receiver of ``post_migrate``."""
+    """Recreate triggers that a migration dropped with a table. This function is a receiver of ``post_migrate``."""
     tables = connection.introspection.table_names()
     if using != DEFAULT_DB_ALIAS or any(model._meta.db_table not in tables for model in _get_shop_models()):
         return
@@ -112,7 +112,7 @@ def _get_shop_models() -> list[type[models.Model]]:
 
 
 def _execute_per_table(statements: Callable[[type[models.Model]], Iterator[str]]) -> None:
-    """Change each table in its own transaction to keep locks short; on SQLite in a single transaction."""
+    """Change each table in its own transaction, to keep locks short. SQLite uses a single transaction."""
     if connection.vendor != "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             for model in _get_shop_models():

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Iterable
 
-# Called in the shop scope with the actor.
+# A callback, which is called in the shop scope with the actor of the change.
 SettingCallback = Callable[[str], None]
 
-_followers: dict[str, list[SettingCallback]] = {}
+_callbacks: dict[str, list[SettingCallback]] = {}
 
 
-def register_setting_callback(name: str, follower: SettingCallback) -> None:
+def register_setting_callback(name: str, callback: SettingCallback) -> None:
     """Register a callback for a setting, which is a column of ``Shop``."""
-    _followers.setdefault(name, []).append(follower)
+    _callbacks.setdefault(name, []).append(callback)
 
 
 def run_setting_callbacks(names: Iterable[str], *, actor: str) -> None:
-    """Run the callbacks of changed settings."""
+    """Run the callbacks that are registered for the changed settings."""
     for name in names:
-        for follower in _followers.get(name, ()):
-            follower(actor)
+        for callback in _callbacks.get(name, ()):
+            callback(actor)

@@ -18,7 +18,7 @@ from apps.shops.models import Shop
 
 ShopInitializer = Callable[[Shop, datetime], None]
 
-_starters: dict[str, ShopInitializer] = {}
+_initializers: dict[str, ShopInitializer] = {}
 
 
 class DomainTaken(DomainError):
@@ -28,9 +28,12 @@ class DomainTaken(DomainError):
     field = "domain"
 
 
-def register_shop_initializer(name: str, make: ShopInitializer) -> None:
-    """Register a callback that creates initial rows of a new shop, called in the shop scope in registration order."""
-    _starters[name] = make
+def register_shop_initializer(name: str, initializer: ShopInitializer) -> None:
+    """Register a callback that creates initial rows of a new shop.
+
+    The callbacks are called in the shop scope, in registration order.
+    """
+    _initializers[name] = initializer
 
 
 @transaction.atomic
@@ -56,15 +59,15 @@ def create_shop(*, domain: str, name: str, email: str, actor: str, at: datetime,
     _check_codes(shop)
     shop.save()
     with shop_scope(shop):
-        for make in _starters.values():
-            make(shop, at)
+        for initializer in _initializers.values():
+            initializer(shop, at)
         record_shop_event("shop/create", shop, actor=actor, at=at)
     shop.refresh_from_db()
     return shop
 
 
 def _check_codes(shop: Shop) -> None:
-    """Check standard codes; a shop with an unknown time zone could not be displayed."""
+    """Check the codes of the shop, because pages fail for a shop with an unknown time zone, for example."""
     standards: dict[str, tuple[str, Container[str]]] = {
         "timezone": ("IANA time zone", zoneinfo.available_timezones()),
         "currency": ("currency that prices can be kept in", get_currencies()),

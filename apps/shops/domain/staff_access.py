@@ -40,5 +40,5 @@ def register_member_lookup(find: FindMember) -> None:
 
 
 def find_member(user_id: int, shop: Shop) -> Member | None:
-    """Return the staff member if they may access the shop now; results are never cached."""
+    """Return the staff member if they may access the shop now, or None. Results are never cached."""
     return next((member for find in _finders if (member := find(user_id, shop))), None)

@@ -1,8 +1,8 @@
-"""Version of a shop's event subscribers; it changes whenever a subscriber is added or removed.
+"""The version of a shop's event subscribers, which changes whenever a subscriber is added or removed.
 
-Processes cache data about subscribers by this version. A shop without subscribers (0) costs no query, a shop with
-subscribers one query per process and version. A request reads the version together with its token. Long-running work,
-such as an import, rereads the version.
+Processes cache data about subscribers by this version. A shop without subscribers (version 0) costs no query, a shop
+with subscribers one query per process and version. A request reads the version together with its token. Long-running
+work, such as an import, rereads the version.
 """
 
 import time
@@ -17,7 +17,7 @@ FRESH_SECONDS = 1.0
 
 
 def get_subscriber_version(shop: Shop) -> int:
-    """Return the version, at most one second old."""
+    """Return the version, which is at most one second old."""
     now = time.monotonic()
     if now - shop.listening_read_at > FRESH_SECONDS:
         number = Shop.objects.values_list("listening_version", flat=True).filter(pk=shop.pk).first()
@@ -26,14 +26,14 @@ def get_subscriber_version(shop: Shop) -> int:
 
 
 def bump_subscriber_version(shop: Shop) -> None:
-    """Change the version in the transaction of the change, without touching other fields of the shop."""
+    """Set a new version in the current transaction, without changing other fields of the shop."""
     number = create_version()
     Shop.objects.filter(pk=shop.pk).update(listening_version=number, version=F("version"), updated_at=F("updated_at"))
     set_subscriber_version(shop, number)
 
 
 def bump_subscriber_versions_of_app(app: App) -> None:
-    """Change the version of every shop that has the app installed."""
+    """Set a new version for every shop that has the app installed."""
     with all_shops_scope():
         shops = Shop.objects.filter(pk__in=Installation.objects.filter(app=app, uninstalled_at=None).values("shop_id"))
     # Lock in ID order, as all code that locks several shops does.
@@ -44,6 +44,6 @@ def bump_subscriber_versions_of_app(app: App) -> None:
 
 
 def set_subscriber_version(shop: Shop, number: int) -> None:
-    """Set the version that was just read or written on the shop object."""
+    """Set the version on the shop object, after the version was read or written."""
     shop.listening_version = number
     shop.listening_read_at = time.monotonic()

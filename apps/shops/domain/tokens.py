@@ -21,13 +21,13 @@ def issue_token(
     user_id: int | None = None,
     expires_at: datetime | None = None,
 ) -> str:
-    """Create an access token and return it; the token cannot be read again.
+    """Create an access token and return it. The token cannot be read again.
 
     Args:
         installation: The installation that the token belongs to.
         actor: The actor for the event.
         at: The current time.
-        user_id: The staff member that the token acts as; their permissions limit its scopes.
+        user_id: The staff member that the token acts as. Their permissions limit the scopes of the token.
         expires_at: The expiry; None for no expiry.
 
     Raises:
@@ -53,7 +53,7 @@ def issue_token(
 
 @transaction.atomic
 def rotate_tokens(installation: Installation, *, overlap: timedelta, actor: str, at: datetime) -> str:
-    """Create and return a new token; the other tokens expire after the overlap."""
+    """Create and return a new token. The other tokens expire after the overlap."""
     with shop_scope(installation.shop):
         usable = AccessToken.objects.filter(
             # Do not extend tokens that expire sooner.
@@ -68,7 +68,7 @@ def rotate_tokens(installation: Installation, *, overlap: timedelta, actor: str,
 
 @transaction.atomic
 def revoke_token(token: AccessToken, *, actor: str, at: datetime) -> bool:
-    """Revoke a token; return True if it was valid."""
+    """Revoke a token. Return False if it was already revoked."""
     updated = AccessToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=at)
     if updated:
         record_shop_event("access_tokens/revoke", token, actor=actor, at=at)

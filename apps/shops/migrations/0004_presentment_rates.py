@@ -21,7 +21,7 @@ def _drop_rates(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
 
 
 class Migration(migrations.Migration):
-    """Data only."""
+    """A migration that changes only data."""
 
     dependencies = [("shops", "0003_two_factor_policy")]
 

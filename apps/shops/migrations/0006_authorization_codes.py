@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
                 'ordering': ('id',),
             },
         ),
-        # The table is there, from webhooks.0001.
+        # The table already exists; ``webhooks.0001`` created it.
         migrations.SeparateDatabaseAndState(
             state_operations=[
                 migrations.CreateModel(

@@ -3,7 +3,7 @@ from django.db.models import Count, Max
 
 
 def own(apps, schema_editor):
-    """Apps that a shop made for itself are that shop's to keep."""
+    """Make each shop the owner of private apps that are installed only in this shop."""
     App = apps.get_model("shops", "App")
     private = App.objects.filter(distribution="private", owner=None)
     with_shop_counts = private.annotate(shops=Count("installations__shop", distinct=True), shop=Max("installations__shop"))

@@ -23,14 +23,15 @@ TOKEN_PREFIX = "bko_"  # noqa: S105 - the public beginning of every token
 
 
 class App(Timestamped):
-    """A program that uses the interface; its secret signs our requests and authenticates the app.
+    """A program that uses the interface. Its secret signs our requests and authenticates the app.
 
     Attributes:
         redirect_urls: Allowed redirect URLs, compared character by character.
         scopes: The scopes that the app requests, see ``requested_scopes``.
         owner: The shop that registered the app; None for apps of the operator.
-        retired_at: When the registration was deleted: the key is invalid, the app cannot be installed, and no page
-            shows it. The row stays, because audit logs refer to the app.
+        retired_at: The time when the registration was deleted. The key is then invalid, the app cannot be installed,
+            and
+            no page shows it. The row stays, because audit logs refer to the app.
     """
 
     class Distribution(models.TextChoices):
@@ -72,7 +73,7 @@ class App(Timestamped):
 
     @property
     def requested_scopes(self) -> list[str]:
-        """The scopes that the app requests; if empty, each authorization request lists its own scopes."""
+        """The scopes that the app requests. If the list is empty, each authorization request lists its own scopes."""
         return self.scopes or []
 
 
@@ -106,7 +107,7 @@ class Installation(ShopOwned):
 
     @property
     def all_scopes(self) -> frozenset[str]:
-        """All granted scopes; a ``write_`` scope includes its ``read_`` scope."""
+        """All granted scopes. A ``write_`` scope includes its ``read_`` scope."""
         return expand_scopes(self.scopes)
 
 

@@ -9,7 +9,7 @@ from apps.shops.models.apps import App
 
 
 class AuthorizationCode(ShopOwned):
-    """A code that an app exchanges once for a token; the row holds a digest and is deleted by the exchange.
+    """A code that an app exchanges once for a token. The row holds a digest, and the exchange deletes the row.
 
     Attributes:
         user: The staff member who approved.

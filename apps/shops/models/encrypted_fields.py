@@ -18,7 +18,7 @@ def _keys() -> MultiFernet:
 
 
 def encrypt(text: str) -> str:
-    """Encrypt a text for storage; the result differs each time."""
+    """Encrypt a text for storage. Each encryption of a text has a different result."""
     return _keys().encrypt(text.encode()).decode()
 
 
@@ -32,7 +32,7 @@ def decrypt(encrypted: str) -> str:
 
 
 def is_encrypted(text: str) -> bool:
-    """Return True for results of ``encrypt``; plain secrets are Base32 or hexadecimal and never match."""
+    """Return True for results of ``encrypt``. Plain secrets are Base32 or hexadecimal and never match."""
     return text.startswith("gAAAAA")
 
 

@@ -10,12 +10,12 @@ from apps.shops.models.apps import Installation
 
 
 class AppPurchase(ShopOwned):
-    """A one-time purchase: requested by the app's developer, decided by the shop.
+    """A one-time purchase, which the app's developer requests and the shop approves or declines.
 
     Attributes:
         price: The requested price in ``currency``; never changes.
         test: True for a test purchase without money.
-        decided_at: When the status left ``pending``, which happens once.
+        decided_at: The time when the status changed from ``pending`` to its final value.
     """
 
     class Status(models.TextChoices):

@@ -1,6 +1,6 @@
 """Validation of redirect URLs of apps.
 
-Rule: decisions, Access. URLs are compared character by character, so they are not normalized.
+URLs are compared character by character, so they are not normalized.
 """
 
 import re
@@ -11,19 +11,19 @@ from django.utils.translation import gettext as _
 
 MAX_URLS = 20
 MAX_LENGTH = 2048
-# A host name or IP address; the host is also part of a CSP header, where other characters would be significant.
+# A host name or IP address. The host is also part of a CSP header, where other characters have a special meaning.
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9A-Fa-f:.]+")
 # Query parameters that the callback adds.
 CALLBACK_PARAMETERS = frozenset({"code", "hmac", "host", "shop", "state", "timestamp", "error", "error_description"})
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if a host is the user's own machine; apps in development may use http there."""
+    """Return True if a host is the user's own machine. Apps in development may use HTTP there."""
     return host in {"localhost", "127.0.0.1", "::1"} or host.endswith(".localhost")
 
 
 def check_redirect_urls(values: object) -> None:
-    """Refuse lists with a URL that could leak a code.
+    """Check the redirect URLs of an app and refuse URLs that could leak a code.
 
     Raises:
         ValidationError: One sentence per refused URL.

@@ -1,7 +1,4 @@
-"""Access scopes: names, labels and implied scopes.
-
-Rule: spec part A, Authentication; decisions, Access.
-"""
+"""Access scopes: names, labels and implied scopes."""
 
 from collections.abc import Iterable
 
@@ -9,7 +6,7 @@ from django.utils.translation import gettext_noop
 
 from apps.ground.stored_messages import register_message
 
-# Resource name -> label shown when staff grant the scope.
+# Labels of resources, shown when staff grant a scope.
 RESOURCES = {
     "script_tags": gettext_noop("scripts on storefront pages"),
     "products": gettext_noop("products, variants, images and collections"),
@@ -20,7 +17,7 @@ RESOURCES = {
     "mobile_platform_applications": gettext_noop("mobile app registrations"),
     "customers": gettext_noop("customers and their addresses"),
     "orders": gettext_noop("orders, transactions and refunds"),
-    "payment_handlers": gettext_noop("payment handlers of the checkout"),
+    "payment_handlers": gettext_noop("checkout payment handlers"),
     "marketplace_orders": gettext_noop("refunds of marketplace orders"),
     "fulfillments": gettext_noop("fulfillment services"),
     "merchant_managed_fulfillment_orders": gettext_noop("fulfillment orders at the shop's own locations"),
@@ -45,7 +42,7 @@ class UnknownScope(ValueError):
 
 
 def parse_scopes(text: str | Iterable[str]) -> list[str]:
-    """Parse a comma-separated text or a list of scopes; return known scopes, deduplicated and sorted.
+    """Parse a comma-separated text or a list of scopes, and return the scopes deduplicated and sorted.
 
     Raises:
         UnknownScope: A scope name is unknown; the message contains the name.
@@ -58,7 +55,7 @@ def parse_scopes(text: str | Iterable[str]) -> list[str]:
 
 
 def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
-    """Return scopes with the scopes that they imply: ``write_x`` includes ``read_x``."""
+    """Return the scopes together with the scopes that they imply: ``write_x`` includes ``read_x``."""
     granted = set(scopes)
     granted |= {
         f"read_{scope.removeprefix('write_')}" for scope in granted if scope.startswith("write_")

@@ -1,4 +1,4 @@
-"""The shop model; a shop owns all other shop-owned rows."""
+"""The shop model. All shop-owned rows belong to a shop."""
 
 import zoneinfo
 
@@ -21,10 +21,10 @@ class Shop(Timestamped):
     """An online shop, the tenant that owns all rows that a token or staff member can access.
 
     Attributes:
-        read_only_at: Since when the shop is read-only in this installation, see ``domain.read_only``; not part of
-            shop archives.
-        copied_from: For a staging copy, the domain of the original shop; a copy sends no email,
-            see ``apps.jobs.domain.emails``.
+        read_only_at: The time since which the shop is read-only in this installation, see ``domain.read_only``. Shop
+            archives do not contain this time.
+        copied_from: The domain of the original shop, if this shop is a staging copy. A staging copy sends no email, see
+            ``apps.jobs.domain.emails``.
     """
 
     class Plan(models.TextChoices):
@@ -112,7 +112,7 @@ class Shop(Timestamped):
     copied_from = models.CharField(max_length=255, blank=True, default="", db_default="", editable=False)
     version = VersionField()
 
-    # When ``listening_version`` was read, in seconds of the monotonic clock.
+    # The time when ``listening_version`` was read, in seconds of the monotonic clock.
     listening_read_at: float = 0.0
 
     objects = models.Manager.from_queryset(TimestampedQuerySet)()

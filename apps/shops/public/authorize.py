@@ -1,4 +1,7 @@
-"""``GET /admin/oauth/authorize``: the URL that apps send staff to; redirects to the approval page in the panel."""
+"""``GET /admin/oauth/authorize``: the URL that apps send staff to.
+
+The view redirects to the approval page in the panel.
+"""
 
 from typing import cast
 from urllib.parse import urlencode
@@ -19,7 +22,7 @@ _MOST_SHOPS = 200
 
 @staff_required
 def redirect_to_approval(request: HttpRequest) -> HttpResponse:
-    """Redirect to the shop named in the query, or the user's only shop; otherwise show a choice.
+    """Redirect to the shop named in the query or to the user's only shop; otherwise list the user's shops.
 
     Raises:
         Http404: The user has no access to a shop with this domain.

@@ -1,4 +1,4 @@
-"""allauth adapters: no sign-up, failed logins in the audit log, password checks by email address."""
+"""Adapters of allauth that disable sign-up, record failed logins and encrypt second factors."""
 
 from typing import Any
 
@@ -50,11 +50,11 @@ class StaffAccountAdapter(DefaultAccountAdapter):
         return f"{settings.BASE_URL}{get_global_url('account_reset_password_from_key', user, token)}"
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """Count failed logins by email address only; allauth adds the host, which clients can forge."""
+        """Return a key with only the email address, because clients can forge the host that allauth adds."""
         return str(credentials.get("email", "")).lower()
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **kwargs: Any) -> None:
-        """Add a message, except for login and logout, which pages show anyway."""
+        """Add a message, except for login and logout, because pages show the login state."""
         template = kwargs.get("message_template") or (args[0] if args else None)
         if template not in _SILENT:
             super().add_message(request, level, *args, **kwargs)
@@ -85,13 +85,13 @@ class StaffAccountAdapter(DefaultAccountAdapter):
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):
-    """MFA adapter that encrypts secrets in the database like secrets of apps."""
+    """An MFA adapter that encrypts second factors in the database with the encryption of app secrets."""
 
     def encrypt(self, text: str) -> str:
         return encrypted_fields.encrypt(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Decrypt a secret; older releases may have stored plain text."""
+        """Decrypt a secret. Plain text that an older release stored is returned unchanged."""
         return (
             encrypted_fields.decrypt(encrypted_text)
             if encrypted_fields.is_encrypted(encrypted_text)
@@ -100,7 +100,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):
 
 
 def record_login_event(request: HttpRequest, email: str, topic: str) -> None:
-    """Record a login event in every shop of the user; the actor is unknown."""
+    """Record a login event with the actor ``system`` in every writable shop of the user."""
     user = User.objects.filter(email=email.lower()).first()
     if user is None:
         return

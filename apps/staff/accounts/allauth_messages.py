@@ -1,4 +1,4 @@
-"""Texts that allauth's German catalog translates informally; our catalog translates them formally."""
+"""Texts of allauth that its German catalog translates informally and our catalog translates formally."""
 
 from django.utils.translation import gettext_noop
 

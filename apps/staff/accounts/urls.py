@@ -1,4 +1,4 @@
-"""Routes of account pages, with only those allauth pages that staff need.
+"""Routes of the account pages, including only those allauth pages that staff need.
 
 Login pages are public: login, logout, forgotten password, second factor, passkey. All other pages have the access
 checks of the panel. Pages that set up a second factor stay open while a required second factor is missing.
@@ -42,7 +42,7 @@ def _setup_route(route: str, view: _View, name: str) -> URLPattern:
 
 
 def _account_route(route: str, view: _View, name: str) -> URLPattern:
-    """Build the route of an account page."""
+    """Build the route of an account page that is closed while a required second factor is missing."""
     return path(route, staff_with_required_factor(view), name=name)
 
 

@@ -39,7 +39,7 @@ class LoginView(AllauthLoginView):
         return form
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        """Return status 429 after too many failures."""
+        """Render the form again, with status 429 after too many failed logins."""
         response: HttpResponse = super().form_invalid(form)
         if any(error.code == "too_many_login_attempts" for error in form.non_field_errors().as_data()):
             response.status_code = 429
@@ -48,10 +48,10 @@ class LoginView(AllauthLoginView):
 
 
 class PasswordResetView(AllauthPasswordResetView):
-    """The page that requests a password reset link; the response does not reveal which accounts exist."""
+    """The page that requests a password reset link. The response does not reveal which accounts exist."""
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Send the link; mail server errors are only logged, so that the response reveals no accounts."""
+        """Send the link. Mail server errors are only logged, so that the response does not reveal accounts."""
         try:
             response: HttpResponse = super().form_valid(form)
         except (OSError, SMTPException):
@@ -61,16 +61,16 @@ class PasswordResetView(AllauthPasswordResetView):
 
 
 class _FirstFactor:
-    """Mixin for setting up a second factor, which then also counts as verified for this session.
+    """A mixin for views that set up a second factor, which also counts as verified for this session.
 
-    All other sessions of the user end, because they were opened without a second factor.
+    With the first factor, all other sessions of the user end, because they were opened without a second factor.
     """
 
     request: HttpRequest
     kind: str
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Set up the factor; for the user's first one, mark the session as verified and end all other sessions."""
+        """Set up the factor. The user's first factor marks the session as verified and ends all other sessions."""
         is_first = not is_mfa_enabled(self.request.user)
         response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
         if is_first:
@@ -117,7 +117,7 @@ class ProfileForm(forms.ModelForm[User]):
 
 
 def edit_profile(request: HttpRequest) -> HttpResponse:
-    """Show and edit the user's own profile, which needs neither permissions nor a shop."""
+    """Show and edit the user's own profile. The page needs neither permissions nor a shop."""
     user = cast("User", request.user)
     form = ProfileForm(get_post_data(request), instance=User.objects.get(pk=user.pk))
     if request.method == "POST" and form.is_valid():

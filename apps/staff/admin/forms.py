@@ -55,9 +55,9 @@ class PermissionsForm(forms.Form):
 
     @property
     def levels(self) -> dict[str, Level]:
-        """The resulting levels: chosen ones and locked ones unchanged.
+        """The resulting levels: the chosen levels, and the unchanged levels of locked permissions.
 
-        A locked name that was submitted anyway counts as submitted, so that the service refuses it.
+        A locked permission that was submitted anyway has its submitted level, so that the service refuses it.
         """
         locked = {name: level for name, level in self.held.items() if self._is_permission_locked(name)}
         return locked | _parse_levels(self.cleaned_data["permissions"])
@@ -72,7 +72,7 @@ class PermissionsForm(forms.Form):
 
     @property
     def groups(self) -> Iterator[tuple[str, list[PermissionLine]]]:
-        """The permissions by group; unknown names form their own group."""
+        """The lines of the matrix by group. Permissions with unknown names form their own group."""
         displayed = dict(self.held)
         if self.is_bound:
             displayed = {name: level for name, level in displayed.items() if self._is_permission_locked(name)}
@@ -93,7 +93,7 @@ class PermissionsForm(forms.Form):
             self.add_error(field if field in self.fields else None, messages)
 
     def _is_permission_locked(self, name: str) -> bool:
-        """Return True if the current user can neither revoke the current level nor grant any level."""
+        """Return True if the current user may grant no level, or only levels below the current level."""
         grantable = self.grantable.get(name, Level.NONE)
         return grantable == Level.NONE or self.held.get(name, Level.NONE) > grantable
 
@@ -128,6 +128,6 @@ class InviteForm(PermissionsForm):
 
 
 def _parse_levels(values: list[str]) -> dict[str, Level]:
-    """Parse submitted values; full access wins over view only."""
+    """Parse submitted levels. Full access takes precedence over view only."""
     viewing = {value.removesuffix(VIEW_ONLY_SUFFIX): Level.VIEW for value in values if value.endswith(VIEW_ONLY_SUFFIX)}
     return viewing | {value: Level.FULL for value in values if value and not value.endswith(VIEW_ONLY_SUFFIX)}

@@ -1,4 +1,4 @@
-"""Staff pages: list, permissions, invitation, activation and removal."""
+"""Panel pages for staff members: list, permissions, invitation, activation and removal."""
 
 from datetime import datetime
 from typing import TypeAlias, TypedDict, cast
@@ -46,7 +46,7 @@ AnnotatedMembership: TypeAlias = "WithAnnotations[Membership, _Factors]"
 
 @admin.register(Membership)
 class MembershipAdmin(ShopOwnedAdmin[Membership]):
-    """Staff members of the shop; the services check the rules."""
+    """The staff members of the shop. The services check who may change which member."""
 
     menu = MenuItem(
         "Settings",
@@ -75,7 +75,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
 
     @display(description=gettext_lazy("Name"), header=True, ordering="user__first_name")
     def person(self, membership: Membership) -> tuple[str, str]:
-        """Return name and email address."""
+        """Return the name and email address of the user."""
         return str(membership.user), membership.user.email
 
     @display(description=gettext_lazy("Role"))
@@ -103,7 +103,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
 
     @display(description=gettext_lazy("Status"), label={"active": "success", "invited": "info", "off": "danger"})
     def status(self, membership: Membership) -> tuple[str, str]:
-        """Return the account status."""
+        """Return the status of the user's account as a key and a label."""
         if not membership.user.is_active:
             return "off", _("Deactivated")
         return ("active", _("Active")) if membership.user.has_usable_password() else ("invited", _("Invited"))
@@ -235,7 +235,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
 
 
 def _get_displayed_values(membership: Membership) -> tuple[object, ...]:
-    """Return the displayed values that the form overwrites."""
+    """Return the values on the page that the form overwrites."""
     return membership.permissions, membership.view_only, membership.account_owner
 
 

@@ -1,7 +1,4 @@
-"""The read-only ``users`` resource, for private and custom apps on the premium plan.
-
-Rule: spec part A, User; decisions, Access.
-"""
+"""The read-only ``users`` resource, for private and custom apps on the premium plan."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -50,7 +47,7 @@ _USER_RESPONSE: Schema = {"type": "object", "required": ["user"], "properties": 
 
 
 class _NoFilter(ResourceFilter):
-    """Disables all filters: the list of users is only paginated."""
+    """A filter set without filters: the list of users is only paginated."""
 
     ids = since_id = created_at_min = created_at_max = updated_at_min = updated_at_max = None  # type: ignore[assignment]
 
@@ -74,7 +71,7 @@ class UserViewSet(ShopViewSet[Membership]):
     }
 
     def get_scopes(self, method: str) -> tuple[str, ...]:
-        """Return the scope for all methods."""
+        """Return the scope that all methods require."""
         return (SCOPE,)
 
     def check_permissions(self, request: Request) -> None:
@@ -91,12 +88,12 @@ class UserViewSet(ShopViewSet[Membership]):
 
     @cached_property
     def requested_fields(self) -> frozenset[str] | None:
-        """The requested fields that exist; None for all fields."""
+        """The requested fields that exist, or None for all fields."""
         requested = {word.strip() for word in self.query.get("fields", "").split(",")} - {""}
         return frozenset(requested & _USER.keys()) if requested else None
 
     def get_queryset(self) -> QuerySet[Membership]:
-        """Return the shop's memberships with users, annotated with ``is_guarded`` by a second factor."""
+        """Return the shop's memberships with users. ``is_guarded`` is True if the user has a second factor."""
         factors = Authenticator.objects.filter(user_id=OuterRef("user_id"))
         guarded = Exists(factors.exclude(type=Authenticator.Type.RECOVERY_CODES))
         return Membership.objects.select_related("user").annotate(is_guarded=guarded)
@@ -148,7 +145,7 @@ class UserViewSet(ShopViewSet[Membership]):
 
 
 def build_user(user: User, membership: Membership | None, *, is_guarded: bool) -> Rendered:
-    """Build the JSON of a staff member; ``is_guarded`` tells that a second factor is set up.
+    """Build the JSON of a staff member. ``is_guarded`` is True if the user has a second factor.
 
     The interface has no levels: ``permissions`` lists only full permissions, because apps would take any listed
     permission for a full permission.

@@ -8,9 +8,9 @@ from apps.shops.models.scopes import SCOPES
 from apps.staff.domain.permissions import get_granted_permissions
 from apps.staff.models import Membership, User
 
-# By resource of a scope: the permission names for reading and for writing; any one of them is sufficient.
 _STAFF = tuple(f"staff_management_{verb}" for verb in ("activation", "create", "delete", "update"))
 _ORDERS = (("orders",), ("edit_orders",))
+# Permissions that allow reading and writing each scope resource; any one of them is enough.
 REQUIRED_PERMISSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "script_tags": (("themes", "applications"), ("themes",)),
     "products": (("products",), ("products",)),
@@ -35,7 +35,7 @@ REQUIRED_PERMISSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def get_member(user_id: int, shop: Shop) -> Member | None:
-    """Return a staff member with current access to the shop and their permissions; operators have all."""
+    """Return the staff member if they may access the shop now, or None. Operators have all permissions."""
     user = User.objects.filter(pk=user_id, is_active=True).first()
     membership = Membership._base_manager.filter(user_id=user_id, shop=shop).first()
     if user is None or not (membership or user.is_superuser):
@@ -57,7 +57,7 @@ def get_member(user_id: int, shop: Shop) -> Member | None:
 
 
 def get_delegated_scopes(names: Iterable[str], view_only: Iterable[str] = ()) -> frozenset[str]:
-    """Return the scopes that correspond to full and view-only permission names."""
+    """Return the access scopes that correspond to full and view-only permissions."""
     writes = frozenset(names)
     reads = writes | frozenset(view_only)
     return frozenset(scope for scope in SCOPES if _is_scope_allowed(scope, reads, writes))

@@ -1,7 +1,7 @@
 """Manage the staff of a shop and their permissions.
 
-Rules: staff members cannot grant or revoke permissions that they lack, nor change their own membership. Only operators
-change the membership of an account owner, and a shop keeps at least one owner. Owners and operators have all
+Staff members cannot grant or revoke permissions that they lack, and cannot change their own membership. Only operators
+can change the membership of an account owner, and a shop keeps at least one owner. Owners and operators have all
 permissions. Call these functions inside the shop scope.
 """
 
@@ -33,7 +33,7 @@ class OwnMembership(DomainError):
 
 
 class OwnerProtected(DomainError):
-    """Raised when a user who is no operator changes an account owner."""
+    """Raised when a user who is not an operator changes an account owner."""
 
     code = "owner_protected"
 
@@ -52,19 +52,19 @@ class PermissionsExceeded(DomainError):
 
 
 class WorksElsewhere(DomainError):
-    """Raised when the user also works in other shops, which must not be affected."""
+    """Raised when a user cannot be deactivated, because they also work in other shops."""
 
     code = "works_elsewhere"
 
 
 def find_user_by_name(name: str) -> User | None:
-    """Return the staff member with this full name; of several, the earliest."""
+    """Return the staff member with this full name, or the earliest one if several members have the name."""
     memberships = Membership.objects.select_related("user").order_by("id")
     return next((member.user for member in memberships if member.user.get_full_name() == name), None)
 
 
 def get_grantable_levels(by: User) -> Levels:
-    """Return the permissions that a user may grant and revoke in the shop, with the highest level."""
+    """Return the highest level of each permission that a user may grant and revoke in the shop."""
     all_names = dict.fromkeys(NAMES, Level.FULL)
     if by.is_superuser:
         return all_names
@@ -75,7 +75,7 @@ def get_grantable_levels(by: User) -> Levels:
 
 
 def get_levels(membership: Membership) -> Levels:
-    """Return the levels of a membership's permissions, regardless of ownership."""
+    """Return the stored levels of a membership's permissions, which have no effect for account owners."""
     return _build_levels(membership.permissions, membership.view_only)
 
 
@@ -91,13 +91,13 @@ def invite_member(
     by: User,
     at: datetime,
 ) -> Membership:
-    """Create a membership; a new user is created without a password.
+    """Create a membership, and a user without a password if the email address is new.
 
     A name in both lists gets full access.
 
     Raises:
         AlreadyMember: The user already is a staff member of the shop.
-        PermissionsExceeded: The new permissions exceed those of ``by``.
+        PermissionsExceeded: The new permissions exceed the permissions of ``by``.
     """
     levels = _build_levels(permissions, view_only)
     _check_grant({}, levels, by)
@@ -117,11 +117,11 @@ def invite_member(
 def change_permissions(
     membership: Membership, *, permissions: Iterable[str], view_only: Iterable[str] = (), by: User, at: datetime
 ) -> None:
-    """Set full and view-only permissions; a name in both lists gets full access.
+    """Set the full and view-only permissions of a staff member. A name in both lists gets full access.
 
     Raises:
-        OwnMembership: ``by`` changes their own membership.
-        OwnerProtected: The membership is that of an account owner.
+        OwnMembership: ``by`` changes their own membership and is not an operator.
+        OwnerProtected: The staff member is an account owner and ``by`` is not an operator.
         PermissionsExceeded: A changed permission exceeds the level of ``by``.
     """
     membership = _lock_membership(membership)
@@ -137,10 +137,10 @@ def change_permissions(
 
 @transaction.atomic
 def set_owner(membership: Membership, *, owner: bool, by: User, at: datetime) -> None:
-    """Grant or revoke account ownership; only operators may do this.
+    """Grant or revoke account ownership. Only operators may do this.
 
     Raises:
-        OwnerProtected: ``by`` is no operator.
+        OwnerProtected: ``by`` is not an operator.
         LastOwner: The shop would have no owner.
     """
     if not by.is_superuser:
@@ -162,8 +162,8 @@ def remove_member(membership: Membership, *, by: User, at: datetime) -> None:
     """Delete a membership and revoke the user's tokens in the shop.
 
     Raises:
-        OwnMembership: ``by`` removes themselves.
-        OwnerProtected: The user is an account owner and ``by`` is no operator.
+        OwnMembership: ``by`` removes themselves and is not an operator.
+        OwnerProtected: The user is an account owner and ``by`` is not an operator.
         LastOwner: The user is the only account owner.
     """
     membership = _lock_membership(membership)
@@ -176,12 +176,14 @@ def remove_member(membership: Membership, *, by: User, at: datetime) -> None:
 
 @transaction.atomic
 def set_active(membership: Membership, *, active: bool, by: User, at: datetime) -> None:
-    """Activate or deactivate a user; sessions and tokens end with the next request.
+    """Activate or deactivate a user. The sessions of a deactivated user end with the next request.
+
+    Deactivation also revokes the user's tokens in the shop.
 
     Raises:
-        OwnMembership: ``by`` changes themselves.
-        OwnerProtected: The user is an account owner and ``by`` is no operator.
-        WorksElsewhere: The user works in other shops and ``by`` is no operator.
+        OwnMembership: ``by`` changes themselves and is not an operator.
+        OwnerProtected: The user is an account owner and ``by`` is not an operator.
+        WorksElsewhere: The user works in other shops and ``by`` is not an operator.
     """
     membership = _lock_membership(membership)
     _check_changeable(membership, by)
@@ -200,7 +202,9 @@ def set_active(membership: Membership, *, active: bool, by: User, at: datetime) 
 
 
 def _lock_membership(membership: Membership) -> Membership:
-    """Lock all memberships of the shop and return this one; all rows matter for the check of the last owner.
+    """Lock all memberships of the shop and return this membership.
+
+    The check of the last owner depends on all memberships, so all of them are locked.
 
     Raises:
         RowDeleted: The membership was deleted.
@@ -226,7 +230,7 @@ def _check_last_owner(membership: Membership) -> None:
 
 
 def _check_grant(before: Levels, after: Levels, by: User) -> None:
-    """Check that granted and revoked permissions are within those of ``by``."""
+    """Check that ``by`` may grant and revoke each changed permission."""
     grantable_levels = get_grantable_levels(by)
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     higher = {name: max(before.get(name, Level.NONE), after.get(name, Level.NONE)) for name in changed}
@@ -244,7 +248,7 @@ def _filter_by_level(levels: Levels, level: Level) -> list[str]:
 
 
 def _apply_levels(membership: Membership, levels: Levels) -> dict[str, list[list[str]]]:
-    """Set the levels on a membership; return the changes for the audit log."""
+    """Set the levels on a membership and return the changes for the audit log."""
     changes = {}
     for field, level in (("permissions", Level.FULL), ("view_only", Level.VIEW)):
         old_names, new_names = sorted(getattr(membership, field)), _filter_by_level(levels, level)

@@ -1,4 +1,4 @@
-"""Labels of permission names, grouped as in the panel; translated when shown."""
+"""Labels of permission names, grouped as in the panel. The labels are translated when they are shown."""
 
 from collections.abc import Container, Iterable
 
@@ -7,7 +7,7 @@ from django.utils.translation import gettext_noop
 
 from apps.staff.domain.permissions import NAMES, get_granting_names
 
-# Group -> permission name -> label.
+# The labels by permission name, for each group.
 GROUPS: dict[str, dict[str, str]] = {
     gettext_noop("Home"): {
         "dashboard": gettext_noop("See sales on the home page"),
@@ -80,14 +80,14 @@ PRESETS: dict[str, tuple[str, ...]] = {
 
 
 def get_permission_labels(names: Iterable[str]) -> list[str]:
-    """Return the labels of permission names; unknown names are returned unchanged."""
+    """Return the labels of permission names. Unknown names are returned unchanged."""
     return [_(LABELS[name]) if name in LABELS else name for name in names]
 
 
 def get_granting_labels(permissions: Iterable[str], *, view_only: Container[str] = ()) -> list[str]:
     """Return the labels of permissions that would grant one of these Django permissions.
 
-    A view-only permission is listed as needing full access.
+    If the user has a permission as view only, the label adds that full access is needed.
     """
     names = list(dict.fromkeys(name for permission in permissions for name in get_granting_names(permission)))
     return [

@@ -1,8 +1,8 @@
 """Permission names of staff and the Django permissions that they grant in the panel.
 
-The names come from the interface (spec part A, User), except for ``refund_orders``. With ``grant_permissions``
-apps define which permissions a name grants. Full access grants all of these permissions, view-only access only
-those for reading.
+The names come from the interface, except for ``refund_orders``. Apps call ``grant_permissions`` to define which Django
+permissions a name grants. Full access grants all of these permissions, view-only access only the permissions for
+reading.
 """
 
 from collections import defaultdict
@@ -61,7 +61,7 @@ class Level(IntEnum):
 Levels: TypeAlias = Mapping[str, Level]
 _ACTIONS = {"v": "view", "a": "add", "c": "change", "d": "delete"}
 _grants: dict[str, set[str]] = defaultdict(set)
-# The permissions that view-only access grants.
+# The Django permissions that view-only access grants, by name.
 _readings: dict[str, set[str]] = defaultdict(set)
 
 
@@ -106,7 +106,7 @@ def grant_custom_permissions(name: str, *permissions: str, reads: bool) -> None:
 
 
 def get_granted_permissions(names: Iterable[str], view_only: Iterable[str] = ()) -> frozenset[str]:
-    """Return the Django permissions of full and view-only names; unknown names grant nothing."""
+    """Return the Django permissions of full and view-only names. Unknown names grant nothing."""
     full_permissions = (_grants.get(name, ()) for name in names)
     return frozenset().union(*full_permissions, *(_readings.get(name, ()) for name in view_only))
 

@@ -1,7 +1,7 @@
 """Login sessions of staff, with device and time of last use.
 
 The rows are allauth's ``UserSession``, created by the login. The time of last use is updated every five minutes at
-most, because reading a page should not write.
+most, because displaying a page should not write to the database each time.
 """
 
 import hashlib
@@ -38,20 +38,20 @@ def describe_device(user_agent: str) -> str:
 
 
 def is_recording_due(key: str) -> bool:
-    """Return True if the session's use was not recorded for a while; the call resets the interval."""
+    """Return True if the session's use was not recorded for a while. The call restarts the interval."""
     # The session key is a credential and must not be stored in the cache.
     digest = hashlib.sha256(key.encode()).hexdigest()
     return is_first_call(f"session-seen:{digest}", RECORD_INTERVAL_SECONDS)
 
 
 def record_use(key: str, *, address: str, agent: str, at: datetime) -> bool:
-    """Record the use of a session; return False if the session is not listed yet."""
+    """Record the use of a session. Return False if the session is not listed yet."""
     agent = agent[: UserSession._meta.get_field("user_agent").max_length]
     return bool(UserSession.objects.filter(session_key=key).update(last_seen_at=at, ip=address, user_agent=agent))
 
 
 def get_sessions(user: User, *, present: str | None) -> list[UserSession]:
-    """Return a user's sessions: the ``present`` one first, then by last use."""
+    """Return a user's sessions: first the current session (``present``), then the others by last use."""
     user_sessions = UserSession.objects.purge_and_list(user)
     user_sessions.sort(key=lambda session: (session.session_key == present, session.last_seen_at))
     for session in user_sessions:
@@ -61,12 +61,12 @@ def get_sessions(user: User, *, present: str | None) -> list[UserSession]:
 
 
 def get_other_sessions(user: User, *, present: str | None) -> QuerySet[UserSession]:
-    """Return a user's sessions except the ``present`` one."""
+    """Return a user's sessions except the current session (``present``)."""
     return UserSession.objects.filter(user=user).exclude(session_key=present)
 
 
 def delete_expired_sessions(at: datetime) -> int:
-    """Delete expired sessions and the list rows of deleted sessions."""
+    """Delete expired sessions, and ``UserSession`` rows without a session."""
     cleared = int(Session.objects.filter(expire_date__lt=at).delete()[0])
     UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()
     return cleared

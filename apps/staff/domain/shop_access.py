@@ -12,7 +12,7 @@ from apps.staff.models import Membership, User
 
 
 def get_accessible_shops(user: User) -> QuerySet[Shop]:
-    """Return the shops that a user may open; operators may open all."""
+    """Return the shops that a user may open. Operators may open all shops."""
     shops: QuerySet[Shop] = Shop.objects.all()
     if user.is_superuser:
         return shops
@@ -22,13 +22,13 @@ def get_accessible_shops(user: User) -> QuerySet[Shop]:
 
 
 def get_two_factor_day(shop: Shop | None) -> date | None:
-    """Return the day from which a second factor is required, by the installation or the shop."""
+    """Return the day from which the installation or the shop requires a second factor, or None."""
     days = (settings.REQUIRE_TWO_FACTOR_FROM, shop.two_factor_from if shop else None)
     return min((day for day in days if day), default=None)
 
 
 def get_two_factor_deadline(user: User, shop: Shop | None) -> date | None:
-    """Return the day from which the user needs a second factor; None if they have one or need none.
+    """Return the day from which the user needs a second factor, or None if they have one or need none.
 
     The caller compares the day with today in the shop's time zone.
     """

@@ -2,7 +2,7 @@ from django.db import migrations
 
 
 def grant(apps, schema_editor):
-    """Grant ``refund_orders`` to staff who could refund by ``edit_orders`` before."""
+    """Grant ``refund_orders`` to staff who could previously refund with ``edit_orders``."""
     memberships = apps.get_model("staff", "Membership")._base_manager
     for row in memberships.order_by("pk").iterator(chunk_size=1000):
         if "edit_orders" in row.permissions and "refund_orders" not in row.permissions:
@@ -10,7 +10,7 @@ def grant(apps, schema_editor):
 
 
 def withdraw(apps, schema_editor):
-    """Remove the name, which the previous release does not know."""
+    """Remove the permission name, which the previous release does not know."""
     memberships = apps.get_model("staff", "Membership")._base_manager
     for row in memberships.order_by("pk").iterator(chunk_size=1000):
         if "refund_orders" in row.permissions:

@@ -11,7 +11,8 @@ from apps.staff.models.users import User
 class Membership(ShopOwned):
     """A user's membership in a shop with permission names.
 
-    ``permissions`` lists full permissions, ``view_only`` view-only ones; no name is in both.
+    ``permissions`` lists the names with full access, ``view_only`` the names with view-only access. No name is in both
+    lists.
     """
 
     user = models.ForeignKey(

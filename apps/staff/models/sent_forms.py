@@ -1,4 +1,4 @@
-"""Submitted forms, for idempotency."""
+"""Submitted forms, stored so that a repeated submission has no effect."""
 
 from django.conf import settings
 from django.db import models

@@ -12,12 +12,12 @@ from apps.ground.error_messages import TAKEN
 
 
 class UserManager(BaseUserManager["User"]):
-    """Manager for users, who are identified by email address."""
+    """A manager for users, who are identified by email address."""
 
     use_in_migrations = True
 
     def create_user(self, email: str, password: str | None = None, **extra: Any) -> "User":
-        """Create a user; without a password the user cannot log in."""
+        """Create a user. A user without a password cannot log in."""
         if not email:
             raise ValueError("A user needs an e-mail address.")
         user = self.model(email=self.normalize_email(email).lower(), **extra)
@@ -44,9 +44,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     url = models.URLField(max_length=2048, blank=True)
     bio = models.TextField(blank=True)
     locale = models.CharField(max_length=10, default="en")
-    # The language of the panel and emails; empty for the browser's language.
+    # The language of the panel and emails. An empty value means the browser's language.
     language = models.CharField(max_length=10, blank=True, default="", db_default="")
-    # When the user ended the tour.
+    # The time when the user ended the tour.
     tour_ended_at = models.DateTimeField(null=True, blank=True, editable=False)
     is_active = models.BooleanField(gettext_lazy("active"), default=True)
     date_joined = models.DateTimeField(default=timezone.now, editable=False)

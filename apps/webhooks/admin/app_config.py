@@ -1,4 +1,4 @@
-"""The panel page that applies an app's configuration file: upload, review the changes, apply."""
+"""The panel page for applying an app's configuration file: upload the file, review the changes, apply them."""
 
 from datetime import datetime
 from typing import cast
@@ -30,7 +30,7 @@ MAX_KIB = app_config.MAX_BYTES // 1024
 
 
 class ConfigurationForm(forms.Form):
-    """The upload form; the text of a reviewed file is sent back in a hidden field."""
+    """The upload form. After the review, the text of the file is submitted again in a hidden field."""
 
     file = forms.FileField(
         required=False,
@@ -43,7 +43,7 @@ class ConfigurationForm(forms.Form):
     text = forms.CharField(required=False, strip=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, str]:
-        """Read the text of the uploaded file."""
+        """Read the text of the uploaded file into the hidden field."""
         file = cast("UploadedFile[bytes] | None", self.cleaned_data.get("file"))
         if file is None:
             if not self.cleaned_data.get("text"):
@@ -60,7 +60,7 @@ class ConfigurationForm(forms.Form):
 
 
 def apply_config_view(screen: PanelAdmin[Subscription], request: HttpRequest, app_id: int) -> HttpResponse:
-    """Show the form, then the changes that the file makes, then apply them."""
+    """Show the upload form, then the changes that the file would make, and apply them when confirmed."""
     require_permission(request, CHANGE_PERMISSION)
     app = _get_managed_app(screen, request, app_id)
     form = ConfigurationForm(get_post_data(request), request.FILES or None)
@@ -89,7 +89,7 @@ def apply_config_view(screen: PanelAdmin[Subscription], request: HttpRequest, ap
 
 
 def _get_managed_app(screen: PanelAdmin[Subscription], request: HttpRequest, app_id: int) -> App:
-    """Return the app if this shop owns it; the operator may also choose apps without an owner."""
+    """Return the app if this shop owns it. The operator may also choose apps without an owner."""
     condition = Q(owner=screen.shop(request))
     if as_staff_request(request).user.is_superuser:
         condition |= Q(owner=None)
@@ -100,7 +100,7 @@ def _get_managed_app(screen: PanelAdmin[Subscription], request: HttpRequest, app
 
 
 def _is_stale(request: HttpRequest, form: ConfigurationForm, difference: ConfigChanges) -> bool:
-    """Return True and add a form error if the changes differ from the reviewed ones."""
+    """Return True and add a form error if the changes differ from the changes that the user reviewed."""
     if not request.POST.get("seen") or has_changed_since_render(request, *difference.lines()):
         form.add_error(None, EDIT_CONFLICT)
         return True

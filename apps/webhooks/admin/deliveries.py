@@ -1,4 +1,4 @@
-"""Admin pages of the webhook delivery log: deliveries, their attempts, and sending a delivery again."""
+"""Admin pages for the log of webhook deliveries, with their attempts and an action to send a delivery again."""
 
 import json
 from collections.abc import Iterable
@@ -37,26 +37,26 @@ STATE_COLORS: dict[str, str] = {
     Delivery.State.HELD: "warning",
     Delivery.State.CANCELLED: "default",
 }
-# The delivery page shows at most this much of a body; the receiver got all of it.
+# The delivery page shows at most this many bytes of a body; the receiver got the whole body.
 MAX_DISPLAYED_BYTES = 64 * 1024
-# Names are not indexed, so a name search reads only this many of the latest deliveries.
+# Names of subjects are not indexed, so a search for a name reads only this many of the latest deliveries.
 NAME_SEARCH_LIMIT = 10_000
 LIVE_ROWS = 50
 
 
 class SubscriptionFilter(admin.SimpleListFilter):
-    """Filter by subscription; the subscription page links here."""
+    """A filter by subscription, which the page of a subscription links to."""
 
     title = gettext_lazy("subscription")
     parameter_name = "subscription"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Offer the subscription of the current address."""
+        """Offer only the subscription in the current URL."""
         value = request.GET.get(self.parameter_name, "")
         return [(value, _("No. {number}").format(number=value))] if value.isdecimal() else []
 
     def has_output(self) -> bool:
-        """Show the filter only while it is in use."""
+        """Hide the filter unless it is in use."""
         return bool(self.value())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
@@ -66,7 +66,7 @@ class SubscriptionFilter(admin.SimpleListFilter):
 
 
 class TriggeredFilter(PeriodFilter):
-    """Filter by the time of the event."""
+    """A filter by the time of the event."""
 
     field = "triggered_at"
 
@@ -101,13 +101,13 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     actions = ("send_again",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
-        """Leave out the large JSON columns of events."""
+        """Return deliveries without the large JSON columns of their events."""
         return super().get_queryset(request).defer("event__payload", "event__changes")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Delivery], search_term: str
     ) -> tuple[QuerySet[Delivery], bool]:
-        """Search by topic, subject or webhook ID; return nothing in the panel-wide search."""
+        """Search by topic, subject or webhook ID. The panel-wide search finds no deliveries."""
         match = request.resolver_match
         if match and match.url_name == "search":
             return queryset.none(), False
@@ -115,12 +115,12 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
 
     @display(description=gettext_lazy("Topic"))
     def topic_and_kind(self, delivery: Delivery) -> str:
-        """Return the topic, with the kind of delivery unless it is an event."""
+        """Return the topic. Unless the delivery is for an event, add its kind, such as a test."""
         return delivery.topic if delivery.kind == Delivery.Kind.EVENT else f"{delivery.topic} ({delivery.kind})"
 
     @display(description=gettext_lazy("Subject"), empty_value="–")
     def event_subject(self, delivery: Delivery) -> str | None:
-        """Return the name or number of the object that the event is about."""
+        """Return the name of the object that the event is about, or its ID."""
         event = delivery.event
         return (translate_label(event.subject_label) or f"#{event.subject_id}") if event else None
 
@@ -135,16 +135,16 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
 
     @display(description=gettext_lazy("Attempts"))
     def attempt_count(self, delivery: Delivery) -> str:
-        """Return the number of attempts made and allowed."""
+        """Return the number of attempts so far and the maximum."""
         return _("{attempts} of {limit}").format(attempts=delivery.attempts, limit=MAX_ATTEMPTS)
 
     @display(description=gettext_lazy("Error"), empty_value="–")
     def problem(self, delivery: Delivery) -> str:
-        """Return the last failure."""
+        """Return the label of the last failure."""
         return delivery.problem
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the live view and the *Send again* action."""
+        """Add URLs for the live view and for the *Send again* action."""
         return [
             self.build_action_url("live/", self.live_view, "live"),
             self.build_action_url("<path:object_id>/again/", self.again_view, "again"),
@@ -152,7 +152,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
         ]
 
     def has_again_permission(self, request: HttpRequest) -> bool:
-        """Return True if the user may send deliveries again."""
+        """Return True if the user may send deliveries again; Django's admin calls this for the action."""
         return has_permission(request, CHANGE_PERMISSION)
 
     @admin.action(description=gettext_lazy("Send again"), permissions=("again",))
@@ -170,10 +170,10 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show a delivery with all attempts."""
+        """Show a delivery with all its attempts."""
         require_permission(request, VIEW_PERMISSION, CHANGE_PERMISSION)
         delivery = self.get_row_or_404(request, object_id)
-        # Payloads are deleted in their own batches, some time after their deliveries.
+        # The payload can be missing: payloads are deleted separately, some time after their deliveries.
         payload = Payload.rows().filter(pk=delivery.payload_id).first()
         body = bytes(payload.body) if payload else b""
         return self.page(
@@ -210,7 +210,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
         return HttpResponseRedirect(self.url("change", delivery.pk))
 
     def live_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the latest deliveries, refreshed every few seconds, for app developers."""
+        """Show the latest deliveries on a page that refreshes every few seconds, for app developers."""
         require_permission(request, VIEW_PERMISSION, CHANGE_PERMISSION)
         rows = self.get_queryset(request).select_related("app", "event")[:LIVE_ROWS]
         display_rows = [
@@ -241,7 +241,7 @@ def _search_deliveries(queryset: QuerySet[Delivery], term: str) -> QuerySet[Deli
 
 
 def _model_labels() -> Iterable[str]:
-    """Return the labels of all models, so that the index over subject type and ID is used."""
+    """Return the labels of all models, so that a search for a subject ID can use the index on type and ID."""
     return [model._meta.label_lower for model in apps.get_models()]
 
 

@@ -1,4 +1,4 @@
-"""Admin pages of webhook subscriptions: health, recent deliveries, test, pause and replay."""
+"""Admin pages for webhook subscriptions: their health and recent deliveries, and actions to test, pause or replay."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -28,7 +28,7 @@ from apps.webhooks.models import Delivery, Subscription
 
 VIEW_PERMISSION, CHANGE_PERMISSION = "webhooks.view_subscription", "webhooks.change_subscription"
 LATEST_DELIVERIES = 20
-# Larger counts are shown as "1,000 or more", because counting all rows would read a whole log.
+# Larger counts are shown as "1,000 or more", because exact counts could require reading the whole log.
 COUNT_LIMIT = 1000
 STATUS_COLORS = {
     "well": "success",
@@ -49,14 +49,14 @@ _STATUS_LABELS = {
 
 
 class FilterTrial(TypedDict):
-    """A stored event, and whether a filter matches it."""
+    """The result of trying a filter on a stored event."""
 
     event: object
     fits: bool
 
 
 class ReplayForm(forms.Form):
-    """The start time of a replay."""
+    """The form for the start time of a replay."""
 
     since = forms.DateTimeField(
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}), label=gettext_lazy("Since")
@@ -64,7 +64,7 @@ class ReplayForm(forms.Form):
 
 
 class RateLimitForm(forms.ModelForm[Subscription]):
-    """The form for the delivery rate of a subscription."""
+    """The form for the maximum rate of deliveries."""
 
     class Meta:
         model = Subscription
@@ -82,7 +82,7 @@ class RateLimitForm(forms.ModelForm[Subscription]):
 
 @admin.register(Subscription)
 class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
-    """Webhook subscriptions; apps create and change them, staff watch, pause, test and replay them."""
+    """Webhook subscriptions. Apps create and change them; staff can view, pause, test and replay them."""
 
     menu = MenuItem(
         "Apps",
@@ -106,9 +106,9 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Subscription]:
-        """Return all subscriptions that receive events of this shop, annotated with their delivery results."""
+        """Return all subscriptions that receive events of this shop, annotated with the results of their deliveries."""
         shop = self.shop(request)
-        # A subscription of a configuration file has no shop, but its deliveries have one.
+        # A subscription from a configuration file belongs to no shop, but each of its deliveries does.
         deliveries = Delivery.rows().filter(subscription=OuterRef("pk"))
         with all_shops_scope():
             subscriptions = service.get_subscriptions_for_shop(shop)
@@ -133,7 +133,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
 
     @display(description=gettext_lazy("Endpoint"))
     def address(self, subscription: Subscription) -> str:
-        """Return the start of the address."""
+        """Return the URI, truncated for the list."""
         return subscription.uri[:80]
 
     @display(description=gettext_lazy("Status"), label=STATUS_COLORS)
@@ -151,14 +151,14 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Subscription], search_term: str
     ) -> tuple[QuerySet[Subscription], bool]:
-        """Return nothing in the panel-wide search, which covers only the shop's data."""
+        """Return no subscriptions in the panel-wide search, which only covers data of the shop."""
         match = request.resolver_match
         if match and match.url_name == "search":
             return queryset.none(), False
         return super().get_search_results(request, queryset, search_term)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages and actions of a subscription."""
+        """Add URLs for the pages and actions of a subscription."""
         return [
             self.build_action_url("<path:object_id>/pause/", self.pause_view, "pause"),
             self.build_action_url("<path:object_id>/resume/", self.resume_view, "resume"),
@@ -173,7 +173,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show a subscription: health, recent deliveries, and a trial of its filter."""
+        """Show a subscription with its health, its recent deliveries and a form for trying a filter."""
         require_permission(request, VIEW_PERMISSION, CHANGE_PERMISSION)
         subscription = self.get_row_or_404(request, object_id)
         deliveries = Delivery.rows().filter(subscription=subscription)
@@ -199,14 +199,14 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         )
 
     def topics_view(self, request: HttpRequest) -> HttpResponse:
-        """Show every topic with an example payload."""
+        """Show all topics with example payloads."""
         require_permission(request, VIEW_PERMISSION)
         return self.page(
             request, "panel/webhooks/topics.html", _("Webhook topics"), families=topic_examples.describe_topics()
         )
 
     def configuration_view(self, request: HttpRequest, app_id: int) -> HttpResponse:
-        """Show and apply the configuration file of an app that this shop owns."""
+        """Show a form for the configuration file of an app that this shop owns, and apply the file."""
         return app_config.apply_config_view(self, request, app_id)
 
     def pause_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -229,7 +229,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         return self._change_own(request, object_id, resume, message)
 
     def rate_limit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Change how fast deliveries are sent."""
+        """Change the maximum rate of deliveries."""
 
         def pace(subscription: Subscription) -> bool:
             return bool(service.update_subscription(subscription, form.cleaned_data, **self.event_kwargs(request)))
@@ -240,7 +240,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         return self._change_own(request, object_id, pace, _("Saved. The limits also apply to waiting deliveries."))
 
     def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Send a test delivery now."""
+        """Send a test delivery."""
         require_permission(request, CHANGE_PERMISSION)
         subscription = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -250,7 +250,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         return HttpResponseRedirect(reverse("admin:webhooks_delivery_change", args=(delivery.pk,)))
 
     def replay_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Replay deliveries that failed or were held since a given time, or all dead letters."""
+        """Replay all dead letters, or the deliveries that failed or were held since a given time."""
         require_permission(request, CHANGE_PERMISSION)
         subscription = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -269,7 +269,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     def _change_own(
         self, request: HttpRequest, object_id: str, change: Callable[[Subscription], bool], success_message: str
     ) -> HttpResponse:
-        """Change a subscription that belongs to this shop, and show a message."""
+        """Change a subscription that belongs to this shop, and redirect to its page with a message."""
         require_permission(request, CHANGE_PERMISSION)
         subscription = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -288,7 +288,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
 
 
 def get_status_key(subscription: Subscription) -> str:
-    """Return the status key of an annotated subscription, a key of the ``label`` of ``SubscriptionAdmin.status``."""
+    """Return the status of an annotated subscription, a key of ``STATUS_COLORS``."""
     if subscription.state != Subscription.State.LIVE:
         return subscription.state
     delivered: datetime | None = subscription.delivered_at  # type: ignore[attr-defined]
@@ -301,7 +301,7 @@ def get_status_key(subscription: Subscription) -> str:
 
 
 def _last_finished_at(deliveries: QuerySet[Delivery], state: Delivery.State) -> Subquery:
-    """Annotate the end time of the latest delivery in a state."""
+    """Return a subquery for the time when the latest delivery in a state finished."""
     latest = deliveries.filter(state=state).order_by("-pk").values(moment=F("finished_at"))[:1]
     return Subquery(latest, output_field=DateTimeField())
 
@@ -313,7 +313,7 @@ def _format_count(deliveries: QuerySet[Delivery], state: Delivery.State) -> str:
 
 
 def _try_filter(subscription: Subscription, text: str) -> tuple[list[FilterTrial], str]:
-    """Try a filter on the latest events of the topic; return the results and the filter's error."""
+    """Try a filter on the latest events of the topic; return the results, and the error if the filter is invalid."""
     trials: list[FilterTrial] = []
     for event in delivery_tests.get_recent_events(subscription, LATEST_DELIVERIES):
         result = delivery_tests.dry_run_filter(event, api_version=subscription.api_version, text=text)

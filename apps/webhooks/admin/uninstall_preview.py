@@ -1,4 +1,4 @@
-"""The number of webhook subscriptions that uninstalling an app removes, for the confirmation page."""
+"""Counts the webhook subscriptions that uninstalling an app deletes, for the confirmation page."""
 
 from django.utils.translation import gettext_noop
 

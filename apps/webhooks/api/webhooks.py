@@ -1,4 +1,4 @@
-"""The REST resource of the calling app's webhook subscriptions."""
+"""The REST resource for the webhook subscriptions of the calling app."""
 
 from collections.abc import Callable
 from typing import ClassVar, TypeVar
@@ -20,7 +20,7 @@ from apps.webhooks.domain.errors import SubscriptionRefused, TopicScopeMissing
 from apps.webhooks.models import Subscription
 
 T = TypeVar("T")
-# From field names of ``domain.subscriptions`` to those of this resource.
+# Maps field names of ``domain.subscriptions`` to the field names of this resource.
 FIELD_NAMES = {"uri": "address", "include_fields": "fields"}
 _STRING_LIST_SCHEMA = {"type": "array", "items": {"type": "string"}}
 
@@ -38,7 +38,7 @@ class StringListField(ApiField):
 
 
 class WebhookSerializer(ResourceSerializer[Subscription]):
-    """A webhook subscription in the interface."""
+    """The REST representation of a webhook subscription."""
 
     address = TextField(source="uri", max_length=URL_MAX_LENGTH, allow_blank=True)
     topic = TextField(max_length=100, allow_blank=True)
@@ -58,7 +58,7 @@ class WebhookSerializer(ResourceSerializer[Subscription]):
 
 
 class WebhookFilterSet(ResourceFilter):
-    """The filters of the subscription list."""
+    """Filters for the list of subscriptions."""
 
     address = TextFilter("uri")
     topic = TextFilter("topic")
@@ -75,11 +75,11 @@ class WebhookViewSet(ShopViewSet[Subscription]):
     version_columns: ClassVar[tuple[str, ...]] = ("version",)
 
     def get_queryset(self) -> QuerySet[Subscription]:
-        """Return only subscriptions that the calling app created; those of its configuration file are hidden."""
+        """Return only subscriptions that the calling app created, without the ones from its configuration file."""
         return subscriptions.get_api_subscriptions(self.shop, self.access.installation.app_id)
 
     def lock_instance(self, instance: Subscription) -> None:
-        """Leave locking to ``domain.subscriptions``, which locks the shop first."""
+        """Do nothing: ``domain.subscriptions`` locks the shop first, then the subscription."""
 
     def perform_create(self, attrs: Attrs) -> Subscription:
         """Create a subscription with the API version of the request."""
@@ -90,7 +90,7 @@ class WebhookViewSet(ShopViewSet[Subscription]):
         )
 
     def perform_update(self, instance: Subscription, attrs: Attrs) -> None:
-        """Change the given fields; the API version stays unless it is given."""
+        """Change the given fields; the API version only changes if it is given."""
         _run_change(lambda: subscriptions.update_subscription(instance, attrs, actor=self.actor, at=self.at))
 
     def perform_destroy(self, instance: Subscription) -> None:
@@ -99,7 +99,7 @@ class WebhookViewSet(ShopViewSet[Subscription]):
 
 
 def _run_change(work: Callable[[], T]) -> T:
-    """Run a change; translate domain errors into errors with this resource's field names."""
+    """Run a change, and convert domain errors to REST errors with the field names of this resource."""
     try:
         return work()
     except TopicScopeMissing as error:

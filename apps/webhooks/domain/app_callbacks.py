@@ -1,7 +1,7 @@
-"""Calls: messages to one app without a subscription, such as a fulfillment request to a fulfillment service.
+"""Calls: requests to an app that need no subscription, such as a request to a fulfillment service.
 
-A call is a delivery with the same signature, retry schedule and attempt log as other deliveries. Calls are sent while
-the app is installed; failing calls never disable anything.
+A call is a delivery with the same signature, retry schedule and attempt log as other deliveries. Calls are only sent
+while the app is installed. Failing calls disable nothing.
 """
 
 import hashlib
@@ -21,20 +21,19 @@ from apps.webhooks.models import Delivery, Payload
 _WAITING = (Delivery.State.DUE, Delivery.State.RETRY)
 
 
-# The search for calls to an address reads only this many of a shop's latest deliveries.
+# A search for the calls to an address reads only this many of the shop's latest deliveries.
 MAX_SEARCHED = 10_000
 
 
 @transaction.atomic
 def send_call(uri: str, content: ReadOnlyAttrs, *, topic: str, app: App, at: datetime) -> Delivery:
-    """Send a POST once the current transaction is committed.
+    """Send a POST request to an app after the current transaction commits.
 
     Args:
-        uri: The address; checked again before sending.
-        content: The body, as JSON.
+        uri: The address, which is checked again before each attempt.
+        content: The request body, sent as JSON.
         topic: The topic of the call.
-        app: The app that receives the call and signs it with its secret; calls are sent only while the app
-            is installed.
+        app: The app that receives the call; its secret signs the call.
         at: The time of the event that the call reports.
     """
     shop_id = get_current_shop().pk
@@ -57,13 +56,13 @@ def send_call(uri: str, content: ReadOnlyAttrs, *, topic: str, app: App, at: dat
 
 
 def cancel_calls(uri: str) -> int:
-    """Cancel the waiting calls to an address; return their number."""
+    """Cancel the waiting calls to an address, and return the number of canceled calls."""
     waiting = Delivery.objects.filter(kind=Delivery.Kind.CALL, endpoint__uri=uri, state__in=_WAITING)
     return waiting.update(state=Delivery.State.CANCELLED, error="unsubscribed")
 
 
 def get_recent_calls(uri: str, *, limit: int) -> list[Delivery]:
-    """Return the latest stored calls to an address, newest first."""
+    """Return the latest calls to an address, newest first."""
     newest = Delivery.objects.order_by("-pk")
     oldest = list(newest.values_list("pk", flat=True)[MAX_SEARCHED - 1 : MAX_SEARCHED])
     calls = newest.filter(kind=Delivery.Kind.CALL, endpoint__uri_digest=hashlib.sha256(uri.encode()).hexdigest())

@@ -1,7 +1,7 @@
-"""An app's configuration file: parse its webhooks section, compare it with the database, and apply it.
+"""Parses an app's configuration file, compares it with the database, and applies it.
 
-Rule: design, Webhooks (App configuration TOML). The file is the complete list of the app's subscriptions for all shops:
-subscriptions that are not in the file are deleted. Other sections, such as those for a storefront, are ignored.
+The file is the complete list of the app's subscriptions for all shops: subscriptions that are not in the file are
+deleted. Other sections, such as those for a storefront, are ignored.
 """
 
 import re
@@ -31,7 +31,7 @@ MAX_BYTES = 256 * 1024
 DUPLICATE_MESSAGE = "You can’t have duplicate subscriptions with the exact same `topic` and `uri`"
 DUPLICATE_COMPLIANCE_MESSAGE = "You can’t have duplicate privacy compliance subscriptions with the exact same `uri`"
 _ENTRY = re.compile(r"\s*\[\[\s*webhooks\s*\.\s*subscriptions\s*\]\]")
-# Delivery options, an extension of the reference platform's file format, with their defaults.
+# Delivery options with their defaults. They extend the file format that existing apps use.
 _DELIVERY_OPTIONS: dict[str, bool | int | None] = {
     "ordered": False,
     "max_in_flight": DEFAULT_MAX_IN_FLIGHT,
@@ -39,10 +39,10 @@ _DELIVERY_OPTIONS: dict[str, bool | int | None] = {
 }
 _ENTRY_KEYS = {"topics", "compliance_topics", "uri", "filter", "include_fields", "name", *_DELIVERY_OPTIONS}
 _WEBHOOKS_KEYS = {"api_version", "subscriptions", "privacy_compliance"}
-# The paths in the file of values that belong to the app itself.
+# The paths in the file of the redirect URLs and scopes of the app.
 _APP_LOCATIONS = {"redirect_urls": "auth.redirect_urls", "scopes": "access_scopes.scopes"}
 _TYPE_NAMES = {"str": "string", "dict": "table", "list": "list"}
-# The older keys for the URIs of privacy requests.
+# Legacy keys for the URIs of privacy requests, with their topics.
 _LEGACY_PRIVACY_KEYS = {
     "customer_deletion_url": "customers/redact",
     "customer_data_request_url": "customers/data_request",
@@ -51,7 +51,7 @@ _LEGACY_PRIVACY_KEYS = {
 
 
 class ConfigRefused(DomainError):
-    """Raised when the file cannot be applied; the message names the place in the file."""
+    """Raised when the file cannot be applied; the message names the location in the file."""
 
     code = "configuration_refused"
 
@@ -61,8 +61,8 @@ class SubscriptionEntry:
     """A subscription that the file defines.
 
     Attributes:
-        location: The place in the file, for messages.
-        values: Values under the field names of ``domain.subscriptions``.
+        location: The location in the file, for error messages.
+        values: The field values, as ``domain.subscriptions`` expects them.
     """
 
     location: str
@@ -70,13 +70,13 @@ class SubscriptionEntry:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Return the values that must be unique in the file."""
+        """Return topic, URI and filter, which together must be unique in the file."""
         return self.values["topic"], self.values["uri"], self.values["filter"]
 
 
 @dataclass(frozen=True, slots=True)
 class AppConfig:
-    """The parts of a file that describe webhooks and the app itself."""
+    """The parsed contents of a configuration file: settings of the app itself, and its subscriptions."""
 
     client_id: str
     app: Mapping[str, Any]
@@ -85,7 +85,7 @@ class AppConfig:
 
 @dataclass(slots=True)
 class ConfigChanges:
-    """The changes that a file makes, as lines for display; empty if the app already matches the file."""
+    """The changes that a file would make, as lines of text. There are none if the app already matches the file."""
 
     app: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
@@ -100,7 +100,7 @@ class ConfigChanges:
 
 
 def parse_config(text: str) -> AppConfig:
-    """Parse a file.
+    """Parse a configuration file.
 
     Raises:
         ConfigRefused: The file is not valid TOML, or one of its values is invalid.
@@ -129,7 +129,7 @@ def parse_config(text: str) -> AppConfig:
 
 @transaction.atomic
 def apply_config(app: App, configuration: AppConfig, *, at: datetime, actor: str = "system") -> ConfigChanges:
-    """Change an app to match its file, in one transaction.
+    """Apply a configuration file to its app in one transaction, and return the changes.
 
     Raises:
         ConfigRefused: The file belongs to another app, or one of its subscriptions is invalid.
@@ -186,7 +186,7 @@ def _save(
 
 
 def _match_existing(existing: list[Subscription], entries: tuple[SubscriptionEntry, ...]) -> dict[int, Subscription]:
-    """Match subscriptions to entries of the file, by key, else by topic and name; return them by index in the file."""
+    """Map indexes of entries to existing subscriptions, matched by key or else by topic and name."""
     unmatched = {row.pk: row for row in existing}
     matches: dict[int, Subscription] = {}
     by_key = {(row.topic, row.uri, row.filter): row for row in existing}
@@ -213,7 +213,7 @@ def _update_app(app: App, values: Mapping[str, Any], difference: ConfigChanges, 
 
 
 def _app_values(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the file that belong to the app itself."""
+    """Return the settings of the app itself: name, application URL, distribution, redirect URLs and scopes."""
     names = ("name", "application_url", "distribution")
     values: dict[str, Any] = {name: _get_typed(document, name, str, name, "") for name in names if name in document}
     auth = _get_typed(document, "auth", dict, "auth", {})
@@ -247,7 +247,7 @@ def _parse_subscriptions(webhooks: Mapping[str, Any], base: str, lines: list[int
 
 
 def _parse_entry(entry: Mapping[str, Any], location: str, base: str) -> Iterator[SubscriptionEntry]:
-    """Yield one subscription for each topic of an entry."""
+    """Yield a subscription for each topic of an entry in the file."""
     if unknown := sorted(entry.keys() - _ENTRY_KEYS):
         raise ConfigRefused(_("{place} is unknown.").format(place=f"{location}.{unknown[0]}"))
     topics = _get_strings(entry, "topics", f"{location}.topics")
@@ -284,7 +284,7 @@ def _default_values(topic: str, uri: str) -> Attrs:
 
 
 def _resolve_uri(text: str, base: str, location: str) -> str:
-    """Resolve a path against the application URL; remove a trailing slash."""
+    """Resolve a path against the application URL, and remove a trailing slash."""
     if not text:
         raise ConfigRefused(_("{place} is required.").format(place=location))
     if text.startswith("/"):
@@ -310,7 +310,7 @@ def _refuse_duplicates(entries: tuple[SubscriptionEntry, ...]) -> None:
 
 
 def _get_typed(table: Mapping[str, Any], name: str, kind: type, location: str, default: Any) -> Any:
-    """Return a value of a table after checking its type."""
+    """Return a value of a table, or raise an error if it has another type."""
     value = table.get(name, default)
     if name in table and not isinstance(value, kind):
         raise ConfigRefused(f"{location} must be a {_TYPE_NAMES[kind.__name__]}.")

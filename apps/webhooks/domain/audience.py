@@ -1,6 +1,6 @@
-"""The audience of events: for each topic of a shop the API versions and the metafields that subscriptions ask for.
+"""The audience of events: the API versions and metafields that subscriptions to a topic of a shop ask for.
 
-The audience is cached per process until the version in ``apps.shops.domain.subscriber_version`` changes; a shop with
+Each process caches the audience until the version in ``apps.shops.domain.subscriber_version`` changes. A shop with
 version 0 has no subscribers.
 """
 
@@ -23,7 +23,7 @@ from apps.webhooks.models import Pending, Subscription
 _CACHED_SHOPS = 10_000
 _EMPTY: frozenset[str] = frozenset()
 
-# Renders a row's metafields, by namespace or by namespace and key, as REST shows them in an API version.
+# Renders the metafields of a row in an API version, restricted to the metafields that the audience requests.
 MetafieldRenderer = Callable[[Model, str, "TopicAudience"], list[dict[str, object]]]
 
 
@@ -48,12 +48,12 @@ _readers: list[MetafieldRenderer] = []
 
 
 def set_metafield_renderer(renderer: MetafieldRenderer) -> None:
-    """Set the function that renders metafields; the REST module calls this at startup."""
+    """Set the function that renders metafields. The REST module calls this at startup."""
     _readers[:] = [renderer]
 
 
 def get_api_versions(shop: Shop, topic: str) -> frozenset[str]:
-    """Return the API versions that subscriptions to a shop's topic ask for."""
+    """Return the API versions that subscriptions to a topic of the shop ask for."""
     number = get_subscriber_version(shop)
     if not number:
         return _EMPTY
@@ -62,7 +62,7 @@ def get_api_versions(shop: Shop, topic: str) -> frozenset[str]:
 
 
 def add_to_outbox(events: Sequence[tuple[Event, Model]]) -> None:
-    """Add events with subscribers to the outbox, with the metafields of their payloads."""
+    """Add events that have subscribers to the outbox, together with the metafields for their payloads."""
     shop = get_current_shop()
     rows = [
         Pending(shop=shop, event=event, metafields=_render_metafields(shop, event.topic, row)) for event, row in events
@@ -86,7 +86,7 @@ def _render_metafields(shop: Shop, topic: str, instance: Model) -> dict[str, lis
 
 
 def _get_audiences(shop: Shop, number: int) -> Mapping[str, TopicAudience]:
-    """Return a shop's audience by topic."""
+    """Return the audiences of a shop by topic."""
     cached = _cache.get(shop.pk)
     if cached is not None and cached[0] == number:
         return cached[1]
@@ -116,7 +116,7 @@ def _load_audiences(shop: Shop) -> Mapping[str, TopicAudience]:
 
 
 def may_receive(subscription: Subscription, granted: frozenset[str]) -> bool:
-    """Return True if an app's scopes allow a subscription to receive its topic."""
+    """Return True if the app's scopes allow it to receive the topic of the subscription."""
     if subscription.topic not in topics.COMPLIANCE_TOPICS and not topics.is_offered(subscription.topic):
         return False
     return not topics.get_missing_scope(subscription.topic, granted)

@@ -1,4 +1,4 @@
-"""Trials of a subscription: a test delivery, and a dry run of a filter on stored events."""
+"""Ways to test a subscription: send a test delivery, or try its filter on stored events."""
 
 import hashlib
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from apps.webhooks.models import Delivery, Payload, Subscription
 
 @dataclass(frozen=True, slots=True)
 class DryRunResult:
-    """The result of a dry run on an event.
+    """The result of trying a filter on an event.
 
     Attributes:
-        is_match: Whether the filter matches; None if the payload was not stored.
-        payload: The payload that would be sent; None if nothing would be sent.
-        error: The error of the filter; blank if the filter is valid.
+        is_match: Whether the filter matches; None if it is invalid or the payload was not stored.
+        payload: The payload that would be sent, or None if the event would not be sent.
+        error: The syntax error in the filter, or "" if the filter is valid.
     """
 
     is_match: bool | None
@@ -36,7 +36,7 @@ class DryRunResult:
 def dry_run_filter(
     event: Event, *, api_version: str, text: str = "", include_fields: tuple[str, ...] = ()
 ) -> DryRunResult:
-    """Run a filter and a field selection on a stored event."""
+    """Apply a filter and a field selection to a stored event, without sending anything."""
     payload = (event.payload or {}).get(api_version)
     if payload is None:
         return DryRunResult(None)
@@ -55,9 +55,9 @@ def get_recent_events(subscription: Subscription, limit: int = 50) -> list[Event
 
 @transaction.atomic
 def send_test_delivery(subscription: Subscription, *, shop_id: int, at: datetime) -> Delivery:
-    """Send an example of the topic: the payload of the last event, else one generated from the topic's schema.
+    """Send the payload of the topic's last event or, if there is none, a payload generated from the topic's schema.
 
-    A test delivery ignores the filter, is sent even if the subscription is paused, and has a new ID.
+    A test delivery ignores the filter and is sent even if the subscription is paused. It has a new ID.
     """
     latest = next(iter(get_recent_events(subscription, 1)), None)
     payload = (latest.payload or {}).get(subscription.api_version) if latest else None
@@ -85,7 +85,7 @@ def send_test_delivery(subscription: Subscription, *, shop_id: int, at: datetime
 
 
 def generate_sample(shape: Any) -> Any:
-    """Generate a value that fits a schema."""
+    """Generate a sample value that matches a JSON schema."""
     kinds = shape.get("type")
     kind = next((type_name for type_name in kinds if type_name != "null"), "null") if isinstance(kinds, list) else kinds
     if isinstance(either := shape.get("oneOf"), list):

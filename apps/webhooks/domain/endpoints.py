@@ -1,7 +1,7 @@
-"""Endpoints: which URIs can receive deliveries, and validation of URIs.
+"""Validation of the URIs that receive deliveries.
 
-``https`` is always supported (for development, a host in ``OUTGOING_ALLOW`` may also use plain http). Other schemes are
-supported after a call of ``enable_schemes``, which requires settings by the operator.
+``https`` is always supported (a host in ``OUTGOING_ALLOW`` may also use plain http, for development). Other schemes are
+supported after a call of ``enable_schemes``, which depends on the settings.
 """
 
 import re
@@ -16,7 +16,7 @@ from apps.ground.stored_messages import register_message
 from apps.outgoing.ssrf_guard import URL_MAX_LENGTH, AddressRefused, UrlRefused, check_url
 from apps.shops.models import App
 
-# Returns the error of a URI, as text that follows "Address"; None for a valid URI.
+# Returns the error of a URI, as text that follows "Address", or None for a valid URI.
 UriCheck = Callable[[str, App], str | None]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -37,7 +37,7 @@ _NO_BROKER = register_message(gettext_noop("names a broker that is not configure
 
 
 def find_uri_error(uri: str, app: App) -> str | None:
-    """Return the error of a URI, as text that follows "Address"; None for a valid URI."""
+    """Return the error of a URI, as text that follows "Address", or None for a valid URI."""
     if not uri.strip():
         return BLANK
     if len(uri.encode(errors="replace")) > URL_MAX_LENGTH:
@@ -51,7 +51,7 @@ def find_uri_error(uri: str, app: App) -> str | None:
 
 
 def _parse_scheme(uri: str) -> str:
-    """Return the scheme in lower case, ``arn`` for an Amazon Resource Name; blank if there is none."""
+    """Return the scheme in lowercase (``arn`` for an Amazon Resource Name), or "" if there is none."""
     if uri.startswith("arn:"):
         return "arn"
     match = _SCHEME.match(uri)
@@ -59,7 +59,7 @@ def _parse_scheme(uri: str) -> str:
 
 
 def get_host(uri: str) -> str:
-    """Return the server of a URI, for counting failures."""
+    """Return the server of a URI. Failures are counted per server."""
     if uri.startswith("arn:"):
         return ":".join(uri.split(":")[:4])
     parts = urlsplit(uri)
@@ -67,13 +67,13 @@ def get_host(uri: str) -> str:
 
 
 def get_transport_scheme(uri: str) -> str:
-    """Return the transport of a URI: ``https``, ``arn``, ``amqp`` …; plain http uses the https transport."""
+    """Return the scheme that selects the transport: ``https``, ``arn``, ``amqp`` …; plain http becomes ``https``."""
     scheme = _parse_scheme(uri)
     return {"http": "https"}.get(scheme, scheme)
 
 
 def enable_schemes(*schemes: str) -> None:
-    """Enable URIs of these schemes, for which a transport exists."""
+    """Allow URIs with these schemes; a transport must exist for each."""
     _enabled.update(schemes)
 
 

@@ -1,7 +1,7 @@
-"""Errors of webhook subscriptions, per field, in the wording that clients of the interface know.
+"""Errors of webhook subscriptions by field, in the wording that API clients rely on.
 
-A message follows the name of its field ("Address" + "can't be blank"), as in REST. ``get_full_message`` returns the
-whole sentence, as in GraphQL's ``userErrors``. A message that begins with a capital letter is already a sentence.
+A message continues the name of its field ("Address" + "can't be blank"), as in REST. ``get_full_message`` returns the
+whole sentence, as in GraphQL's ``userErrors``. A message that begins with a capital letter is already a full sentence.
 """
 
 from apps.ground.exceptions import DomainError
@@ -26,18 +26,18 @@ NO_SUCH_SUBSCRIPTION = "Webhook subscription does not exist"
 
 
 class SubscriptionRefused(DomainError):
-    """Raised when values of a subscription are invalid; ``errors`` uses the field names of ``domain.subscriptions``."""
+    """Raised when values of a subscription are invalid; the keys of ``errors`` are names of ``Subscription`` fields."""
 
     code = "subscription_refused"
 
     @property
     def full_messages(self) -> list[tuple[str, str]]:
-        """Return pairs of field and full sentence."""
+        """Return pairs of a field and an error message that is a full sentence."""
         return [(field, get_full_message(field, text)) for field, texts in self.errors.items() for text in texts]
 
 
 class TopicScopeMissing(DomainError):
-    """Raised when the app lacks the scope of the topic."""
+    """Raised when the app lacks the scope that the topic requires."""
 
     code = "scope_needed"
     field = "topic"

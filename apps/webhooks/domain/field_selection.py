@@ -1,20 +1,20 @@
 """Field selection: the part of a payload that a subscription receives.
 
-``include_fields`` are dotted paths, which also apply to the elements of arrays. Missing fields are skipped. Without a
-selection the payload is complete.
+``include_fields`` contains dotted paths, which also apply to the elements of arrays. Fields that a payload lacks are
+skipped. Without a selection, the subscription receives the whole payload.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-# Selected members by name; None selects everything below the name.
+# Maps the names of selected members to their own selection. None selects everything below the name.
 FieldTree = dict[str, "FieldTree | None"]
 
 
 @lru_cache(maxsize=4096)
 def _build_tree(paths: tuple[str, ...]) -> FieldTree:
-    """Build a tree of the paths; a path that selects an object overrides paths inside that object."""
+    """Build a tree of the paths. A path that selects an object overrides paths to members of that object."""
     tree: FieldTree = {}
     for path in paths:
         names = path.split(".")
@@ -28,7 +28,7 @@ def _build_tree(paths: tuple[str, ...]) -> FieldTree:
 
 
 def select_fields(payload: Mapping[str, Any], include_fields: Collection[str]) -> Mapping[str, Any]:
-    """Return the selected fields of a payload; the whole payload without a selection."""
+    """Return the selected fields of a payload, or the whole payload if no fields are selected."""
     return _select_members(payload, _build_tree(tuple(include_fields))) if include_fields else payload
 
 
@@ -50,7 +50,7 @@ def add_metafields(
     namespaces: Iterable[str],
     identifiers: Iterable[Mapping[str, str]],
 ) -> Mapping[str, Any]:
-    """Add the metafields that a subscription asks for to a payload."""
+    """Return the payload with the metafields that a subscription asks for."""
     requested_namespaces, requested_keys = (
         set(namespaces),
         {(identifier["namespace"], identifier["key"]) for identifier in identifiers},

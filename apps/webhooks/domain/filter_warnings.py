@@ -1,7 +1,8 @@
-"""Warnings about filters and field selections: names and values that can never match, found when they are saved.
+"""Warnings about a subscription's filter and field selection, for names and values that can never match.
 
-The checks use the schema of the topic in the subscription's API version, and skip paths that the schema leaves open.
-Findings are only warnings: clients expect the subscription to be saved.
+The checks run when the subscription is saved. They use the schema of the topic in the subscription's API version, and
+skip paths that the schema does not restrict. The subscription is saved despite the warnings, because clients expect
+that.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +35,7 @@ class FieldWarning(NamedTuple):
 
 
 def find_warnings(shape: JsonSchema | None, tree: Node | None, include_fields: Iterable[str]) -> list[FieldWarning]:
-    """Check a filter and a field selection against a payload schema; return no warnings without a schema."""
+    """Check a filter and a field selection against a payload schema. Without a schema there are no warnings."""
     if shape is None:
         return []
     warnings = [
@@ -52,7 +53,7 @@ def find_warnings(shape: JsonSchema | None, tree: Node | None, include_fields: I
 
 
 def get_schemas_at(shape: JsonSchema, path: str) -> list[JsonSchema]:
-    """Return the schemas at a dotted path, looking into arrays; empty if the path cannot exist."""
+    """Return the schemas at a dotted path, which may lead through arrays, or none if the path cannot exist."""
     level = [shape]
     for name in path.split("."):
         level = [inner for outer in level for inner in _members(outer, name)]
@@ -60,7 +61,7 @@ def get_schemas_at(shape: JsonSchema, path: str) -> list[JsonSchema]:
 
 
 def _members(shape: JsonSchema, name: str) -> Iterable[JsonSchema]:
-    """Return the schemas of a member of an object, or of the elements of an array."""
+    """Return the possible schemas of a member, looking into the elements of an array."""
     schemas: list[JsonSchema] = []
     for leaf in _leaves([shape]):
         kinds, properties = _kinds(leaf), leaf.get("properties")
@@ -79,7 +80,7 @@ def _kinds(shape: JsonSchema) -> set[str]:
 
 
 def _explain_mismatch(shape: JsonSchema, term: Term) -> str:
-    """Return why a condition can never be true; blank if it can."""
+    """Return why a condition can never be true, or "" if it can."""
     path = term.field or ""
     leaves = list(_leaves(get_schemas_at(shape, path)))
     if not leaves:
@@ -91,7 +92,7 @@ def _explain_mismatch(shape: JsonSchema, term: Term) -> str:
 
 
 def _leaves(shapes: Iterable[JsonSchema]) -> Iterable[JsonSchema]:
-    """Yield the schemas of single values, with arrays replaced by their elements."""
+    """Yield the alternatives of each schema, with arrays replaced by their elements."""
     for shape in shapes:
         either = shape.get("oneOf") or shape.get("anyOf")
         if isinstance(either, list):
@@ -104,7 +105,10 @@ def _leaves(shapes: Iterable[JsonSchema]) -> Iterable[JsonSchema]:
 
 
 def _mismatch(shape: JsonSchema, term: Term) -> str:
-    """Return why no value of a schema meets a condition, with ``{path}`` and ``{value}``; blank if one can."""
+    """Return why no value of a schema meets a condition, or "" if one can.
+
+    The text contains the placeholders ``{path}`` and ``{value}``.
+    """
     kinds = _kinds(shape) - {"null"}
     choices = shape.get("enum")
     is_comparison = term.comparator is not Comparator.EQUAL
@@ -145,7 +149,7 @@ def _quoted(term: Term) -> str:
 
 
 def _evaluate(node: Node, get_known: Callable[[Term], bool | None]) -> bool | None:
-    """Evaluate a tree with some known terms; None if the result depends on the other terms."""
+    """Evaluate a filter in which only some conditions are known; return None if the unknown ones decide the result."""
     if isinstance(node, Term):
         return get_known(node)
     if isinstance(node, Not):

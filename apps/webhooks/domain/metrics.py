@@ -1,4 +1,4 @@
-"""Metrics of the webhook queue and of recent attempts, for monitoring."""
+"""Metrics of the webhook queue and of recent delivery attempts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,28 +10,29 @@ from django.db.models.functions import Now
 
 from apps.webhooks.models import Attempt, Delivery, Host, Pending, Subscription
 
-# Unfinished deliveries. Dead letters are not counted; they stay until their retention ends.
+# Only unfinished deliveries are counted; dead letters are not, because they stay until their retention ends.
 _UNFINISHED = (Delivery.State.DUE, Delivery.State.RETRY, Delivery.State.LEASED)
 SAMPLE_PERIOD = timedelta(minutes=5)
-# At most this many of the newest attempts are sampled.
+# The maximum number of recent attempts that are read.
 SAMPLE_SIZE = 5000
 QUANTILES = (0.5, 0.95, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookMetrics:
-    """Metrics of all shops.
+    """Metrics of webhook deliveries in all shops.
 
     Attributes:
-        states: Deliveries by state: ``due``, waiting for a ``retry``, or being sent (``leased``).
-        oldest_event_seconds: The age of the oldest event without deliveries; 0 if there is none.
-        oldest_due_seconds: The delay of the delivery that has been due longest; 0 if none is due.
+        states: The number of deliveries by state: ``due``, ``retry`` (waiting for a retry) or ``leased`` (being sent).
+        oldest_event_seconds: The age of the oldest event that waits for fan-out; 0 if there is none.
+        oldest_due_seconds: How long the oldest due delivery has been due; 0 if none is due.
         disabled_subscriptions: The number of disabled subscriptions.
         paused_hosts: The number of servers with an open circuit breaker.
-        outcomes: Attempts by outcome in the last five minutes, at most the newest 5,000.
+        outcomes: The number of attempts by outcome in the last five minutes, from at most the 5,000 newest.
         fenced: How many of these attempts ended after their lease expired, so that another process may have sent the
             same delivery.
-        lags: Seconds from the event to the first attempt, by quantile, for the same attempts; empty without attempts.
+        lags: Seconds from the event to the first attempt, by quantile, for the same attempts. It is empty if there are
+            none.
     """
 
     states: dict[str, int]
@@ -45,7 +46,7 @@ class WebhookMetrics:
 
 
 def collect_webhook_metrics() -> WebhookMetrics:
-    """Collect the metrics; requires the scope of all shops."""
+    """Collect the metrics of all shops. Requires the scope of all shops."""
     counts_by_state = dict(
         Delivery.objects.filter(state__in=_UNFINISHED).order_by().values_list("state").annotate(number=Count("pk"))
     )
@@ -76,7 +77,7 @@ def _get_lag(attempt: Attempt) -> float:
 
 
 def _quantiles(values: Sequence[float]) -> dict[float, float]:
-    """Return the values at each quantile."""
+    """Return the value at each quantile, or an empty dict if there are no values."""
     if not values:
         return {}
     ordered = sorted(values)

@@ -1,6 +1,6 @@
-"""The ``shop/redact`` privacy webhook, sent to apps some time after they are uninstalled.
+"""The ``shop/redact`` privacy webhook, sent to an app 48 hours after it is uninstalled.
 
-Rule: design of webhooks, "Compliance payloads". The two requests about customers are recorded by the customers app.
+The customers app records the events of the two customer webhooks.
 """
 
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from apps.webhooks.domain.subscriptions import delete_app_subscriptions, get_con
 from apps.webhooks.domain.topics import SHOP_REDACT
 
 SEND_SHOP_REDACT = "webhooks.tell_shop_redact"
-# An app that is reinstalled within this time keeps its data.
+# An app that is reinstalled within this time does not get the webhook, so it may keep its data.
 REINSTALL_PERIOD = timedelta(hours=48)
 
 
@@ -30,7 +30,7 @@ def handle_uninstall(installation: Installation, at: datetime) -> None:
 
 
 def schedule_shop_redact(installation: Installation, at: datetime) -> None:
-    """Schedule ``shop/redact`` in two days, if the app's configuration file subscribes to that topic."""
+    """Schedule ``shop/redact`` in 48 hours, if the app's configuration file subscribes to that topic."""
     with all_shops_scope():
         listens = get_configured_subscriptions(installation.app_id).filter(topic=SHOP_REDACT).exists()
     if listens:
@@ -38,7 +38,7 @@ def schedule_shop_redact(installation: Installation, at: datetime) -> None:
 
 
 def send_shop_redact(job: Job, **arguments: Any) -> None:
-    """Record the ``shop/redact`` event, unless the app was reinstalled; the job of ``schedule_shop_redact``."""
+    """Record the ``shop/redact`` event, unless the app was reinstalled. ``schedule_shop_redact`` enqueues this job."""
     with transaction.atomic():
         queue.lock_lease(job)
         installation = Installation.objects.get(pk=arguments["installation_id"])

@@ -1,4 +1,4 @@
-"""Erasure of personal data from webhooks: payload bytes and the responses of receivers.
+"""Erases personal data from webhooks: the payloads and the responses of receivers.
 
 Unfinished deliveries are canceled, so that nothing about the person is sent after the erasure.
 """
@@ -14,7 +14,7 @@ _UNFINISHED = (Delivery.State.DUE, Delivery.State.RETRY, Delivery.State.LEASED, 
 
 
 def redact_deliveries(_model: type[Model], _ids: Collection[int], events: "QuerySet[Event]") -> None:
-    """Erase payloads and responses of deliveries about these events."""
+    """Erase the payloads and responses of all deliveries for these events."""
     event_ids = list(events.filter(payload__isnull=False).values_list("pk", flat=True))
     Pending.objects.filter(event_id__in=event_ids).delete()
     deliveries = Delivery.objects.filter(event_id__in=event_ids)

@@ -1,4 +1,4 @@
-"""Replay of deliveries: held or failed deliveries since a time, selected deliveries, or all dead letters.
+"""Replays deliveries: failed or held deliveries since a time, selected deliveries, or all dead letters.
 
 A replayed delivery keeps its ID and bytes. A replay is a job and can resume after a worker is killed, because
 deliveries that it has scheduled are no longer held or dead. The job spreads deliveries over time at a fixed rate.
@@ -24,15 +24,15 @@ from apps.webhooks.models import Delivery, Subscription
 REPLAY_JOB = "webhooks.recover"
 _SENT_SINCE = register_message(gettext_noop("Replayed since {moment}"))
 _BATCH = 500
-# The states of deliveries that can be replayed.
+# The states from which a delivery can be replayed.
 REPLAYABLE_STATES = (Delivery.State.HELD, Delivery.State.DEAD)
 
 
 @transaction.atomic
 def replay_since(subscription: Subscription, *, since: datetime, actor: str, at: datetime) -> Job:
-    """Enqueue the replay of deliveries that failed or were held since a time; requires the scope of the shop.
+    """Enqueue the replay of deliveries that failed or were held since a time. Requires the scope of the shop.
 
-    Resume the subscription first: deliveries to a paused or disabled subscription are held again.
+    Resume the subscription before, because deliveries to a paused or disabled subscription are held again.
     """
     if subscription.shop_id is not None:
         record_event(
@@ -47,7 +47,7 @@ def replay_dead_letters(subscription: Subscription, *, actor: str, at: datetime)
 
 
 def run_replay_job(job: Job, **arguments: Any) -> None:
-    """Schedule the deliveries of a replay, oldest first; the job of ``replay_since`` and ``replay_dead_letters``."""
+    """Schedule the deliveries of a replay, oldest first. The functions above enqueue this job."""
     states = arguments.get("states") or [state.value for state in REPLAYABLE_STATES]
     rows = Delivery.objects.filter(subscription_id=arguments["subscription_id"], state__in=states)
     if since := arguments.get("since"):
@@ -67,7 +67,7 @@ def run_replay_job(job: Job, **arguments: Any) -> None:
 
 
 def _schedule_batch(rows: "QuerySet[Delivery]", scheduled_before: int) -> int:
-    """Schedule the next batch of deliveries, spread over time; return their number."""
+    """Schedule the next batch of deliveries, spread over time, and return the size of the batch."""
     batch = list(rows.select_for_update(skip_locked=True, of=("self",)).order_by("event_id", "pk")[:_BATCH])
     start = timezone.now()
     per_second = settings.WEBHOOK_REPLAYS_PER_SECOND
@@ -81,9 +81,9 @@ def _schedule_batch(rows: "QuerySet[Delivery]", scheduled_before: int) -> int:
 
 @transaction.atomic
 def replay_deliveries(deliveries: Collection[int], *, at: datetime) -> int:
-    """Send selected deliveries of the current shop again at once; return their number.
+    """Send selected deliveries of the current shop again immediately, and return how many.
 
-    Deliveries in progress or due stay unchanged; deliveries that wait for a retry are sent at once.
+    Deliveries that are in progress or due stay unchanged. Deliveries that wait for a retry are sent immediately.
     """
     replayable = Delivery.objects.filter(pk__in=deliveries).exclude(payload__body=b"")
     retried_count = replayable.filter(state=Delivery.State.RETRY).update(next_at=at)

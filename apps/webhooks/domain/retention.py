@@ -1,7 +1,7 @@
-"""Retention: delete attempts after a week, deliveries and payloads after 30 days, and dead letters after 90 days.
+"""Retention: attempts are deleted after a week, deliveries and payloads after 30 days, dead letters after 90 days.
 
-Unfinished deliveries are never deleted, except held ones. Rows are deleted in batches to keep locks short. Event rows
-stay, but the payloads rendered for subscribers are cleared together with the deliveries.
+Unfinished deliveries are never deleted, unless they are held. Rows are deleted in batches to keep locks short. Event
+rows stay, but the payloads rendered for subscribers are cleared together with the deliveries.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ _OVER = (Delivery.State.DONE, Delivery.State.CANCELLED)
 
 
 def delete_expired_rows(at: datetime) -> int:
-    """Delete rows past their retention; return the number of rows."""
+    """Delete rows after their retention period, and return the number of deleted rows."""
     cleanups: tuple[Callable[[datetime], int], ...] = (
         _clear_attempts,
         _clear_deliveries,
@@ -37,7 +37,7 @@ def delete_expired_rows(at: datetime) -> int:
 
 
 def _process_in_batches(rows: "QuerySet[Model] | TimestampedQuerySet[Model]", work: Callable[[list[int]], int]) -> int:
-    """Process rows in batches by ascending ID; return the total."""
+    """Pass the IDs of rows to a function, in batches by ascending ID, and return the sum of its results."""
     total, last = 0, 0
     while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:BATCH_SIZE]):
         total += work(batch)
@@ -48,11 +48,11 @@ def _process_in_batches(rows: "QuerySet[Model] | TimestampedQuerySet[Model]", wo
 def _iterate_old_rows(
     model: type[Attempt | Delivery | Payload | Event], before: datetime, **filters: bool
 ) -> Iterator[list[int]]:
-    """Yield batches of IDs of rows created before a time, from the oldest, until a batch has none.
+    """Yield batches of IDs of rows created before a time, in order of ID, until a batch has no such row.
 
-    The newer rows, the majority, are not read. A row that was created before its neighbors but written after them is
-    found later, when the neighbors are old, too. Rows imported from another installation have an ID range of their own,
-    which is also read from its oldest row.
+    This avoids reading newer rows, which are the majority. A row that was created before its neighbors but written
+    after them may only be found by a later run, when its neighbors are old as well. Rows imported from another
+    installation have an ID range of their own, which is also read from its oldest row.
     """
     rows, last = model.objects.filter(**filters), 0
     while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "created_at")[:BATCH_SIZE]):
@@ -79,7 +79,7 @@ def _clear_deliveries(at: datetime) -> int:
 
 
 def _clear_payloads(at: datetime) -> int:
-    """Delete payloads without deliveries: those of tests by age, all others by their event."""
+    """Delete old payloads that no delivery uses. Payloads of tests have no event, so only their age counts."""
     used = Exists(Delivery.objects.filter(event=OuterRef("event")))
     unused = Q(event__isnull=False) & ~used
     alone = Q(event=None, created_at__lt=at - KEEP_DEAD)
@@ -90,9 +90,9 @@ def _clear_payloads(at: datetime) -> int:
 
 
 def _clear_event_payloads(at: datetime) -> int:
-    """Clear the payloads rendered for subscribers from old events, except events that wait for fan-out.
+    """Clear the rendered payloads of old events, except events that still wait for fan-out.
 
-    Events are never deleted, so an index of its own finds the events that still have payloads.
+    Events are never deleted, so a separate index finds the events that still have payloads.
     """
     waiting = Pending.objects.filter(event=OuterRef("pk"))
     processed = Event.objects.filter(writable_shops()).exclude(Exists(waiting))
@@ -103,7 +103,7 @@ def _clear_event_payloads(at: datetime) -> int:
 
 
 def _clear_subscriptions(at: datetime) -> int:
-    """Delete subscriptions that were deleted by users and have no deliveries left, and expired secrets."""
+    """Purge soft-deleted subscriptions without remaining deliveries, and expired secrets."""
     RetiringSecret.objects.filter(until__lt=at - KEEP_ATTEMPTS).delete()
     remaining_deliveries = Delivery.objects.filter(subscription=OuterRef("pk"))
     subscriptions = Subscription.objects.filter(Q(shop=None) | writable_shops(), deleted_at__lt=at - KEEP_DELIVERIES)

@@ -1,4 +1,4 @@
-"""Validation of a subscription's writable fields, and the values derived from them."""
+"""Validates the writable fields of a subscription, and derives other fields from them."""
 
 import hashlib
 import re
@@ -17,7 +17,7 @@ from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.models import Subscription
 from apps.webhooks.models.subscriptions import MAX_IN_FLIGHT, MAX_NAME, MAX_PER_SECOND
 
-# The writable fields; ``topic`` only on creation.
+# The writable fields of a subscription. The topic can only be set on creation.
 WRITABLE_FIELDS = (
     "topic",
     "uri",
@@ -46,10 +46,10 @@ _PLAIN_TEXT = re.compile(r"[^\x00-\x1f\ud800-\udfff]+")
 
 
 def assign_validated(subscription: Subscription, values: ReadOnlyAttrs) -> None:
-    """Validate values and assign them to a subscription, with the derived fields.
+    """Validate values and assign them to a subscription, together with the fields that are derived from them.
 
     Raises:
-        SubscriptionRefused: Values are invalid; all errors by field.
+        SubscriptionRefused: Values are invalid; the error lists all problems by field.
     """
     errors: Errors = {}
     values_to_assign = _convert({name: values[name] for name in WRITABLE_FIELDS if name in values}, errors)
@@ -103,7 +103,7 @@ def _find_name_error(name: str | None) -> str | None:
 
 
 def _parse_filter(subscription: Subscription, errors: Errors) -> Node | None:
-    """Return the parsed filter; None if there is no filter or it is invalid."""
+    """Return the parsed filter, or None if the subscription has no filter or the filter is invalid."""
     if "filter" in errors or "include_fields" in errors or not subscription.filter.strip():
         return None
     try:
@@ -119,7 +119,7 @@ def _parse_filter(subscription: Subscription, errors: Errors) -> Node | None:
 
 
 def _keep_selected(paths: Collection[str], include_fields: Collection[str]) -> set[str]:
-    """Return the paths that a field selection keeps in the payload."""
+    """Return the paths that remain in the payload after a field selection."""
     if not include_fields:
         return set(paths)
     return {path for path in paths if any(path == field or path.startswith(f"{field}.") for field in include_fields)}
@@ -132,7 +132,7 @@ def _key_digest(subscription: Subscription) -> str:
 
 
 def _convert(values: Attrs, errors: Errors) -> Attrs:
-    """Convert values to the types of their columns; record values of a wrong type as errors and omit them."""
+    """Convert values to the types of their columns. Values of a wrong type are omitted and recorded in ``errors``."""
     converted: Attrs = {}
     for name, value in values.items():
         try:
@@ -143,7 +143,7 @@ def _convert(values: Attrs, errors: Errors) -> Attrs:
 
 
 class _InvalidValue(ValueError):
-    """Raised when a value has a wrong type; the message follows the field's name."""
+    """Raised when a value has the wrong type; the message continues the name of the field."""
 
 
 def _parse_text(value: object) -> str:
@@ -202,7 +202,7 @@ def _parse_texts(value: object) -> list[str]:
 
 
 def _parse_identifiers(value: object) -> list[dict[str, str]]:
-    """Validate ``[{namespace, key}]``."""
+    """Check that a value is a list of metafield identifiers, ``[{namespace, key}]``."""
     if value is None:
         return []
     if not isinstance(value, list | tuple) or len(value) > MAX_LIST_ENTRIES:

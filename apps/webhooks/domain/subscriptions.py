@@ -1,7 +1,7 @@
 """Create, update, pause and delete webhook subscriptions, for REST, GraphQL, configuration files and the panel.
 
-Callers pass values by column name; ``SubscriptionRefused`` reports errors under the same names. A change of
-subscriptions must increment the version of ``apps.shops.domain.subscriber_version`` in the same transaction.
+Callers pass values by column name, and ``SubscriptionRefused`` reports errors by column name. Every change of a
+subscription must increment the version in ``apps.shops.domain.subscriber_version`` in the same transaction.
 """
 
 from datetime import datetime
@@ -28,22 +28,22 @@ from apps.webhooks.models import Subscription
 
 
 def get_undeleted_subscriptions() -> TimestampedQuerySet[Subscription]:
-    """Return the subscriptions that are not deleted."""
+    """Return all subscriptions that are not soft-deleted."""
     return Subscription.objects.get_queryset().filter(deleted_at=None)
 
 
 def get_api_subscriptions(shop: Shop, app: App | int) -> TimestampedQuerySet[Subscription]:
-    """Return the subscriptions that an app created for a shop, without those of its configuration file."""
+    """Return the subscriptions that an app created for a shop, without the ones from its configuration file."""
     return get_undeleted_subscriptions().filter(shop=shop, app=app, origin=Subscription.Origin.API)
 
 
 def get_configured_subscriptions(app: App | int) -> TimestampedQuerySet[Subscription]:
-    """Return the subscriptions of an app's configuration file; requires the scope of all shops."""
+    """Return the subscriptions from an app's configuration file. Requires the scope of all shops."""
     return get_undeleted_subscriptions().filter(app=app, origin=Subscription.Origin.CONFIG)
 
 
 def get_subscriptions_for_shop(shop: Shop) -> TimestampedQuerySet[Subscription]:
-    """Return all subscriptions that receive events of a shop: its own, and the configured ones of its apps.
+    """Return all subscriptions that receive events of a shop, including those from configuration files of its apps.
 
     Requires the scope of all shops.
     """
@@ -53,11 +53,11 @@ def get_subscriptions_for_shop(shop: Shop) -> TimestampedQuerySet[Subscription]:
 
 @transaction.atomic
 def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Subscription:
-    """Subscribe an app to a topic of the shop in which it is installed; requires the scope of that shop.
+    """Subscribe an app to a topic of the shop in which it is installed. Requires the scope of that shop.
 
     Args:
-        installation: The app in the shop; its scopes decide which topics are allowed.
-        values: ``topic``, ``uri`` and ``api_version``, and other fields of ``WRITABLE_FIELDS``.
+        installation: The installation of the app in the shop. Its scopes decide which topics are allowed.
+        values: ``topic``, ``uri``, ``api_version`` and optionally other fields of ``WRITABLE_FIELDS``.
         actor: Who creates the subscription.
         at: The time of the change.
 
@@ -65,7 +65,7 @@ def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, ac
         The subscription, with any warnings in ``warnings``.
 
     Raises:
-        SubscriptionRefused: Values are invalid, by field.
+        SubscriptionRefused: Values are invalid; the error lists all problems by field.
         TopicScopeMissing: The app lacks the scope of the topic.
     """
     shop, app = installation.shop, installation.app
@@ -81,10 +81,10 @@ def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, ac
 
 @transaction.atomic
 def create_configured_subscription(app: App, values: ReadOnlyAttrs, *, at: datetime) -> Subscription:
-    """Create a subscription of an app's configuration file, for all shops of the app; compliance topics are allowed.
+    """Create a subscription from an app's configuration file, for all shops of the app. Compliance topics are allowed.
 
     Raises:
-        SubscriptionRefused: Values are invalid, by field.
+        SubscriptionRefused: Values are invalid; the error lists all problems by field.
     """
     subscription = Subscription(shop=None, app=app, origin=Subscription.Origin.CONFIG, created_at=at)
     assign_validated(subscription, values)
@@ -97,11 +97,11 @@ def create_configured_subscription(app: App, values: ReadOnlyAttrs, *, at: datet
 
 @transaction.atomic
 def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Changes:
-    """Update a subscription; existing deliveries keep their endpoint.
+    """Update a subscription. Existing deliveries keep their endpoint.
 
     Args:
-        subscription: The subscription; it is locked and reloaded.
-        values: New values of fields in ``WRITABLE_FIELDS``; the topic cannot change.
+        subscription: The subscription, which this function locks and reloads.
+        values: New values for fields in ``WRITABLE_FIELDS``. The topic cannot change.
         actor: Who updates the subscription.
         at: The time of the change.
 
@@ -109,7 +109,7 @@ def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, ac
         The changes by field.
 
     Raises:
-        SubscriptionRefused: Values are invalid, by field.
+        SubscriptionRefused: Values are invalid; the error lists all problems by field.
         TopicScopeMissing: The app no longer has the scope of the topic.
     """
     _lock(subscription)
@@ -136,7 +136,7 @@ def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, ac
 
 @transaction.atomic
 def delete_subscription(subscription: Subscription, *, actor: str, at: datetime) -> None:
-    """Delete a subscription; its waiting deliveries are not sent either.
+    """Delete a subscription. Its waiting deliveries are not sent.
 
     Raises:
         RowDeleted: Another request has deleted the subscription.
@@ -150,12 +150,12 @@ def delete_subscription(subscription: Subscription, *, actor: str, at: datetime)
 
 
 def pause_subscription(subscription: Subscription, *, reason: str = "", actor: str, at: datetime) -> bool:
-    """Hold the deliveries of a subscription until it is resumed; return True if it was live."""
+    """Hold the deliveries of a subscription until it is resumed. Return True if it was live before."""
     return _set_state(subscription, Subscription.State.PAUSED, reason, actor=actor, at=at)
 
 
 def resume_subscription(subscription: Subscription, *, actor: str, at: datetime) -> bool:
-    """Resume a paused or disabled subscription; return True if it was not live.
+    """Resume a paused or disabled subscription. Return True if it was not live before.
 
     ``replay.replay_since`` sends the deliveries that were held.
     """
@@ -163,7 +163,10 @@ def resume_subscription(subscription: Subscription, *, actor: str, at: datetime)
 
 
 def disable_subscription(subscription: Subscription, *, reason: str, actor: str = "system", at: datetime) -> bool:
-    """Stop sending to a subscription because its endpoint fails or no longer exists; its deliveries are held."""
+    """Hold the deliveries of a subscription because its endpoint fails or no longer exists.
+
+    Return True if the subscription was live before.
+    """
     return _set_state(subscription, Subscription.State.DISABLED, reason, actor=actor, at=at)
 
 
@@ -180,14 +183,14 @@ def _set_state(subscription: Subscription, state: Subscription.State, reason: st
 
 
 def delete_app_subscriptions(installation: Installation, at: datetime) -> None:
-    """Delete an uninstalled app's subscriptions for the shop; they still receive ``app/uninstalled``."""
+    """Delete the subscriptions of an app for a shop that uninstalled it. They still receive ``app/uninstalled``."""
     bump_subscriber_version(installation.shop)
     rows = get_api_subscriptions(installation.shop, installation.app_id)
     rows.update(deleted_at=at, removed_by_uninstalling=True)
 
 
 def refresh_listeners_on_grant(installation: Installation) -> None:
-    """Refresh the shop's subscribers when an app with subscriptions is installed or its scopes change."""
+    """Invalidate the cached subscribers of a shop when an app with subscriptions is installed or its scopes change."""
     with all_shops_scope():
         rows = get_undeleted_subscriptions().filter(Q(shop=installation.shop) | Q(shop=None))
         if rows.filter(app_id=installation.app_id).exists():
@@ -195,17 +198,17 @@ def refresh_listeners_on_grant(installation: Installation) -> None:
 
 
 def require_topic_scope(installation: Installation, topic: str) -> None:
-    """Check that an app may receive a topic.
+    """Check that an app has the scope that a topic requires.
 
     Raises:
-        TopicScopeMissing: The app lacks the scope of the topic.
+        TopicScopeMissing: The app lacks the scope.
     """
     if scope := topics.get_missing_scope(topic, installation.all_scopes):
         raise TopicScopeMissing(scope)
 
 
 def _lock(subscription: Subscription) -> None:
-    """Lock the shops of a subscription, then the subscription, and reload it.
+    """Lock the shops that the subscription covers and then the subscription, and reload the subscription.
 
     Raises:
         RowDeleted: Another request has deleted the subscription.
@@ -225,13 +228,13 @@ def _reload(subscription: Subscription) -> None:
 
 
 def _increment_version(subscription: Subscription) -> None:
-    """Increment the shop's subscriber version; for a configured subscription ``_lock`` did this already."""
+    """Increment the subscriber version of the shop. For a configured subscription, ``_lock`` has already done this."""
     if subscription.shop is not None:
         bump_subscriber_version(subscription.shop)
 
 
 def _save(subscription: Subscription, *names: str) -> None:
-    """Save a subscription; translate a violated constraint into ``SubscriptionRefused``."""
+    """Save a subscription, and convert the violation of a unique constraint to ``SubscriptionRefused``."""
     try:
         with transaction.atomic():
             subscription.save(update_fields=names or None)
@@ -245,7 +248,7 @@ def _save(subscription: Subscription, *names: str) -> None:
 def _record(
     topic: str, subscription: Subscription, *, actor: str, at: datetime, changes: ReadOnlyAttrs | None = None
 ) -> None:
-    """Record an event in the shop's audit log; a subscription for all shops has no audit log."""
+    """Record an event in the audit log of the shop. A subscription for all shops has no audit log."""
     if subscription.shop_id is not None:
         record_event(topic, subscription, actor=actor, at=at, changes=changes)
 

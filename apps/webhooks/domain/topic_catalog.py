@@ -1,13 +1,13 @@
-"""The catalog of topics that existing clients know, restricted to resources that the interface has or could have.
+"""The topics that existing API clients know, for resources that Backoffice has or could have.
 
 A topic of the catalog that is not registered belongs to a feature that Backoffice does not have. A registered topic
-that is not in the catalog is an extension. Rule: design of webhooks, Topics.
+that is not in the catalog is an extension.
 """
 
 from collections.abc import Mapping
 
 _PLAIN = ("create", "update", "delete")
-# Topics by family: the parts before and after the slash.
+# Maps the part of a topic before the slash, its family, to the possible parts after the slash.
 _FAMILIES: Mapping[str, tuple[str, ...]] = {
     "app": ("uninstalled", "scopes_update"),
     "app_purchases_one_time": ("update",),

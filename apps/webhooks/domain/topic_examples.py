@@ -1,7 +1,7 @@
-"""Example payloads and docs/topics.md, the page of all topics.
+"""Generates the example payloads in ``examples.json`` and the page docs/topics.md, which lists all topics.
 
-The topics' own renderers create the examples from a fresh demo store. ``manage.py list_webhook_topics`` writes them to
-``examples.json`` in the app's directory, and writes docs/topics.md. Lists are cut to their first element.
+``manage.py list_webhook_topics`` writes both files. The examples are rows of a demo store, rendered by the functions
+that render real payloads. Lists in examples are cut to their first element.
 """
 
 import json
@@ -22,7 +22,7 @@ from apps.webhooks.domain.topics import COMPLIANCE_TOPICS, INSTALLATION_TOPICS
 
 PATH = Path(__file__).parents[1] / "examples.json"
 MAX_LIST_ITEMS = 1
-# The section of docs/topics.md for families without a section of their own.
+# Maps topic families that have no section of their own in docs/topics.md to the section that lists them.
 _SECTIONS: Mapping[str, str] = {
     "app_purchases_one_time": "app",
     "customer": "customers",
@@ -41,13 +41,13 @@ _SECTIONS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TopicDescription:
-    """A topic as described on the page.
+    """The description of a topic in docs/topics.md and in the panel.
 
     Attributes:
-        audience: Who may subscribe, as text.
+        audience: The required scope, or a text such as "any app".
         is_extension: Whether clients of other platforms do not know the topic.
-        example: An indented example payload.
-        same_as: An earlier topic with the same example.
+        example: An example payload as indented JSON.
+        same_as: The name of an earlier topic with the same example, or "".
     """
 
     name: str
@@ -64,7 +64,7 @@ def list_subscribable_topics() -> Iterator[Topic]:
 
 
 def render_examples() -> dict[str, Any]:
-    """Render an example payload per topic in the newest API version, from data of the current shop if it has any."""
+    """Render an example payload for each topic, in the newest API version, if the current shop has a suitable row."""
     version = settings.API_VERSIONS[-1]
     rendered: dict[str, Any] = {}
     for topic in list_subscribable_topics():
@@ -90,7 +90,7 @@ def load_examples() -> Mapping[str, Any]:
 
 
 def describe_topics() -> list[tuple[str, list[TopicDescription]]]:
-    """Describe every topic, grouped by the part before the slash."""
+    """Describe all topics, grouped by the part of their name before the slash."""
     families: dict[str, list[TopicDescription]] = {}
     for topic in list_subscribable_topics():
         family = _family(topic.name)
@@ -113,7 +113,7 @@ def _audience(topic: Topic) -> str:
 
 
 def render_topics_page() -> str:
-    """Render docs/topics.md: a table of topics per section, without payloads."""
+    """Render docs/topics.md, which has a table of topics for each section, without payloads."""
     lines = [
         "# Webhook topics",
         "",
@@ -140,7 +140,7 @@ def render_topics_page() -> str:
 
 
 def _group_by_section() -> dict[str, list[TopicDescription]]:
-    """Group all topics by section, sorted by title."""
+    """Group the descriptions of all topics by section, sorted by title."""
     sections: dict[str, list[TopicDescription]] = {}
     for family, rows in describe_topics():
         owner = "metafields" if family.endswith("_metafields") else _SECTIONS.get(family, family)
@@ -149,14 +149,14 @@ def _group_by_section() -> dict[str, list[TopicDescription]]:
 
 
 def _format_scope(audience: str) -> str:
-    """Format an audience; only fulfillment orders have alternative scopes, which a separate page describes."""
+    """Format an audience as Markdown. Fulfillment orders have alternative scopes, so they link to their page."""
     if " or " in audience:
         return "[fulfillment orders](fulfillment.md#access-scopes)"
     return f"`{audience}`" if audience.startswith("read_") else audience
 
 
 def _unsupported() -> list[str]:
-    """Return the known topics that are not registered; a family without registered topics is one entry."""
+    """Return the topics of the catalog that are not registered, with one entry for a family that is missing."""
     registered = {topic.name for topic in topics.get_all_topics()}
     families = {_family(name) for name in registered}
     absent = CATALOG - registered
@@ -164,5 +164,5 @@ def _unsupported() -> list[str]:
 
 
 def _family(name: str) -> str:
-    """Return the part of a topic before the slash or dot."""
+    """Return the part of a topic before the first slash or dot."""
     return name.replace(".", "/").partition("/")[0]

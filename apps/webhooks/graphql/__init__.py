@@ -1,4 +1,4 @@
-"""GraphQL types, queries and mutations of webhooks; ``apps.graphql`` imports them when it builds the schema."""
+"""GraphQL types, queries and mutations for webhook subscriptions. ``apps.graphql`` imports them to build its schema."""
 
 from apps.webhooks.graphql import mutations, queries
 

@@ -1,7 +1,7 @@
 """GraphQL mutations that create, update and delete webhook subscriptions.
 
-Invalid values are returned as ``userErrors``: full sentences with the path of the argument. A missing access scope or a
-malformed value is an error of the request.
+Invalid values are returned as ``userErrors``, each a full sentence with the path of the argument. A missing access
+scope or a malformed value fails the whole request.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ INPUT_ARGUMENT = "webhookSubscription"
 DEPRECATED_MUTATION = registry.deprecation_metadata(
     SINCE_URI, "Use `webhookSubscriptionCreate` or `webhookSubscriptionUpdate` with a `uri` instead."
 )
-# From field names of ``domain.subscriptions`` to the names in ``userErrors``.
+# Maps field names of ``domain.subscriptions`` to the names in ``userErrors``.
 _ARGUMENT_NAMES = {
     "uri": "callbackUrl",
     "include_fields": "includeFields",
@@ -60,7 +60,7 @@ class HasMetafieldsMetafieldIdentifierInput:
 
 @strawberry.input
 class _SubscriptionFields:
-    """The fields that all subscription inputs share."""
+    """Fields shared by all inputs for subscriptions."""
 
     format: WebhookSubscriptionFormat | None = strawberry.UNSET
     filter: str | None = strawberry.UNSET
@@ -74,7 +74,7 @@ class _SubscriptionFields:
 
 @strawberry.input(description="The values of a webhook subscription.")
 class WebhookSubscriptionInput(_SubscriptionFields):
-    """The values of a subscription; an update leaves omitted fields unchanged."""
+    """Input for a subscription; in an update, omitted fields stay unchanged."""
 
     uri: str | None = strawberry.field(default=strawberry.UNSET, metadata=_since_uri)
     callback_url: URL | None = strawberry.field(default=strawberry.UNSET, metadata=BY_URI)
@@ -82,7 +82,7 @@ class WebhookSubscriptionInput(_SubscriptionFields):
 
 @strawberry.input(description="The values of a webhook subscription to Google Cloud Pub/Sub.")
 class PubSubWebhookSubscriptionInput(_SubscriptionFields):
-    """The values of a subscription to Google Cloud Pub/Sub."""
+    """Input for a subscription that delivers to Google Cloud Pub/Sub."""
 
     pub_sub_project: str
     pub_sub_topic: str
@@ -90,7 +90,7 @@ class PubSubWebhookSubscriptionInput(_SubscriptionFields):
 
 @strawberry.input(description="The values of a webhook subscription to Amazon EventBridge.")
 class EventBridgeWebhookSubscriptionInput(_SubscriptionFields):
-    """The values of a subscription to Amazon EventBridge."""
+    """Input for a subscription that delivers to Amazon EventBridge."""
 
     arn: ARN
 
@@ -100,7 +100,7 @@ Input = WebhookSubscriptionInput | PubSubWebhookSubscriptionInput | EventBridgeW
 
 @strawberry.type(description="An error of a mutation that had no effect.")
 class UserError:
-    """Why a mutation was refused."""
+    """An error of a mutation, with the path of the argument that caused it."""
 
     field: list[str] | None
     message: str
@@ -164,7 +164,7 @@ class PubSubWebhookSubscriptionUpdateUserErrorCode(Enum):
 
 @strawberry.type
 class PubSubWebhookSubscriptionCreateUserError:
-    """Why a create mutation was refused."""
+    """An error of a create mutation, with its code."""
 
     code: PubSubWebhookSubscriptionCreateUserErrorCode | None
     field: list[str] | None
@@ -173,7 +173,7 @@ class PubSubWebhookSubscriptionCreateUserError:
 
 @strawberry.type
 class PubSubWebhookSubscriptionUpdateUserError:
-    """Why an update mutation was refused."""
+    """An error of an update mutation, with its code."""
 
     code: PubSubWebhookSubscriptionUpdateUserErrorCode | None
     field: list[str] | None
@@ -202,7 +202,7 @@ Topic = Annotated[WebhookSubscriptionTopic, strawberry.argument(description="The
 @registry.register_mutations
 @strawberry.type
 class WebhookMutations:
-    """Mutations of the calling app's subscriptions."""
+    """Mutations for the subscriptions of the calling app."""
 
     @strawberry.mutation(description="Subscribe the calling app to a topic of the shop.")
     def webhook_subscription_create(
@@ -253,7 +253,7 @@ class WebhookMutations:
     def pub_sub_webhook_subscription_update(
         self, info: Info, id: strawberry.ID, webhook_subscription: PubSubWebhookSubscriptionInput
     ) -> PubSubWebhookSubscriptionUpdatePayload | None:
-        """Update a subscription; omitted fields stay unchanged."""
+        """Update a subscription to Google Cloud Pub/Sub; omitted fields stay unchanged."""
         updated, field_errors = _update(info, id, webhook_subscription)
         codes = PubSubWebhookSubscriptionUpdateUserErrorCode
         errors = [
@@ -280,7 +280,7 @@ class WebhookMutations:
     def event_bridge_webhook_subscription_update(
         self, info: Info, id: strawberry.ID, webhook_subscription: EventBridgeWebhookSubscriptionInput
     ) -> EventBridgeWebhookSubscriptionUpdatePayload | None:
-        """Update a subscription; omitted fields stay unchanged."""
+        """Update a subscription to Amazon EventBridge; omitted fields stay unchanged."""
         updated, errors = _update(info, id, webhook_subscription)
         return EventBridgeWebhookSubscriptionUpdatePayload(
             webhook_subscription=updated, user_errors=_user_errors(errors)
@@ -306,7 +306,7 @@ def _update(info: Info, id: str, input: Input) -> tuple[WebhookSubscriptionType 
 def _with_row(
     info: Info, id: str, work: Callable[[Subscription], None]
 ) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
-    """Change the caller's subscription with a global ID, and return it as a GraphQL type."""
+    """Apply a change to the caller's subscription with this global ID, and return it as a GraphQL type."""
     row = find_subscription(info, parse_number_of_type(id, KIND))
     if row is None:
         return None, [(["id"], NO_SUCH_SUBSCRIPTION)]
@@ -319,7 +319,7 @@ def _with_row(
 
 
 def _run_change(work: Callable[[], Subscription], info: Info) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
-    """Run a change; return the subscription, or the errors if it was refused.
+    """Run a change, and return the subscription or the errors.
 
     Raises:
         GraphQLError: The app lacks the scope of the topic.
@@ -339,7 +339,7 @@ def _run_change(work: Callable[[], Subscription], info: Info) -> tuple[WebhookSu
 
 
 def _values(input: Input) -> Attrs:
-    """Return the input's values under the field names of ``domain.subscriptions``."""
+    """Convert an input to a dict with the field names of ``domain.subscriptions``."""
     return dict(_iterate_values(input))
 
 
@@ -364,7 +364,7 @@ def _iterate_values(input: Input) -> Iterator[tuple[str, Any]]:
 
 
 def _path(field: str) -> list[str]:
-    """Return the argument path of a field."""
+    """Return the path of the argument for a field."""
     return [field] if field in {"topic", "id"} else [INPUT_ARGUMENT, _ARGUMENT_NAMES.get(field, field)]
 
 

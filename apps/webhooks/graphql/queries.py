@@ -1,4 +1,4 @@
-"""GraphQL queries for the calling app's webhook subscriptions."""
+"""GraphQL queries for the webhook subscriptions of the calling app."""
 
 from enum import Enum
 from typing import Annotated
@@ -44,7 +44,7 @@ MAX_COUNT = 10_000
 
 @strawberry.enum(description="Whether a count is exact.")
 class CountPrecision(Enum):
-    """Whether a count is exact or stopped at the limit."""
+    """Whether a count is exact or was capped at the limit."""
 
     EXACT = "exact"
     AT_LEAST = "at_least"
@@ -52,7 +52,7 @@ class CountPrecision(Enum):
 
 @strawberry.type(description="A number of rows.")
 class Count:
-    """A number of rows."""
+    """A number of rows, with its precision."""
 
     count: int
     precision: CountPrecision
@@ -61,11 +61,11 @@ class Count:
 @registry.register_queries
 @strawberry.type
 class WebhookQueries:
-    """Queries for the subscriptions that the calling app created; those of its configuration file are not included."""
+    """Queries for the subscriptions that the calling app created, without the ones from its configuration file."""
 
     @strawberry.field(description="A webhook subscription of the calling app, by global ID.")
     def webhook_subscription(self, info: Info, id: strawberry.ID) -> WebhookSubscriptionType | None:
-        """Return a subscription; null if the app has none with this ID."""
+        """Return the subscription with this ID, or null if the app has none."""
         row = find_subscription(info, parse_number_of_type(id, KIND))
         return None if row is None else to_subscription_type(row)
 
@@ -104,7 +104,7 @@ class WebhookQueries:
     def webhook_subscriptions_count(
         self, info: Info, query: str | None = None, limit: int | None = MAX_COUNT
     ) -> Count | None:
-        """Count subscriptions up to the limit."""
+        """Count the matching subscriptions, up to the limit."""
         maximum = MAX_COUNT if limit is None else limit
         if not 0 <= maximum <= MAX_COUNT:
             raise graphql_error(f"limit must be between 0 and {MAX_COUNT}")
@@ -114,10 +114,10 @@ class WebhookQueries:
 
 
 def _search_subscriptions(info: Info, query: str | None) -> TimestampedQuerySet[Subscription]:
-    """Return the caller's subscriptions that match a search.
+    """Return the caller's subscriptions that match a search query.
 
     Raises:
-        GraphQLError: The search is invalid; the message says where.
+        GraphQLError: The query is invalid; the message says where.
     """
     caller = info.context
     rows = subscriptions.get_api_subscriptions(caller.shop, caller.access.installation.app_id)

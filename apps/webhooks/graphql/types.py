@@ -1,7 +1,4 @@
-"""GraphQL types of webhook subscriptions.
-
-Rule: design, Webhooks (GraphQL), which lists the fields of each version.
-"""
+"""GraphQL types of webhook subscriptions."""
 
 from datetime import datetime
 from enum import Enum
@@ -25,11 +22,11 @@ BY_URI = registry.deprecation_metadata(SINCE_URI, "Use `uri` instead.")
 
 
 def _constant(topic: str) -> str:
-    """Return the GraphQL constant of a topic: ``PRODUCTS_UPDATE`` for ``products/update``."""
+    """Return the GraphQL constant for a topic, e.g. ``PRODUCTS_UPDATE`` for ``products/update``."""
     return topic.replace("/", "_").replace(".", "_").upper()
 
 
-# From GraphQL constants to topic names. All apps have registered their topics when this module is imported.
+# Maps GraphQL constants to topic names. All apps have registered their topics before this module is imported.
 _TOPICS: Any = {
     _constant(topic.name): strawberry.enum_value(topic.name, description=f"{topic.label}: `{topic.name}`.")
     for topic in get_offered_topics()
@@ -42,7 +39,7 @@ WebhookSubscriptionTopic: Any = strawberry.enum(
 
 @strawberry.enum(description="The format of payloads.")
 class WebhookSubscriptionFormat(Enum):
-    """The format of payloads."""
+    """The format of webhook payloads."""
 
     JSON = "json"
     XML = "xml"
@@ -50,7 +47,7 @@ class WebhookSubscriptionFormat(Enum):
 
 @strawberry.enum(description="The sort keys of a list of subscriptions.")
 class WebhookSubscriptionSortKeys(Enum):
-    """Sort keys of the subscription list."""
+    """The keys by which subscriptions can be sorted."""
 
     CREATED_AT = "created_at"
     ID = "id"
@@ -66,21 +63,21 @@ class WebhookSubscriptionMetafieldIdentifier:
 
 @strawberry.type(description="Deliveries by HTTPS.")
 class WebhookHttpEndpoint:
-    """A web server."""
+    """An HTTPS endpoint."""
 
     callback_url: URL
 
 
 @strawberry.type(description="Deliveries to Amazon EventBridge.")
 class WebhookEventBridgeEndpoint:
-    """An event source of Amazon EventBridge."""
+    """An Amazon EventBridge event source as an endpoint."""
 
     arn: ARN
 
 
 @strawberry.type(description="Deliveries to Google Cloud Pub/Sub.")
 class WebhookPubSubEndpoint:
-    """A topic of Google Cloud Pub/Sub."""
+    """A Google Cloud Pub/Sub topic as an endpoint."""
 
     pub_sub_project: str
     pub_sub_topic: str
@@ -110,7 +107,7 @@ class WebhookSubscriptionType(LegacyInteroperability, Node):
 
     @strawberry.field(metadata=registry.version_metadata(since="2025-01"))
     def metafields(self) -> list[WebhookSubscriptionMetafieldIdentifier]:
-        """Return the metafields that payloads include."""
+        """Return the namespaces and keys of the metafields that payloads include."""
         return [WebhookSubscriptionMetafieldIdentifier(**metafield) for metafield in self.row.metafields]
 
     @strawberry.field
@@ -120,17 +117,17 @@ class WebhookSubscriptionType(LegacyInteroperability, Node):
 
     @strawberry.field(metadata=BY_URI)
     def callback_url(self) -> URL:
-        """Return the address of deliveries."""
+        """Return the URL that deliveries are sent to."""
         return URL(self.row.uri)
 
     @strawberry.field(metadata=BY_URI)
     def endpoint(self) -> Endpoint:
-        """Return the destination of deliveries."""
+        """Return the endpoint that deliveries are sent to."""
         return _endpoint(self.row.uri)
 
     @strawberry.field(deprecation_reason="Private metafields no longer exist.")
     def private_metafield_namespaces(self) -> list[str]:
-        """Return the namespaces as the app saved them."""
+        """Return the private metafield namespaces as the app saved them. They have no effect."""
         return list(self.row.private_metafield_namespaces)
 
 
@@ -179,7 +176,7 @@ def to_connection(page: Page[Subscription]) -> WebhookSubscriptionConnection:
 
 
 def find_subscription(info: Info, number: int | None) -> Subscription | None:
-    """Return a subscription that the calling app created; None if there is none with this ID."""
+    """Return the subscription with this ID if the calling app created it, otherwise None."""
     if number is None:
         return None
     caller = info.context

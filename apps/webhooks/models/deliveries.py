@@ -1,4 +1,4 @@
-"""Models of the outbox, payloads, endpoints, deliveries and delivery attempts."""
+"""Models for the delivery of webhooks: outbox, payloads, endpoints, deliveries and attempts."""
 
 import uuid6
 from django.db import models
@@ -11,7 +11,7 @@ from apps.ground.base_models import ShopOwned, Timestamped
 from apps.shops.models import App
 from apps.webhooks.models.subscriptions import Subscription
 
-# Labels of error classes.
+# Labels for the values of ``Delivery.error``.
 ERROR_LABELS = {
     "bad_answer": gettext_lazy("The response could not be read"),
     "blocked_address": gettext_lazy("The address is not allowed"),
@@ -30,7 +30,7 @@ _STATUS = "status_"
 
 
 def get_error_label(error: str) -> str:
-    """Return the label of an error class, or the class itself if it has no label."""
+    """Return the label of an error class, or the error class itself if it has no label."""
     if error.startswith(_STATUS):
         return gettext("The endpoint responded with {status}").format(status=error.removeprefix(_STATUS))
     return str(ERROR_LABELS.get(error, error))
@@ -39,7 +39,7 @@ def get_error_label(error: str) -> str:
 class Pending(ShopOwned):
     """An outbox entry: an event that has subscribers and waits for its fan-out, which deletes the entry.
 
-    Event rows are immutable, so the mark is a row of its own, written in the event's transaction.
+    Event rows are immutable, so this is a separate row, written in the transaction of the event.
     """
 
     event = models.OneToOneField(Event, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("event"))
@@ -55,11 +55,11 @@ class Pending(ShopOwned):
 
 
 class Host(Timestamped):
-    """A server that receives deliveries, with the circuit breaker that all processes share.
+    """A server that receives deliveries, with the state of its circuit breaker, which all processes share.
 
     Attributes:
-        trips: How often the breaker opened since the last success; the pause doubles each time.
-        paused_until: Nothing is sent before this time; then a single probe is sent.
+        trips: How often the breaker has opened since the last success. The pause doubles each time.
+        paused_until: No request is sent before this time. After that, a single request probes the server.
     """
 
     name = models.CharField(max_length=255, unique=True)
@@ -72,10 +72,10 @@ class Host(Timestamped):
 
 
 class Endpoint(ShopOwned):
-    """A URI that receives deliveries of one shop; waiting deliveries are grouped by endpoint.
+    """A URI that receives deliveries of one shop. The queue of waiting deliveries is grouped by endpoint.
 
-    ``uri_digest`` is the SHA-256 of the URI, short enough for an index. ``domain.engine.rate_limits`` maintains the
-    limits; its token bucket had ``tokens`` at ``tokens_at``.
+    ``uri_digest`` is the SHA-256 digest of the URI, which is short enough for an index. ``domain.engine.rate_limits``
+    maintains the limits. ``tokens`` is the level of its token bucket at the time ``tokens_at``.
     """
 
     uri = models.TextField(gettext_lazy("URI"))
@@ -96,9 +96,9 @@ class Endpoint(ShopOwned):
 
 
 class Payload(ShopOwned):
-    """The bytes of an event as subscriptions receive them; frozen, and shared by deliveries with equal bytes.
+    """The request body of one or more deliveries; it never changes.
 
-    ``body`` is empty after an erasure.
+    Deliveries of an event with equal bytes share a payload. ``body`` is empty after an erasure of personal data.
     """
 
     event = models.ForeignKey(
@@ -120,10 +120,11 @@ class Delivery(ShopOwned):
     """A message to one endpoint: an event for a subscription, a test, or a call that another part of Backoffice sends.
 
     Attributes:
-        key: ``X-…-Webhook-Id``, derived from event and subscription, and the same in every attempt and replay.
-        ordering_key: The resource, if the subscription wants its events in order; else blank.
+        key: The value of ``X-…-Webhook-Id``, derived from event and subscription. It is the same in every attempt and
+            replay.
+        ordering_key: The resource of the event if the subscription requires ordered delivery, otherwise blank.
         attempts: The number of attempts that were started.
-        redelivery: Whether the delivery was sent before and is sent again on request.
+        redelivery: Whether the delivery was replayed after an earlier attempt.
         triggered_at: When the event happened.
         error: The class of the last failure, e.g. ``timeout`` or ``status_500``.
     """
@@ -159,7 +160,8 @@ class Delivery(ShopOwned):
         Event, on_delete=models.CASCADE, null=True, related_name="+", db_index=False, verbose_name=gettext_lazy("event")
     )
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="+", db_index=False)
-    # Payloads are deleted later than deliveries, in their own batches; a constraint would check each payload row.
+    # There is no database constraint, because payloads are deleted later in separate batches, and each deletion would
+    # be checked.
     payload = models.ForeignKey(
         Payload, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
     )
@@ -206,7 +208,7 @@ class Delivery(ShopOwned):
 
     @property
     def problem(self) -> str:
-        """Return the label of the last failure; blank if there is none."""
+        """Return the label of the last failure, or "" if there was none."""
         return get_error_label(self.error)
 
 
@@ -214,10 +216,11 @@ class Attempt(ShopOwned):
     """An HTTP call and its result. ``created_at`` is the start of the call.
 
     Attributes:
-        outcome: The class of the result, e.g. ``ok``, ``status``, ``timeout``, ``connect``,
-            ``tls``, ``blocked_address``.
-        fenced: Whether the lease had expired at the end of the call, so that the result changed nothing.
-        queued_ms: Milliseconds from the due time to the start of the call; the other times count from the start.
+        outcome: The class of the result, e.g. ``ok``, ``status``, ``timeout``, ``connect``, ``tls``,
+            ``blocked_address``.
+        fenced: Whether the lease had expired when the call ended, so that the result was ignored.
+        queued_ms: Milliseconds from the due time to the start of the call. The other durations are measured from the
+            start of the call.
     """
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="log")
@@ -244,5 +247,5 @@ class Attempt(ShopOwned):
 
     @property
     def result(self) -> str:
-        """Return the response status, or the reason why there was no response."""
+        """Return the response status, or the label of the error if there was no response."""
         return str(self.status or get_error_label(self.outcome))

@@ -21,19 +21,19 @@ NAME_TAKEN_MESSAGE = gettext_noop("already exists, no duplicate allowed")
 class Subscription(ShopOwned):
     """A webhook subscription: an app receives the events of a topic at a URI.
 
-    A subscription of origin ``config`` has no shop and covers every shop that has the app. Queries in the scope of
-    a shop see only that shop's own subscriptions; code that needs both uses ``all_shops_scope()`` and filters by
-    shop and app.
+    A subscription of origin ``config`` has no shop and covers every shop that has the app. Queries in the scope of a
+    shop see only that shop's own subscriptions; code that needs both uses ``all_shops_scope()`` and filters by shop and
+    app.
 
-    A deleted subscription stays as a row as long as it has deliveries.
+    The row of a deleted subscription is kept as long as it has deliveries.
 
     Attributes:
-        max_in_flight: The number of concurrent calls.
-        max_per_second: The number of calls that may start per second; None for no limit.
-        key_digest: SHA-256 of URI, format and filter, unique per topic; see ``domain.subscriptions``.
-        warnings: Warnings found on saving: ``[{field, message}]``.
-        reason: Why the subscription is disabled or paused, for display.
-        removed_by_uninstalling: Whether the subscription was deleted with its app; the subscription then still receives
+        max_in_flight: The maximum number of concurrent calls.
+        max_per_second: The maximum number of calls that may start per second; None means no limit.
+        key_digest: The SHA-256 digest of URI, format and filter, which must be unique per topic.
+        warnings: Warnings about the filter and the selected fields, as ``[{field, message}]``.
+        reason: Why the subscription is disabled or paused; shown to staff.
+        removed_by_uninstalling: Whether the subscription was deleted because its app was uninstalled. It still receives
             the event ``app/uninstalled``.
     """
 
@@ -142,7 +142,7 @@ class Subscription(ShopOwned):
 
     @property
     def is_live(self) -> bool:
-        """Return True if deliveries are sent."""
+        """Return True if deliveries are sent, i.e. the subscription is not paused, disabled or deleted."""
         return self.state == self.State.LIVE and self.deleted_at is None
 
     @property
@@ -152,12 +152,12 @@ class Subscription(ShopOwned):
 
 
 class Health(Timestamped):
-    """Results of recent deliveries of a subscription, in a table of its own to keep writes off the subscription row.
+    """Results of recent deliveries of a subscription, in a separate table so that subscription rows are rarely written.
 
     Attributes:
         failing_since: The time of the first failure after the last success.
-        dead_in_a_row: Deliveries that used all attempts since the last success.
-        warned: The stage of the last warning email: 50, 75, 100 percent, or 0.
+        dead_in_a_row: The number of deliveries since the last success that failed in all attempts.
+        warned: The stage of the last warning email: 50, 75 or 100 percent, or 0 if none was sent.
     """
 
     subscription = models.OneToOneField(

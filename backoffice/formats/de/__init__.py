@@ -1,1 +1,1 @@
-"""German formats."""
+"""Formats for dates and times in German."""

@@ -1,1 +1,1 @@
-"""English formats."""
+"""Formats for dates and times in English."""

@@ -1,4 +1,4 @@
-"""English date formats: day first and the month as a word, which is unambiguous for every reader."""
+"""English date formats. The day comes first and the month is a word, so that every reader understands the date."""
 
 DATE_FORMAT = SHORT_DATE_FORMAT = "j M Y"
 TIME_FORMAT = "H:i"

@@ -18,7 +18,7 @@ CHANGELOG_PATH = _DOCS / "api-changelog.md"
 
 
 class Command(BaseCommand):
-    """Keep the committed files equal to the interface, so that a review shows every change."""
+    """Keeps the committed files in step with the interface, so that a review shows every change."""
 
     help = "Write docs/openapi.json, docs/postman.json and docs/api-changelog.md, or check them."
 
@@ -48,6 +48,6 @@ def _to_json(value: object, *, sort_keys: bool = True) -> str:
 
 
 def _render_changelog_page() -> str:
-    """Return the page with its handwritten head and the current changes."""
+    """Return the changelog page: its handwritten introduction and the current changes."""
     head = CHANGELOG_PATH.read_text().partition(MARKER)[0]
     return f"{head}{MARKER}\n\n{render_changelog()}"

@@ -40,14 +40,14 @@ class ApiField(AnyField):
     Args:
         since: The first version with the field.
         until: The first version without the field.
-        missing: The error messages for a create without the field, if not only that it is blank.
+        missing: The error messages for a create without the field; by default, that the field can't be blank.
 
     Attributes:
         inline: Source code that renders the value, with ``{0}`` for the first column; for conversions that are too
             small and too common for a function call.
-        omitted_when_null: If True, an object without a value has no key; only for a resource's top-level fields.
+        omitted_when_null: If True, the key is left out if the value is null; only for top-level fields of a resource.
         schema: The JSON schema, if it does not follow from the field's class.
-        rendered_versions: The versions that render the field, if other versions only accept it.
+        rendered_versions: The versions that render the field; other versions only accept it.
     """
 
     version_range: VersionRange = ALL_VERSIONS
@@ -77,11 +77,11 @@ class ApiField(AnyField):
         return (str(self.source).replace(".", "__"),)
 
     def get_renderer(self) -> Render | None:
-        """Return a function ``(context, *columns)`` that renders the value; None to render the stored value."""
+        """Return a function ``(context, *columns)`` that renders the value, or None to render the stored value."""
         return None
 
     def get_validator(self, version: str) -> Check:
-        """Return the function that validates a value in a version and returns the attribute."""
+        """Return the function that validates a value in a version and returns the value of the attribute."""
         return self.run_validation
 
     def run_validators(self, value: object) -> None:
@@ -98,7 +98,7 @@ class ApiField(AnyField):
 
 
 class ModelDerivedField(ApiField):
-    """A placeholder for the field built from the model's column; its options override the built field's."""
+    """A placeholder for the field that DRF builds from the model's column; its options override the defaults."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
         super().__init__()

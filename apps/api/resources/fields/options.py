@@ -1,4 +1,4 @@
-"""Keyword arguments of fields: DRF's names, plus the versions."""
+"""Types of the keyword arguments of fields: DRF's options, and the versions that have the field."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict

@@ -12,7 +12,7 @@ class ReadOnlyColumn(ApiField):
     """A read-only column that is rendered as stored."""
 
     def __init__(self, source: str | None = None, **versions: Unpack[VersionOptions]) -> None:
-        """Create a field of an ORM path, by default the field's own name."""
+        """Create a field for an ORM path, by default the field's own name."""
         super().__init__(read_only=True, source=source, **versions)
 
     def get_columns(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class ComputedField(ApiField):
 
 
 class ConstantField(ComputedField):
-    """A field without data in this product, rendered with a neutral value."""
+    """A field that this product has no data for, rendered with the same neutral value for every row."""
 
     def __init__(self, value: object, **versions: Unpack[VersionOptions]) -> None:
         self.value = value

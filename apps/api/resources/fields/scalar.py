@@ -106,7 +106,7 @@ class FloatField(ApiField, serializers.FloatField):
 
 
 class BooleanField(ApiField, serializers.BooleanField):
-    """True or false; also accepted as text, including the way Python clients write booleans into a query."""
+    """A boolean; also accepted as text, including ``True`` and ``False`` as Python clients write them into queries."""
 
     WORDS: ClassVar[Mapping[str, bool]] = {
         "true": True,

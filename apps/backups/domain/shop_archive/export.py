@@ -1,4 +1,4 @@
-"""Export a shop into an archive while the installation runs."""
+"""Exports a shop into an archive while the installation runs."""
 
 import os
 import time
@@ -37,7 +37,7 @@ from apps.webhooks.models import Delivery
 SEALED_TEXT = "a shop of ours"
 
 
-# The longest time that a started delivery or job can keep its lease without renewing it.
+# The maximum time for which a started delivery or job can keep its lease without renewing it.
 _PATIENCE_SECONDS = 60
 _POLL_SECONDS = 0.1
 
@@ -47,13 +47,14 @@ def export_shop(domain: str, folder: Path, *, refresh: bool = False, final: bool
 
     Args:
         domain: The domain of the shop.
-        folder: The archive.
+        folder: The directory of the archive.
         refresh: Whether to update a finished archive; existing files are not copied again.
         final: Whether this is the last export before the shop moves. The shop becomes read-only after its files are
-            copied and stays so even if the export fails; no acknowledged write is missing in the archive.
+            copied, and stays read-only even if the export fails. The archive then contains every committed write.
 
     Raises:
-        BackupRefused: The shop does not exist, the directory has other contents, or running work does not end.
+        BackupRefused: The shop does not exist, the directory has other contents, or running jobs or deliveries do not
+            finish in time.
         TableBusy: The shop could not be made read-only.
     """
     shop = Shop.objects.filter(domain=domain).first()
@@ -81,7 +82,7 @@ def export_shop(domain: str, folder: Path, *, refresh: bool = False, final: bool
 
 
 def _wait_for_running_work(shop: Shop) -> None:
-    """Wait until no job or delivery of the shop is running; no new ones are started."""
+    """Wait until no job or delivery of the shop is running. The shop is read-only, so no new ones start."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     with all_shops_scope():
         jobs = Job.objects.filter(shop=shop, state=Job.State.RUNNING, lease_until__gt=Now())
@@ -96,7 +97,7 @@ def _wait_for_running_work(shop: Shop) -> None:
 
 
 def _write_rows(archive: Archive, shop_id: int) -> Manifest:
-    """Write all rows in the snapshot; the counts of files are filled in later."""
+    """Write all rows of the snapshot, and return a manifest without the number and size of files."""
     shop = Shop.objects.get(pk=shop_id)
     references = ReferencedIds()
     parts: dict[str, FileDigest] = {}
@@ -124,7 +125,7 @@ def _write_rows(archive: Archive, shop_id: int) -> Manifest:
 
 
 class _CountedLines:
-    """The serialized rows of a table, counted while they are written."""
+    """Serializes the rows of a table, counts them and collects their references."""
 
     def __init__(self, table: Table, shop_id: int, references: ReferencedIds) -> None:
         self.rows = 0
@@ -144,17 +145,17 @@ class _CountedLines:
 
 
 def stream_rows(table: Table, shop_id: int) -> Iterator[Row]:
-    """Yield the rows of a shop by ascending primary key from a server-side cursor, which also works behind a pooler."""
+    """Yield the rows of a shop by ascending primary key, from a server-side cursor."""
     compiler = table.rows(shop_id).query.get_compiler(connection.alias)
     yield from compiler.results_iter(tuple_expected=True, chunked_fetch=True, chunk_size=2000)
 
 
 @contextmanager
 def read_snapshot() -> Iterator[None]:
-    """Make all reads inside the context see one snapshot, without blocking writers.
+    """Make all queries in the context read from the same snapshot, without blocking writers.
 
     Raises:
-        BackupRefused: A transaction is already open, which has another snapshot.
+        BackupRefused: A transaction is already open, so no new snapshot is possible.
     """
     if connection.in_atomic_block:
         raise BackupRefused("Run the export outside a transaction.")
@@ -165,7 +166,7 @@ def read_snapshot() -> Iterator[None]:
             cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
             yield
         return
-    # Django would begin a transaction that takes SQLite's write lock.
+    # Begin the transaction here, because Django's would take SQLite's write lock.
     with connection.cursor() as cursor:
         cursor.execute("BEGIN DEFERRED")
         try:

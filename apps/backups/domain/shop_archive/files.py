@@ -1,4 +1,4 @@
-"""The files of one shop: copy them from the storage into an archive, and back into another storage."""
+"""Copies the files of a shop from the storage into an archive, and from an archive into another storage."""
 
 import hashlib
 import json
@@ -16,12 +16,12 @@ from apps.media.storage import get_content_storage, list_files, list_folders
 
 
 def get_shop_folders(shop_id: int) -> tuple[str, ...]:
-    """Return the folders of a shop's files; resized images are left out, because they are generated on request."""
+    """Return the folders of a shop's files, without resized images, which are generated on request."""
     return (f"shops/{shop_id}/content", f"images/{shop_id}", f"{EXPORTS}/{shop_id}", f"{IMPORTS}/{shop_id}")
 
 
 class FileCopier:
-    """A copier of files into an archive, each once."""
+    """Copies the files of a shop into an archive. Each file is copied once."""
 
     def __init__(self, archive: Archive, shop_id: int) -> None:
         self._archive = archive
@@ -29,7 +29,7 @@ class FileCopier:
         self._parts: dict[str, FileDigest] = {}
 
     def copy(self) -> None:
-        """Copy the files in the storage that the archive lacks; files deleted during the run are skipped."""
+        """Copy files that the archive lacks. Files that are deleted during the run are skipped."""
         for name in list_shop_files(self._shop_id):
             if name in self._parts:
                 continue
@@ -39,9 +39,9 @@ class FileCopier:
             self._parts[name] = digest_file(path)
 
     def finish(self) -> tuple[FileDigest, int, int]:
-        """Write the list of files; return the list's part, the number of files and their total size.
+        """Write the list of files, and return its digest, the number of files and their total size.
 
-        Files of the archive that the storage no longer has are deleted.
+        Files that the storage no longer contains are deleted from the archive.
         """
         root = self._archive.folder / "files"
         for path in sorted(root.rglob("*")):
@@ -59,7 +59,7 @@ class FileCopier:
 
 
 def _copy_from_storage(name: str, path: Path) -> bool:
-    """Copy one file, completely or not at all; return False if the file does not exist."""
+    """Copy a file completely or not at all. Return False if the file does not exist."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.part")
     try:
@@ -73,10 +73,11 @@ def _copy_from_storage(name: str, path: Path) -> bool:
 
 
 def import_files(archive: Archive, manifest: Manifest) -> int:
-    """Copy the archive's files into the storage; return the number of new files.
+    """Copy the archive's files into the storage, and return the number of new files.
 
     Raises:
-        BackupRefused: A file of the archive is missing or damaged, or another file has its name.
+        BackupRefused: A file of the archive is missing or damaged, or the storage has a different file with the same
+            name.
     """
     new_count = 0
     for name, expected in list_archived_files(archive, manifest):
@@ -94,7 +95,7 @@ def import_files(archive: Archive, manifest: Manifest) -> int:
 
 
 def compare_files(archive: Archive, manifest: Manifest) -> Iterator[str]:
-    """Yield the differences between the files of the archive and of the storage."""
+    """Yield the differences between the files in the archive and in the storage."""
     archived_names = set()
     for name, expected in list_archived_files(archive, manifest):
         archived_names.add(name)
@@ -108,7 +109,7 @@ def compare_files(archive: Archive, manifest: Manifest) -> Iterator[str]:
 
 
 def list_archived_files(archive: Archive, manifest: Manifest) -> Iterator[tuple[str, FileDigest]]:
-    """Yield the files of the archive.
+    """Yield the name and digest of each file in the archive.
 
     Raises:
         BackupRefused: A file is outside the shop's folders.

@@ -1,4 +1,4 @@
-"""The format of an archive: streams for its parts, and its manifest."""
+"""Reads and writes the parts of an archive and its manifest."""
 
 import gzip
 import hashlib
@@ -20,7 +20,7 @@ MANIFEST, IDENTITY, FILES = "manifest.json", "archive.json", "files.jsonl.gz"
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """A table in the archive: its columns, the number of rows, and their lowest and highest IDs."""
+    """Information about a table in the archive: its columns, the number of rows, and the lowest and highest ID."""
 
     columns: list[str]
     rows: int
@@ -34,11 +34,12 @@ class Manifest:
 
     Attributes:
         made_at: The time of the snapshot (RFC 3339).
-        sealed: A known word, encrypted with the key of the source installation, to detect a different key on import.
-        migrations: The last migration of each app that has rows of shops.
-        tables: The tables by name.
-        files: The number of files; ``bytes`` is their total size.
-        parts: The parts by path in the archive.
+        sealed: A known text, encrypted with the key of the source installation. The import decrypts it to check that it
+            has the same key.
+        migrations: The last migration of each app.
+        tables: Information about each table, by name.
+        files: The number of the shop's files. Their total size is ``bytes``.
+        parts: The size and digest of each part, by its path in the archive.
     """
 
     made_at: str
@@ -54,7 +55,7 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Return the number of rows in all tables."""
+        """Return the number of rows in all tables together."""
         return sum(table.rows for table in self.tables.values())
 
 
@@ -64,18 +65,18 @@ def get_current_migrations() -> dict[str, str]:
 
 
 def get_table_path(table: str) -> str:
-    """Return the path of a table's rows."""
+    """Return the path of the part that contains a table's rows."""
     return f"tables/{table}.jsonl.gz"
 
 
 class Archive:
-    """An archive in a directory."""
+    """An archive of a shop in a directory."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def create_directory(self, shop_id: int, domain: str, *, refresh: bool) -> None:
-        """Create the directory, or continue an interrupted export.
+        """Create the directory, or reuse it to continue an interrupted export.
 
         Raises:
             BackupRefused: The directory has other contents, or a finished archive and ``refresh`` is false.
@@ -97,7 +98,7 @@ class Archive:
         manifest_path.unlink(missing_ok=True)
 
     def write(self, name: str, lines: Iterable[bytes]) -> FileDigest:
-        """Write lines into a part; return its size and digest."""
+        """Write lines into a compressed part, and return its size and digest."""
         path = self.folder / name
         with gzip.GzipFile(path, "wb", compresslevel=1, mtime=0) as file:
             for line in lines:
@@ -105,7 +106,7 @@ class Archive:
         return digest_file(path)
 
     def read(self, name: str) -> Iterator[bytes]:
-        """Yield the lines of a part."""
+        """Yield the lines of a compressed part."""
         with gzip.open(self.folder / name, "rb") as file:
             yield from file
 
@@ -116,7 +117,7 @@ class Archive:
         unfinished.replace(self.folder / MANIFEST)
 
     def read_manifest(self) -> Manifest:
-        """Read the manifest, and check the parts; files are checked when they are copied.
+        """Read the manifest, and check all parts. The shop's files are only checked when they are copied.
 
         Raises:
             BackupRefused: The directory is not an archive, the archive is unfinished, or a part is missing or damaged.

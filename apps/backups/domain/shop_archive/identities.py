@@ -1,4 +1,4 @@
-"""Identities of people, apps and configuration-file subscriptions, in an archive and in this installation."""
+"""Matches people, apps and configuration-file subscriptions in an archive with those of this installation."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -20,16 +20,16 @@ MODELS: dict[str, type[Model]] = {PEOPLE: User, APPS: App, SUBSCRIPTIONS: Subscr
 _ACTOR = re.compile(r"(staff|app):([0-9]{1,18})")
 _ACTOR_KINDS = {"staff": PEOPLE, "app": APPS}
 _ACTOR_COLUMNS = frozenset({"actor", "created_by"})
-# Replaces the ID of a deleted person if another person has that ID here.
+# This ID replaces the ID of a deleted person, if another person has that ID here.
 UNKNOWN_PERSON = 0
-# The exported columns of people.
+# The columns of people that are exported.
 _PEOPLE_COLUMNS = frozenset(
     {"id", "email", "first_name", "last_name", "phone", "url", "bio", "locale", "language", "is_active", "date_joined"}
 )
 
 
 def get_exported_fields(kind: str) -> list[Any]:
-    """Return the exported columns of a kind."""
+    """Return the columns to export for people, apps or subscriptions."""
     fields = MODELS[kind]._meta.concrete_fields
     return [column for column in fields if kind != PEOPLE or column.attname in _PEOPLE_COLUMNS]
 
@@ -39,9 +39,9 @@ class ReferenceColumns:
     """The columns of a table that refer to people, apps or subscriptions.
 
     Attributes:
-        ids: The kind by column index, for columns with an ID.
-        texts: The indexes of columns with an actor's text, e.g. ``staff:1``.
-        subject: The indexes of the columns with the type and ID of an event's subject.
+        ids: For each column that contains an ID: its index, and the kind of row it refers to.
+        texts: The indexes of columns that name an actor as text, e.g. ``staff:1``.
+        subject: The indexes of the columns that contain the type and ID of an event's subject.
     """
 
     ids: dict[int, str] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class ReferenceColumns:
 
     @classmethod
     def from_table(cls, table: Table) -> "ReferenceColumns":
-        """Find the columns of a table by their relation or name."""
+        """Find the columns of a table by their relation or by their name."""
         columns = cls()
         by_model = {model: kind for kind, model in MODELS.items()}
         names = [column.attname for column in table.fields]
@@ -77,7 +77,7 @@ class ReferenceColumns:
             yield subject_kind, row[self.subject[1]]
 
     def replace_references(self, row: Row, identities: "IdentityMap") -> Row:
-        """Replace the IDs in a row by those of this installation."""
+        """Replace archived IDs in a row with the IDs in this installation."""
         values = list(row)
         for index, kind in self.ids.items():
             if values[index] is not None:
@@ -95,17 +95,20 @@ _SUBJECTS = {User._meta.label_lower: PEOPLE, App._meta.label_lower: APPS}
 
 @dataclass(slots=True)
 class ReferencedIds:
-    """The IDs of people, apps and subscriptions in the rows of a shop, collected during the export."""
+    """The IDs of people, apps and subscriptions that rows of the shop refer to, collected during the export."""
 
     ids: dict[str, set[int]] = field(default_factory=lambda: {kind: set() for kind in MODELS})
 
     def add_row(self, columns: ReferenceColumns, row: Row) -> None:
-        """Add the references of a row."""
+        """Add the people, apps and subscriptions that a row refers to."""
         for kind, pk in columns.iterate_references(row):
             self.ids[kind].add(pk)
 
     def lines(self, kind: str, shop_id: int) -> Iterator[bytes]:
-        """Yield the archive's rows of a kind; subscriptions only from configuration files, which have no shop."""
+        """Yield the lines of the part for people, apps or subscriptions.
+
+        Subscriptions are only those from configuration files, which belong to no shop.
+        """
         fields = get_exported_fields(kind)
         rows: QuerySet[Any] = MODELS[kind]._base_manager.filter(pk__in=self.ids[kind])
         if kind == SUBSCRIPTIONS:
@@ -117,7 +120,7 @@ class ReferencedIds:
 
 
 def _without_owner(fields: list[Any], row: Row, shop_id: int) -> Row:
-    """Remove the owner of an app that another shop registered, because that shop is not exported."""
+    """Remove the owner of an app if another shop registered the app, because that shop is not exported."""
     return tuple(
         None if column.attname == "owner_id" and value != shop_id else value
         for column, value in zip(fields, row, strict=True)
@@ -126,13 +129,13 @@ def _without_owner(fields: list[Any], row: Row, shop_id: int) -> Row:
 
 @dataclass(slots=True)
 class IdentityMap:
-    """The IDs in this installation by kind and archived ID, and the identities that must be created."""
+    """Maps archived IDs to the IDs in this installation, and lists the identities that must be created."""
 
     ids: dict[str, dict[int, int]]
     missing: dict[str, list[dict[str, Any]]]
 
     def get_local_id(self, kind: str, pk: int) -> int:
-        """Return the ID in this installation."""
+        """Return the ID in this installation for an archived ID."""
         local_id = self.ids[kind].get(pk)
         if local_id is None:
             if kind == SUBSCRIPTIONS:
@@ -142,7 +145,7 @@ class IdentityMap:
 
     @classmethod
     def read(cls, archive: Archive) -> "IdentityMap":
-        """Look up all identities of an archive; requires the scope of all shops."""
+        """Look up all identities of an archive in this installation. Requires the scope of all shops."""
         identities = cls({kind: {} for kind in MODELS}, {kind: [] for kind in MODELS})
         for kind, find in ((PEOPLE, _find_person), (APPS, _find_app), (SUBSCRIPTIONS, identities._find_subscription)):
             fields = get_exported_fields(kind)
@@ -166,14 +169,14 @@ class IdentityMap:
         return matches.filter(deleted_at__isnull=not is_deleted).order_by("pk").values_list("pk", flat=True).first()
 
     def get_incomplete_apps(self) -> Iterable[str]:
-        """Return the names of existing apps without a live subscription of their configuration file."""
+        """Return the names of existing apps that lack a live subscription from their configuration file."""
         local_ids = self.ids[APPS]
         app_ids = {values["app_id"] for values in self.missing[SUBSCRIPTIONS] if values["deleted_at"] is None}
         names = App.objects.filter(pk__in=[local_ids[pk] for pk in app_ids if pk in local_ids])
         return sorted(names.values_list("name", flat=True))
 
     def create_missing(self) -> None:
-        """Create missing identities, with their archived IDs if free; people get no password."""
+        """Create the missing identities, with their archived IDs if these are free. New people have no password."""
         for kind, model in MODELS.items():
             for values in self.missing[kind]:
                 archived_id, is_taken = values["id"], model._base_manager.filter(pk=values["id"]).exists()

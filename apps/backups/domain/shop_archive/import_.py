@@ -1,4 +1,4 @@
-"""Import a shop from an archive into this installation."""
+"""Imports a shop from an archive into this installation."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -27,20 +27,20 @@ from apps.shops.models.shops import DOMAIN
 T = TypeVar("T")
 
 _BATCH_SIZE = 2000
-# The number of problems listed in an error.
+# The maximum number of conflicting values that an error message lists.
 _MAX_LISTED = 10
 
 
 def import_shop(folder: Path, *, copy_as: str = "") -> tuple[Manifest, int]:
-    """Import the shop of an archive; return the manifest and the number of files that were new.
+    """Import the shop of an archive, and return the manifest and the number of new files.
 
     Args:
-        folder: The archive.
-        copy_as: The domain of a staging copy, see ``import_policies``; blank for the shop itself.
+        folder: The directory of the archive.
+        copy_as: The domain of a staging copy (see ``import_policies``), or "" to import the shop itself.
 
     Raises:
-        BackupRefused: The archive cannot be imported here, or the result differs from the archive; then no row
-            is imported.
+        BackupRefused: The archive cannot be imported here, or the result differs from the archive. No rows are imported
+            in either case.
     """
     archive = Archive(folder)
     manifest = archive.read_manifest()
@@ -71,7 +71,7 @@ def verify_shop(folder: Path, *, copy_as: str = "") -> Manifest:
     """Compare the existing shop, or its staging copy, with an archive, row by row and file by file.
 
     Raises:
-        BackupRefused: Something differs, or the archive is damaged.
+        BackupRefused: The shop differs from the archive, or the archive is damaged.
     """
     archive = Archive(folder)
     manifest = archive.read_manifest()
@@ -112,10 +112,10 @@ def _check_compatibility(manifest: Manifest) -> None:
 
 
 def _get_names(manifest: Manifest, copy_as: str) -> ShopNames:
-    """Return the names of the imported shop.
+    """Return the domain and handle for the imported shop.
 
     Raises:
-        BackupRefused: The domain for a copy is invalid, or is the shop's own.
+        BackupRefused: The domain of a staging copy is invalid, or is the domain of the shop itself.
     """
     if not copy_as:
         return ShopNames(manifest.domain, manifest.handle)
@@ -143,7 +143,7 @@ def _check_names_free(manifest: Manifest, new_names: ShopNames) -> None:
 
 
 def _check_values_free(archive: Archive, manifest: Manifest) -> None:
-    """Raise an error if an ID or another unique value of the archive belongs to another shop here."""
+    """Raise an error if an ID or another unique value in the archive already exists here."""
     conflicting_values = []
     for table in list_tables():
         unique = [(index, column) for index, column in enumerate(table.fields) if _is_unique(column)]
@@ -167,7 +167,7 @@ def _check_values_free(archive: Archive, manifest: Manifest) -> None:
 
 
 def _is_unique(field: Any) -> bool:
-    """Return True for unique columns; domain and handle of the shop are checked separately."""
+    """Return True if a column must be checked for conflicts. Domain and handle of the shop are checked separately."""
     return field.unique and not (field.is_relation and not field.primary_key) and field.model is not Shop
 
 
@@ -189,7 +189,7 @@ def _insert_all(arrival: ArchiveImport) -> None:
 
 
 def _insert(table: Table, arrival: ArchiveImport) -> None:
-    """Insert rows with their IDs and timestamps."""
+    """Insert the rows of a table with their IDs and timestamps."""
     rows = (
         [to_driver_value(column, value) for column, value in zip(table.fields, row, strict=True)]
         for row in arrival.rows(table)

@@ -1,9 +1,9 @@
-"""Import policies: rows of an archive are imported unchanged, or changed into a harmless staging copy.
+"""Import policies: rows are imported unchanged, or changed so that the shop becomes a harmless staging copy.
 
-A staging copy is the shop under another domain and handle, in another installation. Rows that act on the outside world
-are skipped (``_NOT_COPIED``), ended (``_ENDED``) or disabled (``_SWITCHED_OFF``): no token is valid, no app is
-installed, no webhook is subscribed, no job continues, no payment handler is enabled. A copy sends no email, see
-``apps.jobs.domain.emails``. People who work on a copy install the apps that the copy should use.
+A staging copy is the shop under another domain and handle, in another installation. Rows that would affect the outside
+world are skipped (``_NOT_COPIED``), ended (``_ENDED``) or disabled (``_SWITCHED_OFF``). A copy therefore has no valid
+tokens, installed apps, webhook subscriptions, waiting jobs or enabled payment handlers. It also sends no email, see
+``apps.jobs.domain.emails``. Apps that a copy should use must be installed in the copy.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from apps.backups.domain.shop_archive.identities import IdentityMap, ReferenceCo
 from apps.backups.domain.shop_archive.schema import Table
 from apps.backups.domain.shop_archive.serialization import Row, parse_row
 
-# Models without rows in a copy, by label, with the reason.
+# Models with rows that a copy does not get, by label, with the reasons.
 _NOT_COPIED: Mapping[str, str] = {
     "shops.AuthorizationCode": "What apps were about to get a token for.",
     "api.IdempotencyKey": "Answers to requests that were sent to the shop itself.",
@@ -34,20 +34,20 @@ _NOT_COPIED: Mapping[str, str] = {
     "fulfillment.PullAttempt": "Belongs to a pull.",
     "payments.TokenRedemption": "Spent in the shop itself.",
 }
-# Columns that end a row, by model label; a copy sets them to the time of the archive.
+# Maps labels of models to the column that ends a row. A copy sets it to the time of the archive, unless it is set.
 _ENDED: Mapping[str, str] = {"shops.AccessToken": "revoked_at", "shops.Installation": "uninstalled_at"}
-# Columns that enable a row, by model label; a copy clears them.
+# Maps labels of models to the column that enables a row. A copy sets it to false.
 _SWITCHED_OFF: Mapping[str, str] = {"payments.PaymentHandlerConfig": "enabled"}
 
 
 @dataclass(frozen=True, slots=True)
 class ShopNames:
-    """The names of the imported shop.
+    """The domain and handle of the imported shop.
 
     Attributes:
         domain: The domain in this installation.
         handle: The handle in this installation.
-        is_copy: Whether the shop is a staging copy; otherwise it keeps its own names.
+        is_copy: Whether the shop is a staging copy. If not, it keeps its domain and handle.
     """
 
     domain: str
@@ -57,7 +57,7 @@ class ShopNames:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveImport:
-    """An archive that is being imported."""
+    """An archive that is being imported, with the names for the shop."""
 
     archive: Archive
     manifest: Manifest
@@ -65,7 +65,7 @@ class ArchiveImport:
     names: ShopNames
 
     def rows(self, table: Table) -> Iterator[Row]:
-        """Yield the rows of a table as this installation stores them, by ascending primary key."""
+        """Yield the rows of a table by ascending primary key, as this installation stores them."""
         label = table.model._meta.label
         if self.names.is_copy and label in _NOT_COPIED:
             return
@@ -75,7 +75,7 @@ class ArchiveImport:
             yield self._to_copy(label, fields, row) if self.names.is_copy else row
 
     def _to_copy(self, label: str, fields: list[Any], row: Row) -> Row:
-        """Return the row as a staging copy stores it."""
+        """Return a row as a staging copy stores it."""
         values = dict(zip((column.attname for column in fields), row, strict=True))
         if label == "shops.Shop":
             values |= {"domain": self.names.domain, "handle": self.names.handle, "copied_from": self.manifest.domain}

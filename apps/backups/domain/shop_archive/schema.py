@@ -1,4 +1,4 @@
-"""The tables of a shop, and the reasons why other tables are left out."""
+"""The tables that an archive contains, and the reasons why other tables are left out."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from apps.ground.base_models import ShopOwned
 from apps.shops.models import Shop
 from apps.webhooks.models import Health
 
-# Models without a shop field, with the lookup from a row to its shop.
+# Maps exported models without a shop field to the lookup from a row to its shop.
 ADDITIONAL_TABLES: Mapping[str, str] = {Shop._meta.label: "pk", Health._meta.label: "subscription__shop"}
 
-# Columns about the state of a shop in this installation, which are not exported.
+# Columns that are not exported, because they describe the state of a shop in this installation.
 EXCLUDED_COLUMNS: Mapping[str, frozenset[str]] = {Shop._meta.label: frozenset({"read_only_at"})}
 
-# Models without exported rows, by label, with the reason.
+# Maps the labels of models without exported rows to the reasons.
 EXCLUDED_TABLES: Mapping[str, str] = {
-    "staff.User": "Known again by e-mail address, see callers; passwords stay.",
+    "staff.User": "Matched by email (``identities``); passwords stay.",
     "staff.User_groups": "Groups are not used: memberships grant.",
     "staff.User_user_permissions": "Permissions of persons are not used: memberships grant.",
     "staff.SentForm": "Keys of pages that were open in this installation's panel.",
@@ -34,19 +34,19 @@ EXCLUDED_TABLES: Mapping[str, str] = {
     "account.EmailConfirmation": "Belongs to the login, which stays.",
     "mfa.Authenticator": "Second factors stay with the login.",
     "usersessions.UserSession": "Logins of this installation's panel.",
-    "shops.App": "Known again by its key, see callers.",
+    "shops.App": "Matched by key (``identities``).",
     "shops.RetiringSecret": "Belongs to the app; a new one begins with its present secret.",
     "catalog.ProductRank": "Made by the database as the products come.",
     "customers.CustomerProfile": "Made by the database as the customers come.",
     "customers.CustomerRank": "Made by the database as the customers come.",
     "customers.CustomerWords": "Made by the database as the customers come.",
-    "webhooks.Host": "How servers answered lately, found out anew.",
+    "webhooks.Host": "Recent responses of endpoints; collected again.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that has rows of a shop.
+    """A table that contains rows of a shop.
 
     Attributes:
         shop_lookup: The lookup from a row to its shop.
@@ -57,23 +57,22 @@ class Table:
 
     @property
     def name(self) -> str:
-        """Return the name of the table."""
         return self.model._meta.db_table
 
     @property
     def fields(self) -> list[Any]:
-        """Return the exported columns in order."""
+        """Return the exported columns of the table, in order."""
         excluded = EXCLUDED_COLUMNS.get(self.model._meta.label, frozenset())
         return [field for field in self.model._meta.concrete_fields if field.name not in excluded]
 
     def rows(self, shop_id: int) -> QuerySet[Any, Any]:
-        """Return the rows of a shop as tuples, by ascending primary key; requires the scope of all shops."""
+        """Return the rows of a shop as tuples, by ascending primary key. Requires the scope of all shops."""
         names = [field.attname for field in self.fields]
         return self.model._base_manager.filter(**{self.shop_lookup: shop_id}).order_by("pk").values_list(*names)
 
 
 def list_tables() -> list[Table]:
-    """Return all exported tables, each after the tables it refers to, unless references form a cycle."""
+    """Return all exported tables. A table follows the tables that it refers to, unless references form a cycle."""
     ordered: dict[type[models.Model], Table] = {}
     lookups = dict(_iterate_models())
     visiting: set[type[models.Model]] = set()

@@ -1,4 +1,4 @@
-"""Serialization of row values as JSON that does not depend on the database."""
+"""Serializes rows as JSON that does not depend on the database."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ Row = tuple[Any, ...]
 
 
 def serialize_row(fields: list[Any], row: Row) -> bytes:
-    """Serialize a row as a line of JSON; secrets stay encrypted."""
+    """Serialize a row as a line of JSON. Secrets stay encrypted."""
     values = [
         encrypt(value) if isinstance(field, SecretField) and value is not None else value
         for field, value in zip(fields, row, strict=True)
@@ -25,7 +25,7 @@ def serialize_row(fields: list[Any], row: Row) -> bytes:
 
 
 def parse_row(fields: list[Any], line: bytes) -> Row:
-    """Parse a line into a row as Django reads it.
+    """Parse a line of JSON into a row with the types that Django reads from the database.
 
     Raises:
         InvalidToken: A secret was encrypted with another key.
@@ -56,14 +56,14 @@ def _from_json(field: Any, value: Any) -> Any:
 
 
 def to_driver_value(field: Any, value: Any) -> Any:
-    """Prepare a value for the driver of this database."""
+    """Convert a value for the driver of this database."""
     if isinstance(field, JSONField) and value is None and not field.null:
         value = Value(None, JSONField())
     return field.get_db_prep_save(value, connection)
 
 
 def rows_equal(row: Row, other_row: Row) -> bool:
-    """Return True if two rows are equal; the type of bytes-like values does not matter."""
+    """Return True if two rows are equal, regardless of the types of binary values."""
     return all(
         _comparable(value) == _comparable(other_value) for value, other_value in zip(row, other_row, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Compare a shop with its archive, row by row and file by file."""
+"""Compares a shop with its archive, row by row and file by file."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -12,7 +12,10 @@ from apps.backups.domain.shop_archive.serialization import rows_equal
 
 
 def compare_rows(arrival: ArchiveImport) -> Iterator[str]:
-    """Yield each missing, additional or different row; requires the scope of all shops."""
+    """Yield a description of each difference between the rows of the shop and the archive.
+
+    Requires the scope of all shops.
+    """
     for kind in MODELS:
         for values in arrival.identities.missing[kind]:
             yield f"{kind}: {values.get('email') or values.get('api_key') or values.get('topic')} is missing"
@@ -33,6 +36,6 @@ def compare_rows(arrival: ArchiveImport) -> Iterator[str]:
 
 
 def compare_shop(arrival: ArchiveImport) -> Iterator[str]:
-    """Yield the differences of rows and files."""
+    """Yield a description of each difference in rows and files."""
     yield from compare_rows(arrival)
     yield from files.compare_files(arrival.archive, arrival.manifest)

@@ -1,4 +1,4 @@
-"""``manage.py import_shop``: import a shop from an archive, and verify every row and file."""
+"""``manage.py import_shop``: import a shop from an archive and verify it, or only compare an existing shop."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--verify", action="store_true", help="only compare the existing shop with the archive")
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Import or compare the shop; exit with code 1 if anything differs."""
+        """Import the shop or compare it with the archive. Exit with code 1 if anything differs."""
         folder, copy_as = options["archive"], options["as_copy"]
         try:
             if options["verify"]:

@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("folder", type=Path, help="a backup of manage.py backup")
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Restore the backup; exit with code 1 if anything differs."""
+        """Restore the backup. Exit with code 1 if anything differs."""
         try:
             manifest = create_restore.restore_backup(options["folder"])
         except DomainError as error:

@@ -1,4 +1,4 @@
-"""Membership and positions of products in custom collections."""
+"""Add products to custom collections, remove them and change their positions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,8 +37,8 @@ class Placement:
     """A product to add to a collection, or a collect to move.
 
     Attributes:
-        product_id: The product; None if ``id`` is set.
-        position: The requested position; None to append, or to keep the current position.
+        product_id: The product to add, or None if ``id`` is set.
+        position: The requested position. None appends a product, or keeps the position of a collect.
         id: The existing collect to move.
     """
 
@@ -51,7 +51,7 @@ class Placement:
 def add_collect(*, collection_id: int, product_id: int, position: int | None, actor: str, at: datetime) -> Collect:
     """Add a product to a custom collection.
 
-    A duplicate violates a unique constraint of the database.
+    If the product is in the collection already, a unique constraint of the database is violated.
 
     Raises:
         CollectionNotFound: The custom collection does not exist.
@@ -81,7 +81,7 @@ def remove_collect(collect: Collect, *, actor: str, at: datetime) -> None:
 
 
 def lock_collections_of_product(product_id: int) -> None:
-    """Lock the custom collections of a product; must be called before the product is locked."""
+    """Lock the custom collections that contain a product. Must be called before the product is locked."""
     collections = Collection.objects.select_for_update(of=("self",), no_key=True).filter(
         collects__product_id=product_id
     )
@@ -89,9 +89,9 @@ def lock_collections_of_product(product_id: int) -> None:
 
 
 def remove_from_all_collections(product: Product) -> None:
-    """Remove a product from all custom collections before it is deleted and close the gaps in the positions.
+    """Remove a product from all custom collections before it is deleted, and close the gaps in the positions.
 
-    The caller holds the locks of these collections.
+    The caller must hold the locks of these collections.
     """
     for row in Collect.objects.filter(product=product).order_by("collection_id"):
         row.delete()
@@ -101,7 +101,7 @@ def remove_from_all_collections(product: Product) -> None:
 
 
 def save_placements(collection: Collection, placements: Sequence[Placement], *, at: datetime) -> bool:
-    """Add products to a locked collection or move them; return True if anything changed.
+    """Add products to a locked collection or move them. Return True if anything changed.
 
     Raises:
         ProductNotFound: A product does not exist.
@@ -128,7 +128,7 @@ def save_placements(collection: Collection, placements: Sequence[Placement], *, 
 
 @transaction.atomic
 def append_products(collection_id: int, product_ids: Sequence[int], *, actor: str, at: datetime) -> list[int]:
-    """Append products to a custom collection in the given order; return the ids that were added.
+    """Append products to a custom collection in the given order. Return the ids of the products that were added.
 
     Raises:
         RowDeleted: The collection has been deleted.
@@ -152,7 +152,9 @@ def append_products(collection_id: int, product_ids: Sequence[int], *, actor: st
 
 
 def reorder_collects(collection: Collection, product_ids: Sequence[int]) -> bool:
-    """Move products to the front of a locked collection, in the order of a list; the other products follow.
+    """Move the listed products to the front of a locked collection, in the order of the list.
+
+    The other products keep their order.
 
     Returns:
         True if anything changed.
@@ -181,7 +183,7 @@ def _save_positions(rows: Sequence[Collect]) -> bool:
 
 
 def _lock_existing_products(product_ids: Sequence[int]) -> None:
-    # Lock the products, so that no product is deleted before the collects are committed.
+    # Lock the products, so that none of them is deleted before the collects are committed.
     products = Product.objects.select_for_update(no_key=True).filter(pk__in=product_ids).order_by("pk")
     if len(products.values_list("pk", flat=True)) != len(set(product_ids)):
         raise ProductNotFound(MUST_EXIST)

@@ -41,12 +41,12 @@ class UnknownProducts(DomainError):
 
 @dataclass(slots=True)
 class CollectionParts:
-    """The parts of a collection in a request that are not columns.
+    """The parts of a collection in a request that are not columns of ``Collection``.
 
     Attributes:
         image: A new image.
         removes_image: True to remove the image.
-        placements: Products to add or move; custom collections only.
+        placements: Products to add or move. Only custom collections accept them.
         metafields: Metafields to set on the collection.
     """
 
@@ -64,8 +64,8 @@ def create_collection(
 
     Args:
         kind: Custom or smart.
-        attrs: Columns of ``Collection``. Without a handle, a unique one is derived from the title; the database rejects
-            an explicit handle that is taken.
+        attrs: Columns of ``Collection``. Without a handle, a unique handle is derived from the title. The database
+            rejects a given handle that another collection has.
         parts: The image, products and metafields.
         actor: The actor of the event.
         at: The time of the event.
@@ -88,7 +88,7 @@ def create_collection(
 def update_collection(
     collection: Collection, attrs: Attrs, parts: CollectionParts, *, actor: str, at: datetime
 ) -> Collection:
-    """Update a collection; products that ``parts`` does not list stay in the collection.
+    """Update a collection. Products that ``parts`` does not list stay in the collection.
 
     Raises:
         RowDeleted: The collection has been deleted.
@@ -109,7 +109,7 @@ def update_collection(
 
 
 def _set_image(collection: Collection, parts: CollectionParts, at: datetime) -> bool:
-    """Set or remove the image on the row; return True if the row changed."""
+    """Set the image columns of the collection, or clear them. Return True if a column changed."""
     if parts.image is None and not (parts.removes_image and collection.image_key):
         return False
     delete_files_on_commit(collection.shop_id, [collection.image_key])
@@ -124,14 +124,14 @@ def _set_image(collection: Collection, parts: CollectionParts, at: datetime) -> 
 
 
 def _save_parts(collection: Collection, parts: CollectionParts, *, actor: str, at: datetime) -> bool:
-    """Add products and set metafields; return True if anything changed."""
+    """Add the products to the collection and set the metafields. Return True if anything changed."""
     placed = bool(parts.placements) and collects.save_placements(collection, parts.placements, at=at)
     return bool(metafields.set_metafields(collection, parts.metafields, actor=actor, at=at)) or placed
 
 
 @transaction.atomic
 def delete_collection(collection: Collection, *, actor: str, at: datetime) -> None:
-    """Delete a collection and its image file; the products are not deleted.
+    """Delete a collection and its image file. Its products are not deleted.
 
     Raises:
         RowDeleted: The collection has been deleted.
@@ -166,7 +166,7 @@ def set_collection_order(
 
 
 def _order_manually(collection: Collection, product_ids: list[int]) -> bool:
-    """Move products to the front; return True if a position changed."""
+    """Move the listed products to the front. Return True if a position changed."""
     if get_collection_products(collection).filter(pk__in=product_ids).count() != len(product_ids):
         raise UnknownProducts("are not all in the collection")
     if not collection.is_smart:
@@ -183,7 +183,7 @@ def _order_manually(collection: Collection, product_ids: list[int]) -> bool:
 
 
 def create_frontpage_collection(shop: Shop, at: datetime) -> None:
-    """Create the home page collection of a new shop. Rule: spec part A, CustomCollection."""
+    """Create the home page collection, which every new shop has."""
     CustomCollection.objects.create(
         shop=shop,
         kind=Collection.Kind.CUSTOM,

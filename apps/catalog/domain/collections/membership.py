@@ -1,6 +1,6 @@
-"""Products of a collection in their sort order, and collections of a product.
+"""Find the products of a collection in their sort order, and the collections of a product.
 
-Every sort order is a tuple of columns that ends with a unique one, for keyset pagination.
+Every sort order is a tuple of columns that ends with a unique column, as keyset pagination requires.
 """
 
 from collections.abc import Iterable
@@ -12,9 +12,10 @@ from apps.catalog.domain.collections.smart_rules import build_rule_condition
 from apps.catalog.models import Collection, Product, SmartCollection
 
 SortOrder = Collection.SortOrder
-# Sorts after every manual position. It is the maximum of the column: databases reject larger values or match nothing.
+# The position of products without a manual position, which sorts them after all others. It is the maximum value of the
+# column, because a database may reject a larger value or match nothing.
 LAST_POSITION = 2**31 - 1
-_CHUNK = 50
+_CHUNK_SIZE = 50
 
 ORDERS: dict[str, tuple[str, ...]] = {
     SortOrder.ALPHA_ASC: ("alpha", "id"),
@@ -29,7 +30,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
 
 
 def get_collection_products(collection: Collection) -> QuerySet[Product, Product]:
-    """Return the unordered products of a custom or smart collection."""
+    """Return the products of a custom or smart collection, without an order."""
     rows: QuerySet[Product, Product] = Product.objects.all()
     if collection.is_smart:
         return rows.filter(build_rule_condition(collection.rules, disjunctive=collection.disjunctive))
@@ -39,7 +40,7 @@ def get_collection_products(collection: Collection) -> QuerySet[Product, Product
 def annotate_sort_values(
     products: QuerySet[Product, Product], collection: Collection, order: tuple[str, ...]
 ) -> QuerySet[Product, Product]:
-    """Annotate products with the values that an order of ``ORDERS`` sorts by; the paginator does the sorting."""
+    """Annotate products with the values that a sort order of ``ORDERS`` needs. The paginator sorts the products."""
     name = order[0].lstrip("-")
     if name == "alpha":
         return products.annotate(alpha=F("title_key"))
@@ -54,10 +55,10 @@ def annotate_sort_values(
 
 
 def find_smart_collections(product_id: int) -> list[int]:
-    """Return the ids of the smart collections that a product matches."""
+    """Return the ids of the smart collections with rules that match a product."""
     collections = SmartCollection.objects.order_by("pk").only("pk", "rules", "disjunctive")
     matches: list[int] = []
-    for chunk in _chunks(list(collections)):
+    for chunk in _split_into_chunks(list(collections)):
         row = (
             Product.objects.filter(pk=product_id)
             .annotate(**{f"in_{collection.pk}": _match_expression(collection) for collection in chunk})
@@ -73,6 +74,6 @@ def _match_expression(collection: Collection) -> Case:
     return Case(When(rules, then=Value(True)), default=Value(False), output_field=BooleanField())
 
 
-def _chunks(collections: list[SmartCollection]) -> Iterable[list[SmartCollection]]:
-    """Split collections so that the number of columns per query stays below the limits of databases."""
-    return (collections[start : start + _CHUNK] for start in range(0, len(collections), _CHUNK))
+def _split_into_chunks(collections: list[SmartCollection]) -> Iterable[list[SmartCollection]]:
+    """Split collections into chunks, because databases limit the number of columns per query."""
+    return (collections[start : start + _CHUNK_SIZE] for start in range(0, len(collections), _CHUNK_SIZE))

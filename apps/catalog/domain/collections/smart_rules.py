@@ -1,9 +1,9 @@
 """Compile the rules of smart collections into one database condition.
 
-Membership is always current because the rules are evaluated on each read. Text is compared case-insensitively with
-case-folded columns. These are indexed, and the statistics of the index keep the planner from treating every text rule
-as rare and sorting whole shops. A rule on variants matches a product if at least one variant matches; a negated rule
-on tags matches if no tag does.
+The collection is always up to date because the rules are evaluated on each read. Text is compared case-insensitively
+with case-folded columns. These columns are indexed. The statistics of the indexes keep the query planner from treating
+every text rule as rare and sorting all products of a shop. A rule on variants matches a product if at least one variant
+matches. A negated rule on tags matches a product if none of its tags matches.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ class RulesRefused(DomainError):
 
 
 def check_rules(rules: object) -> list[dict[str, str]]:
-    """Validate rules from a request or a form and return them normalized.
+    """Validate rules from a request or a form, and return them in normalized form.
 
     Raises:
         RulesRefused: ``{rules.<n>.<field>: messages}`` of every invalid rule.
@@ -99,12 +99,12 @@ def _check_rule(rule: Mapping[str, object]) -> dict[str, str]:
 
 
 def get_relations(column: str) -> tuple[str, ...]:
-    """Return the relations that a column supports."""
+    """Return the relations that a rule column supports."""
     return tuple(NUMBERS if column in VARIANT_NUMBERS else TEXT)
 
 
 def parse_rule_number(text: str) -> Decimal | None:
-    """Parse a condition of plain ASCII digits with at most six decimals; return None if it is not a number."""
+    """Parse a condition of plain ASCII digits with at most six decimals. Return None if the text is not a number."""
     body = text.removeprefix("-")
     integer, point, decimals = body.partition(".")
     plain = integer.isascii() and integer.isdigit() and len(integer) <= 12
@@ -113,7 +113,10 @@ def parse_rule_number(text: str) -> Decimal | None:
 
 
 def build_rule_condition(rules: Sequence[Rule], *, disjunctive: bool) -> Q:
-    """Return the condition that matches all rules, or any rule if ``disjunctive``; without rules it matches nothing."""
+    """Return a condition that matches products by all rules, or by any rule if ``disjunctive`` is true.
+
+    Without rules, the condition matches no product.
+    """
     compiled = [_compile_rule(rule) for rule in rules]
     if not compiled:
         return Q(pk__in=())
@@ -141,7 +144,7 @@ def _compile_rule(rule: Rule) -> Q:
 def _compile_variant_number(name: str, relation: str, value: str) -> Q:
     number = parse_rule_number(value) or Decimal(0)
     if name == "grams":
-        # Weights are stored in whole grams, so one pound matches regardless of the unit of the variant.
+        # Weights are stored in whole grams, so one pound matches regardless of the variant's unit.
         number = Decimal(to_grams(number, get_current_shop().weight_unit))
     lookup, negated = NUMBERS[relation]
     fits = Q(**{f"{name}__{lookup}": number})

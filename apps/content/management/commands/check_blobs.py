@@ -8,9 +8,9 @@ from apps.ground.tenancy import all_shops_scope
 
 
 class Command(BaseCommand):
-    """Checks every stored file; exits with code 1 if a file is lost or damaged.
+    """Checks every stored file, and exits with code 1 if a file is lost or damaged.
 
-    A lost file is marked, so that the next upload of the same bytes writes it again.
+    A lost file is marked, so that the next upload of the same bytes writes the file again.
     """
 
     help = "Check that all stored files of themes, articles and scripts exist and are intact."

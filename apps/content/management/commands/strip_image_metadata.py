@@ -1,4 +1,4 @@
-"""``manage.py strip_image_metadata``: strip metadata from images that were uploaded before uploads were stripped."""
+"""``manage.py strip_image_metadata``: strip metadata from images uploaded before the upload itself did so."""
 
 from django.core.management.base import BaseCommand
 
@@ -8,12 +8,15 @@ from apps.shops.models import Shop
 
 
 class Command(BaseCommand):
-    """Strips image metadata; may be stopped and repeated at any time. A changed image gets a new URL."""
+    """Strips metadata from the images of all shops. May be stopped and repeated at any time.
+
+    A changed image gets a new URL.
+    """
 
     help = "Strip metadata (location, camera, texts) from stored images."
 
     def handle(self, *args: object, **options: object) -> None:
-        """Process all shops."""
+        """Strip the images of all shops."""
         for shop in Shop.objects.order_by("pk"):
             with shop_scope(shop):
                 cleaned = ", ".join(f"{count} {name}" for name, count in strip_all_metadata().items())

@@ -24,12 +24,12 @@ PROGRESS_EVERY = 100
 
 
 class Command(BaseCommand):
-    """Import a file. Run again after an interruption, the command continues. Exits with 1 if rows failed."""
+    """Imports a file. To continue after an interruption, run the command again. Exits with code 1 if rows failed."""
 
     help = "Import orders, products and customers from a CSV or JSON lines file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the file, the shop, and the options."""
+        """Add the arguments for the file and the shop, and the options."""
         parser.add_argument("file", type=Path, help="a .jsonl or .csv file; see docs/imports.md")
         parser.add_argument("--shop", help="domain of the shop; optional if there is only one")
         parser.add_argument(
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Save the file or find its interrupted import, then validate or import it."""
+        """Validate or import the file. If an import of the same file was interrupted, continue it."""
         shop = _get_shop(options["shop"])
         path: Path = options["file"]
         if not path.is_file():
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             raise CommandError(f"{failed} {'row' if failed == 1 else 'rows'} failed.")
 
     def _validate_file(self, path: Path) -> Counter[str]:
-        """Validate the file, show the result of each row, and delete the import."""
+        """Validate the file, print the result of each row, and delete the import."""
         with path.open("rb") as file:
             import_job = imports.save_upload(file, path.name, actor="system", at=timezone.now())
         try:
@@ -86,14 +86,14 @@ class Command(BaseCommand):
             return self._print_results(outcomes, every_row=False)
 
     def _report_ignored_columns(self, import_job: Import) -> list[str]:
-        """Return the unknown columns, and print the unsupported ones."""
+        """Return the unknown columns of the file, and print the unsupported columns."""
         unknown, unsupported = imports.find_ignored_columns(import_job)
         if unsupported:
             self.stdout.write(f"Unsupported columns, ignored: {', '.join(unsupported)}")
         return unknown
 
     def _print_results(self, outcomes: Iterable[tuple[ImportRow, RowOutcome]], *, every_row: bool) -> Counter[str]:
-        """Print results and progress, and return the number of rows per result."""
+        """Print the results and the progress, and return the number of rows per result."""
         counts: Counter[str] = Counter()
         for number, (row, outcome) in enumerate(outcomes, 1):
             counts[outcome.result] += 1
@@ -116,7 +116,7 @@ def _get_shop(domain: str | None) -> Shop:
 
 
 def _get_or_create_import(path: Path) -> tuple[Import, bool]:
-    """Return the interrupted import of this file or a new one, and True if it was interrupted."""
+    """Return the interrupted import of this file and True, or a new import and False."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         unfinished = imports.find_unfinished_import(digest)

@@ -1,1 +1,1 @@
-"""Product files: read, compare with existing products, and write; ``resource`` declares the resource."""
+"""Product files. ``resource`` declares the resource, and the other modules read, compare and write products."""

@@ -1,8 +1,11 @@
-"""CSV columns of products: the columns of the platform that the interface follows, and a few of our own."""
+"""CSV columns of product files.
+
+Most of them are the columns of the platform that our REST interface follows. A few are our own.
+"""
 
 HANDLE = "Handle"
-# Our names by column. A blank cell clears the fields of ``CLEARED``, and leaves the fields of
-# ``NOT_CLEARED`` unchanged.
+# Our field names by CSV column. A blank cell clears a field of ``CLEARED``, and does not change a field of
+# ``NOT_CLEARED``.
 CLEARED = {
     "Body (HTML)": "body_html",
     "Type": "product_type",
@@ -70,7 +73,7 @@ COLUMNS = (
     "Cost per item",
     "Status",
     "Collection",
-    # Our own columns, so that an export loses nothing.
+    # Our own columns, which the platform's files do not have. Without them, an export would be incomplete.
     "Variant Weight",
     LEVELS,
     "Variant Country of Origin",
@@ -79,7 +82,7 @@ COLUMNS = (
     "Published Scope",
     "Template Suffix",
 )
-# Columns of that platform's files that have no field here.
+# Columns in files of the platform for which there is no field.
 UNSUPPORTED = (
     "Product Category",
     *(f"Option{number} Linked To" for number in (1, 2, 3)),
@@ -99,7 +102,7 @@ UNSUPPORTED = (
     "Google Shopping / Custom Product",
     *(f"Google Shopping / Custom Label {number}" for number in range(5)),
 )
-# Names in newer files of the platform and in other systems.
+# Our column names by the names in newer files of the platform and in files of other systems.
 ALIASES = {
     "URL handle": HANDLE,
     "Slug": HANDLE,

@@ -1,4 +1,4 @@
-"""Load existing products with everything that files contain, in a fixed number of queries."""
+"""Load existing products with all data that product files contain, in a fixed number of queries."""
 
 from collections import defaultdict
 from collections.abc import Collection as Some
@@ -24,12 +24,12 @@ class ExistingProduct:
 
     Attributes:
         product: The product.
-        variants: In order, with their inventory items.
-        options: In order.
-        images: In order.
-        levels: By item, the available quantity by location.
-        texts: Search engine texts by their names in bodies.
-        collections: Ids of the custom collections with this product.
+        variants: The variants in order, with their inventory items.
+        options: The options in order.
+        images: The images in order.
+        levels: The available quantity by item id and location id.
+        texts: The search engine texts by their field names in a request body.
+        collections: The ids of the custom collections that contain the product.
     """
 
     product: Product
@@ -41,19 +41,19 @@ class ExistingProduct:
     collections: set[int] = field(default_factory=set)
 
     def find_image(self, src: str) -> ProductImage | None:
-        """Return the image with this URL, or with this source URL."""
+        """Return the product's image that has this URL, or was imported from this URL."""
         return find_image(self.images, src)
 
 
 def find_image(images: Sequence[ProductImage], src: str) -> ProductImage | None:
-    """Return the first image with this URL, or with this source URL."""
+    """Return the first image that has this URL, or was imported from this URL."""
     served, source = parse_image_url(src), hash_source_url(src)
     key = served[1] if served else None
     return next((image for image in images if image.source == source or image.key == key), None)
 
 
 def load_existing_products(handles: Some[str]) -> dict[str, ExistingProduct]:
-    """Load the products with these handles and their parts."""
+    """Load the products with these handles and their parts, by handle."""
     products_by_id = {product.pk: ExistingProduct(product) for product in Product.objects.filter(handle__in=handles)}
     if not products_by_id:
         return {}
@@ -85,7 +85,7 @@ def load_existing_products(handles: Some[str]) -> dict[str, ExistingProduct]:
 
 
 def get_search_texts(product_ids: Sequence[int]) -> dict[int, dict[str, str]]:
-    """Return search engine texts of products by their names in bodies."""
+    """Return the search engine texts of products by their field names in a request body."""
     rows = Metafield.objects.filter(
         owner_resource="product", owner_id__in=product_ids, namespace="global", key__in=list(_KEYS)
     )
@@ -97,7 +97,7 @@ def get_search_texts(product_ids: Sequence[int]) -> dict[int, dict[str, str]]:
 
 @dataclass
 class ReferencedRows:
-    """The locations and collections that rows of a batch refer to."""
+    """The locations and collections to which the rows of a batch refer."""
 
     primary: int
     locations: Mapping[str, Sequence[Location]]
@@ -110,7 +110,10 @@ class ReferencedRows:
 
 
 def load_referenced_rows(titles: Some[str], primary: int) -> ReferencedRows:
-    """Load the shop's locations and the collections with these titles (the oldest, if several share a title)."""
+    """Load the shop's active locations, and the collections with these titles.
+
+    If several custom collections have the same title, the oldest is used.
+    """
     locations: defaultdict[str, list[Location]] = defaultdict(list)
     for location in Location.objects.filter(active=True):
         locations[location.name].append(location)
@@ -123,12 +126,15 @@ def load_referenced_rows(titles: Some[str], primary: int) -> ReferencedRows:
 
 
 def is_same_value(before: object, after: object) -> bool:
-    """Return True if two values look the same to people: None equals blank, moments are compared in seconds."""
+    """Return True if two values look the same to people.
+
+    None equals an empty string, and times are compared in seconds.
+    """
     if isinstance(before, datetime) and isinstance(after, datetime):
         return truncate_to_second(before) == truncate_to_second(after)
     return (before if before is not None else "") == (after if after is not None else "")
 
 
 def get_differences(row: object, values: Attrs) -> Attrs:
-    """Return the values that differ from a row."""
+    """Return the values that differ from the columns of a row."""
     return {name: value for name, value in values.items() if not is_same_value(getattr(row, name), value)}

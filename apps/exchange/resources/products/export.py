@@ -1,4 +1,4 @@
-"""Export products: the interface's JSON with inventory levels, costs, and collections."""
+"""Export products as JSON of the REST interface, with inventory levels, costs, and collections added."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def read_products(ids: Sequence[int]) -> list[ObjectData]:
 
 
 def _get_collection_titles(ids: Sequence[int]) -> dict[int, list[str]]:
-    """Return the titles of the products' custom collections."""
+    """Return the titles of each product's custom collections."""
     titles: defaultdict[int, list[str]] = defaultdict(list)
     rows = Collect.objects.filter(product_id__in=ids).order_by("pk").values_list("product_id", "collection__title")
     for product_id, title in rows:
@@ -54,7 +54,7 @@ def _get_collection_titles(ids: Sequence[int]) -> dict[int, list[str]]:
 
 
 def _add_inventory(variants: Sequence[ObjectData]) -> None:
-    """Add fields of inventory items and inventory levels to variants."""
+    """Add the fields of inventory items and inventory levels to the variants."""
     currency, primary = get_current_shop().currency, stock.get_primary_location().pk
     item_ids = [variant["inventory_item_id"] for variant in variants]
     items = {row["pk"]: row for row in InventoryItem.objects.filter(pk__in=item_ids).values("pk", "cost", *ITEM_FIELDS)}

@@ -1,4 +1,4 @@
-"""Fetch the images of product rows by URL, several at a time and outside of any transaction."""
+"""Fetch the images of product rows from their URLs, several at a time and outside of any transaction."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -16,16 +16,16 @@ from apps.ground.exceptions import DomainError
 from apps.ground.handles import slugify_text
 from apps.ground.tenancy import get_current_shop
 
-# Timeout of a download, and how many run at a time; each image is in memory while it is validated.
+# The time limit of a download, and the number of concurrent downloads. Each image is in memory while it is validated.
 TIMEOUT_SECONDS, MAX_CONCURRENT = 10.0, 4
-# Shorter than the lease of the import, which lasts a minute.
+# The interval must be shorter than the lease of an import, which lasts a minute.
 HEARTBEAT_SECONDS = 5.0
-# The image of a URL, or the error of its download.
+# The image at a URL, or the error of its download.
 ImageOrError: TypeAlias = StoredImage | DomainError
 
 
 def get_image_urls(body: Body) -> list[str]:
-    """Return the image URLs in a body without duplicates, at most as many as a product can have."""
+    """Return the image URLs in a body, without duplicates. Return at most as many as a product can have images."""
     images, variants = body.get("images"), body.get("variants")
     urls = [
         *(image.get("src") for image in (images if isinstance(images, list) else ()) if isinstance(image, Mapping)),
@@ -40,11 +40,11 @@ def get_image_urls(body: Body) -> list[str]:
 
 @contextmanager
 def fetch_images(rows: Sequence[ImportRow], *, alive: Callable[[], None]) -> Iterator[list[ImportRow]]:
-    """Yield the rows with their images; on exit, images that no product uses are deleted."""
+    """Yield the rows with their fetched images. On exit, delete the images that no product uses."""
     missing = _find_missing(rows)
     fetched: dict[tuple[int, str], ImageOrError] = {}
     try:
-        # Add the images one by one, so that images fetched before a failure are deleted too.
+        # Add each image as soon as it is fetched, so that it is deleted if a later download fails.
         fetched.update(_fetch_all(missing, alive))
         yield [
             replace(row, fetched={src: fetched[line, src] for line, src in fetched if line == row.line}) for row in rows
@@ -56,7 +56,7 @@ def fetch_images(rows: Sequence[ImportRow], *, alive: Callable[[], None]) -> Ite
 
 
 def _find_missing(rows: Sequence[ImportRow]) -> list[tuple[int, str]]:
-    """Return (line, URL) of images that products do not have yet."""
+    """Return the line and URL of each image that the products do not have yet."""
     urls_by_row = [
         (row.line, slugify_text(str(row.body.get("handle") or "")), get_image_urls(row.body))
         for row in rows

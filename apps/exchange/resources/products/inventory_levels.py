@@ -1,4 +1,4 @@
-"""Set the stock of product rows, in total or per location; recorded as a count."""
+"""Set the stock of product rows, either in total or per location. The change is recorded as a count."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ _AMBIGUOUS_LOCATION = register_message(
     gettext_noop("Variant Inventory Levels: more than one active location is called {name}")
 )
 
-# New available quantity by location.
+# The new available quantity by location id.
 NewLevels: TypeAlias = dict[int, int]
 REFERENCE = "Import"
 
@@ -36,12 +36,12 @@ def get_new_levels(row: Attrs, present: Mapping[int, int], referenced_rows: Refe
     A total quantity can only be set if a single location stocks the item.
 
     Args:
-        row: The variant's row.
-        present: Current available quantity by location.
-        referenced_rows: The rows with the shop's locations.
+        row: The row of the variant.
+        present: The current available quantity by location id.
+        referenced_rows: The shop's locations.
 
     Raises:
-        RowRefused: If the quantity is invalid or its location is ambiguous.
+        RowRefused: If the quantity is invalid, or it is unclear to which location it belongs.
     """
     if row.get("inventory_levels"):
         return _parse_levels(row["inventory_levels"], present, referenced_rows)
@@ -92,7 +92,7 @@ def get_stock_moves(
     actor: str,
     at: datetime,
 ) -> list[StockChange]:
-    """Return the stock changes that lead to the new levels; new locations start to stock the item.
+    """Return the stock changes that lead to the new levels. Connect the items with new locations.
 
     Raises:
         DomainError: If a location must not stock an item.

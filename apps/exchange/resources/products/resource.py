@@ -1,6 +1,7 @@
-"""Product files: the CSV format of the platform that the interface follows, or JSON lines; identified by handle.
+"""Import and export product files, as JSON lines or in the CSV format of the platform that we follow.
 
-Ids of the file are ignored. Columns, variants, images and collections that are not in the file stay unchanged.
+Products are identified by handle, and ids in the file are ignored. Columns, variants, images and collections that are
+not in the file stay unchanged.
 """
 
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ from apps.inventory.domain import stock
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import InventoryItem
 
-# Limits the time in which the products' stock is locked to some seconds.
+# The batches are small, so that the products' stock is only locked for some seconds.
 AT_ONCE = 25
 
 
@@ -46,36 +47,36 @@ def _get_handle(body: Body) -> str:
     return slugify_text(handle) if isinstance(handle, str) else ""
 
 
-def _keys(row: ImportRow, body: Body) -> Sequence[str]:
+def _get_keys(row: ImportRow, body: Body) -> Sequence[str]:
     """Return the key that identifies a product within a file."""
     return [_get_handle(body) or row.digest]
 
 
 def _import_product_row(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
-    """Create a product, or update the one with the same handle."""
+    """Create a product, or update the product with the same handle."""
     return _Batch([(row, body)], actor=actor, at=at).import_all()[0]
 
 
 def _import_product_rows(
     rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
 ) -> list[RowOutcome]:
-    """Import several products with one lookup and one stock change, each in a savepoint of its own.
+    """Import several products with one lookup and one stock change. Each product is saved in a savepoint of its own.
 
-    A dry run writes too, so that it finds all errors; its caller rolls back.
+    A dry run also writes, so that it finds all errors, and its caller rolls the changes back.
     """
     try:
         return _Batch(rows, actor=actor, at=at).import_all()
     except DomainError as refusal:
         if len(rows) == 1:
             return [create_failed_outcome(refusal)]
-        # Importing one by one shows which product is the reason.
+        # Importing the products one by one then shows which of them is invalid.
         raise IntegrityError(refusal.sentence) from refusal
 
 
 class _Batch:
-    """Products of a file that are imported in one transaction.
+    """The products of a batch, which are imported in one transaction.
 
-    Locks are taken for all products at once, in the order of the catalog: stock, collections, products.
+    All locks are acquired at the beginning, in the order of the catalog: stock, collections, products.
     """
 
     def __init__(self, rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime) -> None:
@@ -100,7 +101,7 @@ class _Batch:
         list(rows.values_list("pk", flat=True))
 
     def import_all(self) -> list[RowOutcome]:
-        """Import the products.
+        """Import the products of the batch.
 
         Raises:
             DomainError: If the batch fails as a whole.
@@ -154,7 +155,7 @@ class _Batch:
         return get_stock_moves(list(rows), draft.stock, levels, self.places, actor=self.actor, at=self.at)
 
     def _add_to_collection(self, title: str, product_ids: Sequence[int]) -> None:
-        """Add products to a collection; a missing collection is created."""
+        """Add products to a collection. Create the collection if it does not exist."""
         row = self.places.collections.get(title)
         if row is None:
             parts = lifecycle.CollectionParts()
@@ -210,7 +211,7 @@ PRODUCTS = Resource(
         max_rows=MAX_VARIANTS + MAX_IMAGES,
         sample=SAMPLE_PRODUCTS,
         body=parse_product_rows,
-        keys=_keys,
+        keys=_get_keys,
         duplicate_result=RowResult.CHANGED,
         import_row=_import_product_row,
         import_rows=_import_product_rows,

@@ -1,4 +1,4 @@
-"""Convert a row of a product file to inputs of the catalog, and find out what differs from the existing product."""
+"""Convert a row of a product file to inputs of the catalog, and find the differences to the existing product."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ _INVALID_IMAGE = register_message(
     gettext_noop("The image {src} was not imported: it {reason}"), reason=translate_stored
 )
 _NO_IMAGE = register_message(gettext_noop("The image {src} was not imported: {reason}"), reason=translate_stored)
-# Labels of changes in the preview; no error message may begin with one of these texts.
+# Labels of changes in the preview. No error message may begin with one of these texts.
 _VARIANT = register_message(gettext_noop("variant {title}"))
 _STOCK = register_message(gettext_noop("stock at {place}"))
 _IMAGE = register_message(gettext_noop("image {number}"), number=require_number)
@@ -43,27 +43,27 @@ _VARIANT_ORDER = gettext_noop("order of variants")
 
 _OPTIONS = ("option1", "option2", "option3")
 _ITEM_FIELDS = ("cost", *ITEM_FIELDS)
-# Members that only have a meaning in the shop that the file comes from, or that are read separately.
+# Members that are handled separately, or that only have a meaning in the shop from which the file comes.
 _SEPARATE_VARIANT_MEMBERS = frozenset(
     {"id", "image_id", "position", "image", *_ITEM_FIELDS, "inventory_levels", "inventory_quantity"}
 )
 _IMAGE_MEMBERS = ("position", "alt")
-# Ids and similar members differ between shops; other members are read separately.
+# Members that are handled separately, or that differ between shops, such as ids.
 _SEPARATE_MEMBERS = frozenset({"id", "variants", "images", "options", "collections", *GLOBAL_METAFIELDS})
 
 
 @dataclass(slots=True)
 class ProductChanges:
-    """The changes of a row.
+    """The changes that a row makes to a product.
 
     Attributes:
-        existing: The existing product; None for a new one.
-        attrs: Product columns that differ.
-        parts: Parts that differ.
-        stock: New available quantities by option values.
-        collections: Titles of collections to add the product to.
+        existing: The existing product, or None for a new product.
+        attrs: The product columns that differ.
+        parts: The options, variants, images and metafields that differ.
+        stock: The new available quantities by option values.
+        collections: The titles of collections to add the product to.
         notes: Notes about parts that can't be imported, although the product can.
-        changes: For the preview.
+        changes: The old and the new value by field, for the preview.
     """
 
     existing: ExistingProduct | None
@@ -76,25 +76,32 @@ class ProductChanges:
 
     @property
     def has_catalog_changes(self) -> bool:
-        """Return True if the catalog has something to write."""
+        """Return True if the catalog has anything to save."""
         parts = self.parts
         return bool(self.attrs or parts.options or parts.variants or parts.images or parts.metafields)
 
 
 class ProductComparison:
-    """Compares one body with the existing product."""
+    """Compares the body of a row with the existing product."""
 
     def __init__(
         self, body: Body, existing: ExistingProduct | None, fetched: Body | None, referenced_rows: ReferencedRows
     ) -> None:
-        """Create a comparison; ``fetched`` has images by URL, None if none were fetched."""
+        """Create a comparison.
+
+        Args:
+            body: The product in the file.
+            existing: The existing product, or None for a new product.
+            fetched: The fetched images by URL, or None if no images were fetched.
+            referenced_rows: The locations and collections to which the body refers.
+        """
         self.body, self.known, self.fetched, self.places = body, existing, fetched, referenced_rows
         self.draft = ProductChanges(existing)
         self.version = file_version()
         self._added: list[str] = []
 
     def get_changes(self) -> ProductChanges:
-        """Return the changes.
+        """Return the changes that the row makes.
 
         Raises:
             RowRefused: If values are invalid.
@@ -103,7 +110,7 @@ class ProductComparison:
         existing, draft = self.known, self.draft
         variant_rows = [self._remove_blank_options(row) for row in _get_objects(self.body, "variants")]
         matched = [self._match_variant(row) for row in variant_rows]
-        images, stored_images = self._images(variant_rows)
+        images, stored_images = self._collect_images(variant_rows)
         data = {name: value for name, value in self.body.items() if name not in _SEPARATE_MEMBERS}
         data |= self._texts()
         if self.body.get("options"):
@@ -134,7 +141,7 @@ class ProductComparison:
         return {name: value for name, value in row.items() if name not in _OPTIONS or value not in (None, "")}
 
     def _match_variant(self, row: Attrs) -> Variant | None:
-        """Return the variant of a row: by options, else by SKU, else the only variant."""
+        """Return the existing variant of a row, found by its options, else by its SKU, else as the only variant."""
         if self.known is None:
             return None
         variants = self.known.variants
@@ -152,7 +159,10 @@ class ProductComparison:
         return variants[0]
 
     def _is_first(self, row: Attrs) -> bool:
-        """Return True for the first row: the first variant with options replaces the variant without options."""
+        """Return True if the row is the product's first.
+
+        The first variant with options replaces the variant of a product without options.
+        """
         first = next(iter(_get_objects(self.body, "variants")), None)
         return first is not None and self._remove_blank_options(first) == row
 
@@ -163,7 +173,7 @@ class ProductComparison:
         new: list[VariantInput] = []
         for row, variant_input, variant in zip(variant_rows, inputs, matched, strict=True):
             variant_input.attrs.pop("position", None)
-            variant_input.item |= self._item(row, variant)
+            variant_input.item |= self._parse_item(row, variant)
             self._set_variant_image(row, variant_input, variant)
             if variant is None:
                 new.append(variant_input)
@@ -171,7 +181,7 @@ class ProductComparison:
             elif variant.pk in by_variant:
                 raise RowRefused(_DUPLICATE_VARIANT.format(title=variant.title))
             else:
-                self._keep_changes(variant_input, variant)
+                self._remove_unchanged(variant_input, variant)
                 by_variant[variant.pk] = variant_input
             self._set_stock(row, variant_input, variant)
         existing = self.known
@@ -180,7 +190,7 @@ class ProductComparison:
             return
         order = [variant.pk for variant in existing.variants]
         matched_ids = [variant.pk for variant in matched if variant is not None]
-        # A file with all variants also determines their order.
+        # If the file contains all variants, it also determines their order.
         is_reordered = set(matched_ids) == set(order) and matched_ids != order
         changed = [
             variant_input
@@ -194,7 +204,7 @@ class ProductComparison:
         existing_inputs = [by_variant.get(pk, VariantInput(id=pk)) for pk in (matched_ids if is_reordered else order)]
         self.draft.parts.variants = [*existing_inputs, *new]
 
-    def _item(self, row: Attrs, variant: Variant | None) -> Attrs:
+    def _parse_item(self, row: Attrs, variant: Variant | None) -> Attrs:
         data = {name: row[name] for name in _ITEM_FIELDS if name in row}
         if not data:
             return {}
@@ -204,8 +214,8 @@ class ProductComparison:
             raise RowRefused(errors)
         return {name: value for name, value in attrs.items() if name in _ITEM_FIELDS}
 
-    def _keep_changes(self, variant_input: VariantInput, variant: Variant) -> None:
-        """Remove the unchanged values of an existing variant, and add the changed values to the preview."""
+    def _remove_unchanged(self, variant_input: VariantInput, variant: Variant) -> None:
+        """Remove unchanged values from the input of an existing variant, and add the changed values to the preview."""
         variant_input.id = variant.pk
         prices = variant_input.attrs.get("fixed_prices")
         if (
@@ -265,11 +275,11 @@ class ProductComparison:
             self.draft.parts.options = parts.options
             self.draft.changes["options"] = (", ".join(names), ", ".join(new_names))
 
-    def _images(self, variant_rows: Sequence[Attrs]) -> tuple[list[Attrs], dict[int, StoredImage]]:
-        """Return the entries of all images to set, and the fetched images by their index in this list."""
+    def _collect_images(self, variant_rows: Sequence[Attrs]) -> tuple[list[Attrs], dict[int, StoredImage]]:
+        """Return the entries of all images that the product will have, and the fetched images by index in this list."""
         rows = _get_objects(self.body, "images")
         sources = {row.get("src") for row in rows}
-        # An image of a variant also belongs to the product.
+        # Images of variants are also images of the product.
         rows += [
             {"src": src}
             for src in dict.fromkeys(row.get("image") for row in variant_rows)
@@ -282,7 +292,7 @@ class ProductComparison:
             image = self.known.find_image(src) if self.known and isinstance(src, str) and src else None
             if image is not None:
                 entries_by_id[image.pk] = {**row, "id": image.pk}
-            elif isinstance(stored_image := self._fetched(src), StoredImage):
+            elif isinstance(stored_image := self._get_fetched_image(src), StoredImage):
                 new.append(({name: row[name] for name in row if name != "id"}, stored_image))
         existing_images = self.known.images if self.known else []
         entries = [
@@ -293,8 +303,8 @@ class ProductComparison:
             return [], {}
         return entries, {len(existing_images) + index: stored_image for index, (_, stored_image) in enumerate(new)}
 
-    def _fetched(self, src: object) -> StoredImage | None:
-        """Return the fetched image of a URL; if the download failed, add a note with the reason."""
+    def _get_fetched_image(self, src: object) -> StoredImage | None:
+        """Return the image fetched from a URL. If the download failed, add a note with the reason and return None."""
         self._added.append(str(src))
         if self.fetched is None:
             return None
@@ -306,7 +316,7 @@ class ProductComparison:
         return None
 
     def _set_variant_image(self, row: Attrs, variant_input: VariantInput, variant: Variant | None) -> None:
-        """Set the image of a variant."""
+        """Set the image that a variant uses."""
         src = row.get("image")
         if not isinstance(src, str) or not src:
             return
@@ -340,7 +350,7 @@ class ProductComparison:
             self.draft.parts.images = list(inputs)
 
     def _texts(self) -> Attrs:
-        """Return search engine texts that differ; a blank cell does not clear a text."""
+        """Return the search engine texts that differ. A blank cell does not clear a text."""
         current_texts = self.known.texts if self.known else {}
         texts = {name: self.body[name] for name in GLOBAL_METAFIELDS if self.body.get(name)}
         changed_texts = {name: value for name, value in texts.items() if current_texts.get(name) != value}
@@ -369,7 +379,7 @@ class ProductComparison:
 
 
 def _get_image_note(src: str, error: object) -> str:
-    """Return the note about a missing image."""
+    """Return the note about an image that could not be imported."""
     if not isinstance(error, DomainError):
         return _IMAGE_GONE.format(src=src)
     reason = ", ".join(message for messages in error.errors.values() for message in messages).rstrip(".")
@@ -377,7 +387,7 @@ def _get_image_note(src: str, error: object) -> str:
 
 
 def _get_objects(body: Body, name: str) -> list[Attrs]:
-    """Return the objects below a name.
+    """Return the list of objects in a member of the body.
 
     Raises:
         RowRefused: If the value is not a list of objects.

@@ -27,7 +27,7 @@ from apps.shops.models import App, Installation, Shop
 
 
 class Command(BaseCommand):
-    """Run until Ctrl-C."""
+    """Run the demo warehouse until Ctrl-C."""
 
     help = (
         "Run a demo fulfillment service on 127.0.0.1. It registers itself with a shop, accepts fulfillment requests, "
@@ -94,7 +94,7 @@ class Command(BaseCommand):
 
 @transaction.atomic
 def _install_app(domain: str, name: str) -> tuple[App, str]:
-    """Return the warehouse's app, installed in the shop, with a new access token."""
+    """Install the warehouse's app in the shop, and return the app with a new access token."""
     shop = Shop.objects.filter(domain=domain.lower()).first()
     if shop is None:
         raise CommandError(f"No shop has the domain {domain}")

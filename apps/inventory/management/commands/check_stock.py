@@ -6,12 +6,12 @@ from apps.inventory.domain.ledger_check import find_differences
 
 
 class Command(BaseCommand):
-    """Checks the ledger of the whole database; exits with code 1 if a level and its movements differ."""
+    """Checks the levels of all shops, and exits with code 1 if a level differs from the sum of its movements."""
 
     help = "Check that every inventory level equals the sum of its stock movements, in all shops."
 
     def handle(self, *args: object, **options: object) -> None:
-        """Check the levels and print the differences."""
+        """Check all levels and print the differences."""
         mismatches = list(find_differences())
         for difference in mismatches:
             self.stderr.write(str(difference))

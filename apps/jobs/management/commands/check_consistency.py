@@ -6,7 +6,7 @@ from apps.jobs.domain import consistency_checks
 
 
 class Command(BaseCommand):
-    """Runs every check of the nightly reconciliation; exits with code 1 if something differs."""
+    """Runs every nightly consistency check; exits with code 1 if something differs."""
 
     help = (
         "Check inventory, totals, payments, and derived data of customers and products of every shop; changes nothing."

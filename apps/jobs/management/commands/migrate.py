@@ -12,7 +12,7 @@ from apps.ground.migration_states import fast_migration_states
 from apps.ground.pooling import uses_transaction_pooling
 from apps.ground.transient_errors import is_lock_timeout
 
-# How long a statement waits for its lock; all other users of the table wait behind it for as long.
+# The maximum time that a statement waits for its lock; all other users of the table wait behind the statement.
 LOCK_SECONDS = 2
 # The number of tries and the seconds between them.
 MAX_TRIES = 5

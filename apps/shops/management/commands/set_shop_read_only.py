@@ -12,7 +12,7 @@ from apps.shops.models import Shop
 
 
 class Command(BaseCommand):
-    """Makes a shop read-only and waits for running writes."""
+    """Makes a shop read-only after running writes have ended, or makes it writable again."""
 
     help = "Make a shop read-only, for example while it moves. Writes get a 503; jobs and webhooks wait."
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--off", action="store_true", help="make the shop writable again")
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Change the state and print the new one."""
+        """Make the shop read-only or writable and print the new state."""
         shop = Shop.objects.filter(domain=options["domain"].lower()).first()
         if shop is None:
             raise CommandError(f"There is no shop {options['domain']}.")

@@ -39,7 +39,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create the shop and print the credentials; the last line is a JSON object."""
+        """Create the shop and print the credentials. Without ``--first``, the last line is a JSON object."""
         now = timezone.now()
         with transaction.atomic():
             existing_shop = Shop.objects.filter(domain=DOMAIN).first()
@@ -68,7 +68,7 @@ class Command(BaseCommand):
 
 
 def _format_credentials(shop: Shop, password: str, token: str) -> str:
-    """Format the login data; a token can only be shown when it is issued."""
+    """Format the login data, and the token if a token was issued."""
     lines = [
         "",
         f"  Panel         {settings.BASE_URL}/admin/",
@@ -110,7 +110,7 @@ def _make_shop(at: datetime) -> Shop:
 
 
 def _ensure_installation(shop: Shop, at: datetime) -> Installation:
-    """Return the demo app's installation with all current scopes."""
+    """Install the demo app with all current scopes and return the installation."""
     with shop_scope(shop):
         existing_installation = (
             Installation.objects.filter(app__name=APP_NAME, uninstalled_at=None).select_related("app").first()
@@ -129,7 +129,7 @@ def _ensure_installation(shop: Shop, at: datetime) -> Installation:
 
 
 def _ensure_owner(shop: Shop) -> str:
-    """Return the demo owner's password, created once and stored next to the data."""
+    """Return the demo owner's password. The password is created once and stored in the data directory."""
     path = Path(settings.DATA_DIR) / "demo-password"
     user = User.objects.filter(email=EMAIL).first()
     if user is None:

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Update the catalogs or report their problems."""
+        """Update the catalogs, unless ``--check`` is given, and report their problems."""
         texts = messages.collect_texts(Path(settings.BASE_DIR))
         translations = {
             key: text for name in options["files"] for key, text in json.loads(Path(name).read_text()).items()

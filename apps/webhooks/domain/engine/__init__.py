@@ -1,1 +1,1 @@
-"""The delivery engine: fan-out of pending events, and sending with leases and retries."""
+"""The delivery engine: creates deliveries from pending events, and sends them with leases and retries."""

@@ -1,10 +1,10 @@
-"""Claims: lease deliveries from the database in order to send them.
+"""Claims: a process leases waiting deliveries before it sends them.
 
-A claim gives a delivery a lease with a new token, timed by the database's clock; only deliveries that can start at once
-are claimed.
+A claim gives a delivery a lease with a new token, timed by the database's clock. Only deliveries that can start
+immediately are claimed.
 
-PostgreSQL needs one statement; SQLite, with its single writer, a short transaction. A claim commits without waiting for
-the disk: a server crash can only lose leases, and their deliveries are then sent again.
+PostgreSQL claims with one statement, and SQLite, which has a single writer, with a short transaction. A claim commits
+without waiting for the disk. A server crash can therefore lose leases, and the affected deliveries are sent again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,10 +32,10 @@ class Claim:
     """A delivery that this process has leased.
 
     Attributes:
-        lease_token: The lease token.
+        lease_token: The token that is required to write the result.
         kind: Whether this is a first attempt or a retry.
-        number: The number of the attempt, from 1.
-        wait_seconds: Seconds since the delivery was due.
+        number: The number of the attempt, starting at 1.
+        wait_seconds: How long the delivery has been due, in seconds.
         action: ``send``, or ``hold`` or ``cancel`` if the subscription is not live.
         group: The value of ``X-…-Event-Id``.
         ordered: Whether later deliveries of the same resource wait for this one.
@@ -64,7 +64,7 @@ class Claim:
     action: str
 
 
-# The indexes of the payload ID and of the body in ``_COLUMNS``.
+# The indexes of the payload's ID and of its body in ``_COLUMNS``.
 _PAYLOAD, _BODY = 12, 14
 _FINAL_TOPICS = ", ".join(f"'{topic}'" for topic in sorted(TOPICS_AFTER_UNINSTALL))
 _COLUMNS = f"""
@@ -98,10 +98,10 @@ LEFT JOIN webhooks_subscription s ON s.id = d.subscription_id
 LEFT JOIN events_event v ON v.id = d.event_id
 """
 
-# Deliveries of a read-only shop are not sent; the installation that the shop moves to sends them.
+# Deliveries of a read-only shop are not sent here; the installation that the shop moves to sends them.
 _WRITABLE = "NOT EXISTS (SELECT 1 FROM shops_shop h WHERE h.id = w.shop_id AND h.read_only_at IS NOT NULL)"
 
-# Ordered delivery: no earlier event of the resource may be in progress, waiting, or pending for fan-out.
+# In ordered delivery, no earlier event of the resource may be waiting, in progress, or pending for fan-out.
 _IN_ORDER = """
 (w.ordering_key = '' OR NOT (
   EXISTS (
@@ -141,7 +141,7 @@ CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true)) AS quick
 
 
 def claim_deliveries(free_slots: Mapping[int, int], kind: AttemptKind) -> list[Claim]:
-    """Claim waiting deliveries of endpoints, up to a limit per endpoint.
+    """Claim waiting deliveries, up to a limit for each endpoint.
 
     Args:
         free_slots: The number of calls that may start, by endpoint.
@@ -154,7 +154,7 @@ def claim_deliveries(free_slots: Mapping[int, int], kind: AttemptKind) -> list[C
         rows = execute_prepared(_CLAIM, [list(free_slots), list(free_slots.values()), kind.value, lease, LEASE_SECONDS])
     else:
         rows = _claim_one_by_one(free_slots, kind, lease)
-    # Deliveries that share a payload get its bytes only in the first row.
+    # For deliveries that share a payload, only the first row contains its bytes.
     bodies: dict[int, bytes] = {}
     for row in rows:
         bodies[row[_PAYLOAD]] = bytes(row[_BODY] or b"") or bodies.get(row[_PAYLOAD], b"")
@@ -194,7 +194,7 @@ def _parse_uuid(value: UUID | str) -> UUID:
 
 
 def parse_timestamp(value: datetime | str) -> datetime:
-    """Parse a timestamp; SQLite returns timestamps as text in UTC."""
+    """Parse a timestamp of a query result; SQLite returns timestamps as text in UTC."""
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     return value if value.tzinfo else value.replace(tzinfo=timezone.get_default_timezone())

@@ -1,8 +1,8 @@
-"""Fan-out: create deliveries from pending events, with the bytes that each subscription receives.
+"""Fan-out: creates deliveries from pending events, with the bytes that each subscription receives.
 
-One transaction takes pending events (each event once, also with concurrent processes), finds matching subscriptions,
-freezes the bytes, creates deliveries and deletes the outbox entries. A failed transaction changes nothing, and the
-unique constraint of deliveries makes a repetition harmless.
+One transaction locks pending events, finds matching subscriptions, renders the bytes, creates deliveries and deletes
+the outbox entries. Concurrent processes never process the same event. A failed transaction changes nothing. The unique
+constraint of deliveries makes it safe to repeat a fan-out.
 """
 
 import hashlib
@@ -41,11 +41,11 @@ _MAX_DEBOUNCED = 50_000
 
 @dataclass(slots=True)
 class FanOutResult:
-    """The result of one fan-out.
+    """The result of fanning out one batch of events.
 
     Attributes:
         events: The number of processed events.
-        endpoints: Endpoints that now have waiting deliveries.
+        endpoints: The IDs of endpoints that now have waiting deliveries.
     """
 
     events: int = 0
@@ -71,12 +71,12 @@ class _NewDelivery(NamedTuple):
     error: str
 
 
-# By subscription and resource: the digest and time of the last delivery.
+# Maps subscription and resource to the digest and time of the last delivery.
 _recent_digests: OrderedDict[tuple[int, str, int], tuple[str, float]] = OrderedDict()
 
 
 def create_deliveries(limit: int = BATCH_SIZE) -> FanOutResult:
-    """Create deliveries for pending events; the result is empty if no event was pending."""
+    """Create deliveries for pending events. The result is empty if there were none."""
     try:
         with all_shops_scope(), transaction.atomic():
             _disable_synchronous_commit()
@@ -87,7 +87,7 @@ def create_deliveries(limit: int = BATCH_SIZE) -> FanOutResult:
             run.create_all()
             Pending.objects.filter(pk__in=[row.pk for row in pending]).delete()
     except BaseException:
-        # The cache may contain endpoints of the transaction that was rolled back.
+        # The cache may contain endpoints that the rolled-back transaction created.
         matching.clear_match_cache()
         raise
     for key in run.sent_digests:
@@ -96,14 +96,14 @@ def create_deliveries(limit: int = BATCH_SIZE) -> FanOutResult:
 
 
 def _disable_synchronous_commit() -> None:
-    """Commit without waiting for the disk; after a server crash the events are pending again."""
+    """Make the commit not wait for the disk. After a server crash the events are pending again."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL synchronous_commit TO off")
 
 
 def _lock_pending(limit: int) -> list[Pending]:
-    """Lock pending events, oldest first within a shop, with a share for every shop that has some."""
+    """Lock pending events, oldest first. On PostgreSQL each shop with pending events gets an equal share."""
     if connection.vendor != "postgresql":
         return list(Pending.objects.filter(writable_shops()).select_related("event").order_by("pk")[:limit])
     shops = _get_shops_with_pending()
@@ -140,7 +140,7 @@ def _get_shops_with_pending() -> list[int]:
 
 
 class _FanOutBatch:
-    """The fan-out of one batch of events."""
+    """The fan-out of a batch of events."""
 
     def __init__(self, pending: Sequence[Pending]) -> None:
         self.pending = _drop_repetitions(pending)
@@ -152,7 +152,7 @@ class _FanOutBatch:
         self.filter_errors: dict[int, int] = {}
 
     def create_all(self) -> None:
-        """Create the deliveries of all events."""
+        """Create the deliveries for all events of the batch."""
         for row in self.pending:
             for match in self._listeners(row.event):
                 self._add_delivery(row, match)
@@ -227,7 +227,7 @@ class _FanOutBatch:
         return orjson.dumps(select_fields(full_payload, subscription.include_fields))
 
     def _payload(self, event: Event, digest: str, body: bytes) -> Payload:
-        """Return the payload for these bytes, one per event and digest."""
+        """Return the payload with these bytes; deliveries of an event with equal bytes share it."""
         key = (event.pk, digest)
         if key not in self.payloads:
             self.payloads[key] = Payload(shop_id=event.shop_id, event=event, digest=digest, body=body)
@@ -239,7 +239,7 @@ class _FanOutBatch:
         return match.endpoint
 
     def _is_repetition(self, subscription: Subscription, event: Event, digest: str) -> bool:
-        """Return True if the same selected fields of the resource were sent within the debounce window."""
+        """Return True if the subscription got the same bytes for the resource within the debounce window."""
         key = (subscription.pk, event.subject_type, event.subject_id)
         if self.sent_digests.get(key) == digest:
             return True
@@ -274,7 +274,7 @@ RETURNING 1
 
 
 def _insert(deliveries: Sequence[_NewDelivery]) -> None:
-    """Insert deliveries in one statement; ``bulk_create`` takes ten times as long for this many columns."""
+    """Insert deliveries in one statement, because ``bulk_create`` takes ten times as long for this many columns."""
     if connection.vendor == "postgresql":
         rows = [delivery._replace(payload=delivery.payload.pk) for delivery in deliveries]
         execute_prepared(_INSERT, [list(column) for column in zip(*rows, strict=True)])
@@ -293,12 +293,12 @@ def _insert(deliveries: Sequence[_NewDelivery]) -> None:
 
 
 def get_delivery_key(event: Event, subscription: Subscription) -> uuid.UUID:
-    """Return ``X-…-Webhook-Id``, the same for each attempt and replay of an event to a subscription."""
+    """Return ``X-…-Webhook-Id``, which is the same for every attempt and replay of an event to a subscription."""
     return uuid.uuid5(event.key, str(subscription.pk))
 
 
 def _drop_repetitions(pending: Sequence[Pending]) -> list[Pending]:
-    """Drop repeated events of one action about one resource and topic; the last event has the final state."""
+    """Keep only the last event of each topic that an action recorded for a resource, because it has the final state."""
     last = {_repetition_key(row): row.pk for row in pending}
     last_ids = {*last.values()}
     return [row for row in pending if row.pk in last_ids]
@@ -318,7 +318,7 @@ def _remember(key: tuple[int, str, int], digest: str) -> None:
 
 
 def get_oldest_pending_seconds() -> float:
-    """Return the age of the oldest pending event; 0 if there is none."""
+    """Return the age of the oldest pending event in seconds, or 0 if there is none."""
     with all_shops_scope():
         oldest = Pending.objects.order_by("pk").values_list("created_at", flat=True).first()
     return 0.0 if oldest is None else max(0.0, (timezone.now() - oldest).total_seconds())

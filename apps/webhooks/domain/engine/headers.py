@@ -1,6 +1,6 @@
-"""The headers of deliveries: the interface's own and those of Standard Webhooks.
+"""The headers of deliveries: Backoffice's own headers and those of Standard Webhooks.
 
-Rule: spec part B, Events; header names are sent exactly as written here.
+The names are sent with exactly the spelling in this module.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from apps.webhooks.domain.engine.signing import sign_body, sign_message
 
 @cache
 def _names(brand: str) -> tuple[str, ...]:
-    """Return the interface's own header names for a brand, in sending order."""
+    """Return the names of Backoffice's own headers for a brand, in the order in which they are sent."""
     words = ("Topic", "Hmac-Sha256", "Shop-Domain", "API-Version", "Webhook-Id", "Triggered-At", "Event-Id")
     return tuple(f"X-{brand.capitalize()}-{word}" for word in (*words, "Name", "Redelivery"))
 
@@ -25,9 +25,9 @@ def build_headers(claim: Claim, secrets: Sequence[str], timestamp: int) -> dict[
     """Build the headers of an attempt.
 
     Args:
-        claim: The delivery.
-        secrets: The app's signing secrets; the first is the one that receivers already know.
-        timestamp: The time of the attempt, in seconds since 1970; covered by the Standard Webhooks signature.
+        claim: The claimed delivery.
+        secrets: The app's signing secrets, the one that receivers already know first.
+        timestamp: The time of the attempt in seconds since 1970. The Standard Webhooks signature covers it.
     """
     headers = build_signed_headers(
         claim.topic,
@@ -65,7 +65,7 @@ def build_signed_headers(
     Args:
         topic: The topic of the request.
         body: The bytes to sign.
-        key: The unique ID, the same in each attempt.
+        key: The unique ID of the request, which is the same in each attempt.
         domain: The shop's domain.
         api_version: The API version of the content.
         triggered_at: The time of the event.

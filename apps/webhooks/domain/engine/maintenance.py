@@ -1,4 +1,4 @@
-"""Dispatcher maintenance: find endpoints with waiting deliveries, extend and expire leases, share breakers."""
+"""Periodic tasks of a dispatcher: find waiting deliveries, extend and expire leases, and share circuit breakers."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -19,9 +19,10 @@ _REAP_BATCH_SIZE = 1000
 
 @dataclass(frozen=True, slots=True)
 class WaitingEndpoint:
-    """An endpoint with waiting deliveries, its limits, and the seconds until its first delivery of each kind.
+    """An endpoint with waiting deliveries, and its limits.
 
-    ``due`` and ``retry`` are None if no such delivery waits.
+    ``due`` and ``retry`` are the seconds until the first delivery of that kind is due, or None if there is no such
+    delivery.
     """
 
     endpoint: int
@@ -31,7 +32,7 @@ class WaitingEndpoint:
     retry: float | None
 
 
-# Jumps from endpoint to endpoint in the index, regardless of the number of deliveries at each.
+# This query jumps from endpoint to endpoint in the index, regardless of the number of deliveries in between.
 _SCAN = """
 WITH RECURSIVE lane (endpoint_id) AS (
   SELECT min(endpoint_id) FROM webhooks_delivery WHERE state IN ('due', 'retry')
@@ -53,7 +54,7 @@ WHERE h.read_only_at IS NULL
 
 
 def scan_endpoints() -> list[WaitingEndpoint]:
-    """Return the endpoints with waiting deliveries, and the seconds until the first of them is due."""
+    """Return the endpoints with waiting deliveries."""
     if connection.vendor == "postgresql":
         rows = execute_prepared(_SCAN.format(now="now()"), [])
     else:
@@ -75,10 +76,10 @@ def get_endpoints(pks: Iterable[int]) -> list[Endpoint]:
 
 
 def extend_leases(leased_claims: Collection[Claim]) -> None:
-    """Extend the leases that this process still has; a delivery leased by another process is left alone."""
+    """Extend the leases of this process, except those of deliveries that another process has leased since."""
     for lease, pks in _by_lease(leased_claims).items():
         if connection.vendor == "postgresql":
-            # Leases are timed by the database's clock, as in a claim.
+            # The database's clock times leases, as in a claim.
             execute_prepared(_EXTEND_LEASES, [LEASE_SECONDS, pks, lease])
         else:
             until = timezone.now() + timedelta(seconds=LEASE_SECONDS)
@@ -100,7 +101,10 @@ def _by_lease(leased_claims: Collection[Claim]) -> dict[UUID, list[int]]:
 
 
 def expire_leases() -> int:
-    """Make deliveries with an expired lease available again, or dead after too many attempts; return their number."""
+    """Release deliveries with an expired lease, and return their number.
+
+    A delivery becomes available again, or is dead if it was attempted too often.
+    """
     on_server = connection.vendor == "postgresql"
     moment, lock = ("now()", "FOR UPDATE SKIP LOCKED") if on_server else ("%s", "")
     sql = f"""
@@ -115,14 +119,14 @@ RETURNING id
 
 
 def share_breaker_state(host: str, *, trips: int, pause: float, error: str) -> None:
-    """Tell other processes that a host's circuit breaker opened for some seconds, or closed (0 trips)."""
+    """Share with other processes that the circuit breaker of a host opened, or closed (0 trips)."""
     until = timezone.now() + timedelta(seconds=pause) if trips else None
     values = {"trips": trips, "paused_until": until, "last_error": error[:255]}
     Host.objects.update_or_create(name=host, defaults=values)
 
 
 def get_open_breakers() -> dict[str, tuple[int, float]]:
-    """Return by host how often its open circuit breaker has tripped, and for how many more seconds it stays open."""
+    """Return the open circuit breakers by host, each with its number of trips and the seconds until its pause ends."""
     now = timezone.now()
     rows = Host.objects.filter(paused_until__gt=now).values_list("name", "trips", "paused_until")
     return {name: (trips, (until - now).total_seconds()) for name, trips, until in rows if until is not None}

@@ -1,4 +1,4 @@
-"""Subscriptions that match an event, cached per shop and topic with compiled filters."""
+"""Finds the subscriptions that match an event. They are cached by shop and topic, with compiled filters."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -30,24 +30,24 @@ class CompiledSubscription:
     endpoint: int | None = None
 
 
-# By shop: the version of its subscribers, and the subscriptions by topic.
+# Maps a shop to its subscriber version and its subscriptions by topic.
 _matches: OrderedDict[int, tuple[int, dict[str, list[CompiledSubscription]]]] = OrderedDict()
 
 
 def find_candidates(shop: Shop, event: Event) -> Iterable[CompiledSubscription]:
-    """Return the subscriptions that may receive an event; their filters are not applied yet."""
+    """Return the subscriptions that may receive an event. The caller must still apply their filters."""
     if event.topic in topics.INSTALLATION_TOPICS:
         return [_compile_match(subscription) for subscription in _get_installation_subscriptions(event)]
     return _get_matches(shop).get(event.topic, ())
 
 
 def clear_match_cache() -> None:
-    """Clear the cache; it may contain endpoints of a transaction that was rolled back."""
+    """Clear the cache, which may contain endpoints of a transaction that was rolled back."""
     _matches.clear()
 
 
 def _get_matches(shop: Shop) -> dict[str, list[CompiledSubscription]]:
-    """Return the subscriptions of a shop by topic, cached until the version of its subscribers changes."""
+    """Return the subscriptions of a shop by topic, cached until the shop's subscriber version changes."""
     cached = _matches.get(shop.pk)
     if cached is not None and cached[0] == shop.listening_version:
         return cached[1]
@@ -71,7 +71,7 @@ def _compile_match(subscription: Subscription, granted: frozenset[str] = frozens
 
 
 def _get_installation_subscriptions(event: Event) -> Iterable[Subscription]:
-    """Return the subscriptions of an event's installation, also those deleted with the installation."""
+    """Return the subscriptions of the event's app, including subscriptions that were deleted by uninstalling it."""
     rows = Subscription.objects.get_queryset().filter(
         Q(deleted_at=None) | Q(removed_by_uninstalling=True, deleted_at__gte=event.created_at - timedelta(seconds=1)),
         Q(shop=event.shop_id) | Q(shop=None),
@@ -82,7 +82,7 @@ def _get_installation_subscriptions(event: Event) -> Iterable[Subscription]:
 
 
 def get_or_create_endpoint(shop: int, uri: str) -> Endpoint:
-    """Return the endpoint of a URI in a shop with current limits; create the endpoint if it does not exist."""
+    """Return the endpoint for a URI in a shop with current limits, and create it if necessary."""
     limits = get_strictest_limits(shop, uri)
     values = {"uri": uri, "host": get_host(uri), **limits}
     endpoint, _ = Endpoint.objects.get_or_create(shop_id=shop, uri_digest=get_uri_digest(uri), defaults=values)

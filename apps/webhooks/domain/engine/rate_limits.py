@@ -1,4 +1,4 @@
-"""Rate limits of endpoints: the number of concurrent calls, and of calls that start per second.
+"""Rate limits of endpoints: the maximum number of concurrent calls, and of calls that start per second.
 
 An endpoint row stores the strictest limits of the subscriptions that use it, so a change also applies to waiting
 deliveries. The limit per second is a token bucket in the endpoint's row, timed by the database's clock and shared by
@@ -25,25 +25,28 @@ _BURST = 0.1
 
 @dataclass(frozen=True, slots=True)
 class TokenGrant:
-    """The number of calls that may start, and the seconds until another call may start."""
+    """The number of calls that may start now, and the seconds until another one may start."""
 
     count: int
     wait_seconds: float
 
 
 def get_uri_digest(uri: str) -> str:
-    """Return the digest that identifies the URI of an endpoint."""
+    """Return the digest that identifies the endpoint of a URI."""
     return hashlib.sha256(uri.encode()).hexdigest()
 
 
 def get_strictest_limits(shop: int, uri: str) -> dict[str, Any]:
-    """Return the limits for a shop's endpoint, from the subscriptions of the shop to the URI."""
+    """Return the strictest limits of the subscriptions that send events of a shop to a URI."""
     with all_shops_scope():
         return _strictest(_bound_for(uri).filter(Q(shop=shop) | Q(shop=None)))
 
 
 def update_endpoint_limits(uri: str, shop: int | None) -> None:
-    """Update the endpoints of a URI with the limits of its subscriptions, in one shop or, with None, in all shops."""
+    """Update the limits of a URI's endpoints after a change of subscriptions.
+
+    ``shop`` is the ID of the shop, or None to update the endpoints in all shops.
+    """
     digest = get_uri_digest(uri)
     with all_shops_scope():
         endpoints = Endpoint.objects.filter(uri_digest=digest)
@@ -57,7 +60,7 @@ def update_endpoint_limits(uri: str, shop: int | None) -> None:
 
 
 def take_tokens(requested_tokens: Mapping[int, int]) -> dict[int, TokenGrant]:
-    """Take tokens from endpoints that have a limit per second.
+    """Take tokens from the buckets of endpoints that have a limit per second, and return the grant for each endpoint.
 
     Args:
         requested_tokens: The maximum number of tokens by endpoint.
@@ -78,7 +81,7 @@ def take_tokens(requested_tokens: Mapping[int, int]) -> dict[int, TokenGrant]:
 
 
 def return_tokens(unused: Mapping[int, int]) -> None:
-    """Return unused tokens."""
+    """Return unused tokens to the buckets of endpoints."""
     with all_shops_scope():
         for pk, count in unused.items():
             Endpoint.objects.filter(pk=pk).update(tokens=F("tokens") + count)

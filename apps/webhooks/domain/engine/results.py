@@ -1,8 +1,9 @@
-"""Batch writes of delivery results.
+"""Writes results of deliveries in batches.
 
-A result is written with its attempt, only if the delivery still has the lease token of the claim. A late result is
-*fenced*: the attempt is logged, but the state of the delivery does not change. PostgreSQL needs one statement; SQLite,
-with its single writer, a short transaction. Results are committed durably, unlike claims.
+A result is written together with its attempt, but only if the delivery still has the lease token of the claim. A late
+result is *fenced*: the attempt is logged, but the state of the delivery does not change. PostgreSQL writes with one
+statement, and SQLite, which has a single writer, with a short transaction. Unlike claims, results are committed
+durably.
 """
 
 from collections.abc import Sequence
@@ -26,8 +27,8 @@ class DeliveryResult:
 
     Attributes:
         state: The next state of the delivery.
-        delay: Seconds until the next attempt.
-        counts_as_attempt: Whether an attempt was made; if not, the number of attempts is not increased, and no attempt
+        delay: Seconds until the next attempt, if the state is ``retry``.
+        counts_as_attempt: Whether an attempt was made. If not, the number of attempts is not increased, and no attempt
             is logged.
         seconds_ago: Seconds since the attempt started.
     """
@@ -78,7 +79,7 @@ SELECT id FROM moved
 
 
 def write_results(results: Sequence[DeliveryResult]) -> set[int]:
-    """Write results; return the IDs of deliveries that lost their lease or were deleted."""
+    """Write results, and return the IDs of deliveries that have lost their lease or were deleted."""
     if not results:
         return set()
     if connection.vendor == "postgresql":
@@ -89,7 +90,7 @@ def write_results(results: Sequence[DeliveryResult]) -> set[int]:
 
 
 def _encode_results(results: Sequence[DeliveryResult]) -> str:
-    """Encode the results as one JSON parameter; eighteen array parameters would dominate the cost of the statement."""
+    """Encode the results as one JSON parameter, because eighteen array parameters would be slower."""
     return orjson.dumps(
         [
             {

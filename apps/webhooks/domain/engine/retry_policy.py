@@ -1,7 +1,4 @@
-"""The retry policy: pure functions that return the next state of a delivery after an attempt.
-
-Rule: design of webhooks, "Outcomes, retries, disabling".
-"""
+"""The retry policy: pure functions that decide the next state of a delivery after an attempt."""
 
 import random
 from collections.abc import Mapping
@@ -9,16 +6,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-# Seconds before each retry: eight retries within about four hours.
+# Seconds before each retry, for eight retries within about four hours.
 RETRY_SECONDS = (10, 40, 150, 480, 1200, 2400, 4200, 5920)
 MAX_ATTEMPTS = 1 + len(RETRY_SECONDS)
 WINDOW_SECONDS = sum(RETRY_SECONDS)
 JITTER = 0.2
-# 410 Gone ends a delivery at once.
+# A response with this status ends a delivery without retries.
 HTTP_GONE = 410
-# Statuses that may carry a Retry-After header.
+# Responses with these statuses may set ``Retry-After``.
 _MAY_WAIT = frozenset({408, 425, 429, *range(500, 600)})
-# Deliveries of a dead worker are attempted again, but a delivery that kills its workers must end at some point.
+# A delivery of a dead worker is attempted again, but a delivery that kills its workers must end at some point.
 MAX_STARTED_ATTEMPTS = 2 * MAX_ATTEMPTS
 
 
@@ -29,8 +26,8 @@ class Verdict:
     Attributes:
         state: ``done``, ``retry`` or ``dead``.
         delay: Seconds until the next attempt.
-        error: The class of the failure; blank for a success.
-        is_gone: Whether the receiver answered that the endpoint no longer exists.
+        error: The class of the failure, or "" after a success.
+        is_gone: Whether the receiver responded that the endpoint no longer exists.
     """
 
     state: str
@@ -43,7 +40,7 @@ DONE = Verdict("done")
 
 
 def judge_response(status: int, headers: Mapping[str, str], attempt: int) -> Verdict:
-    """Return the next state of a delivery after a response to its n-th attempt; a redirect is an ordinary failure."""
+    """Return the next state of a delivery after a response to its n-th attempt. A redirect counts as a failure."""
     if 200 <= status < 300:
         return DONE
     error = f"status_{status}"
@@ -58,19 +55,19 @@ def judge_failure(error: str, attempt: int, *, at_least: float = 0.0) -> Verdict
 
     Args:
         error: The class of the failure.
-        attempt: The number of the attempt, from 1.
-        at_least: Seconds that the receiver asked us to wait; limited to the rest of the retry window.
+        attempt: The number of the attempt, starting at 1.
+        at_least: How many seconds the receiver asked to wait. The wait never exceeds the rest of the retry window.
     """
     if attempt >= MAX_ATTEMPTS:
         return Verdict("dead", error=error)
-    # Jitter prevents deliveries that failed together from being retried together.
+    # Random variation spreads the retries of deliveries that failed together.
     planned = RETRY_SECONDS[attempt - 1] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - no secret
     remaining_window = sum(RETRY_SECONDS[attempt - 1 :])
     return Verdict("retry", max(planned, min(at_least, remaining_window)), error)
 
 
 def parse_retry_after(text: str) -> float:
-    """Return the seconds that a ``Retry-After`` header asks for, as number or date; 0 if the value is invalid."""
+    """Return the seconds to wait according to a ``Retry-After`` header, a number or date, or 0 if it is invalid."""
     text = text.strip()
     if text.isascii() and text.isdigit():
         return float(int(text[:9]))

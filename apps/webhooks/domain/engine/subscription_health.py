@@ -1,8 +1,8 @@
-"""Subscription health: count results, send warnings in stages, and stop sending to failing subscriptions.
+"""Subscription health: counts results, sends warnings in stages, and disables failing subscriptions.
 
-A subscription is disabled after eight dead letters in a row and four hours without a success. With
-``WEBHOOK_DELETE_FAILING`` a subscription created through the interface is deleted instead. A subscription of a
-configuration file covers all shops, so it only causes warnings.
+A subscription is disabled after eight dead letters in a row, if there was no success for at least four hours. With
+``WEBHOOK_DELETE_FAILING`` a subscription created through the interface is deleted instead. A subscription from a
+configuration file covers all shops, so it only causes warnings and stays enabled.
 """
 
 import logging
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 MAX_DEAD_IN_A_ROW = 8
 MAX_TIME_WITHOUT_SUCCESS = timedelta(hours=4)
-# Percentages of the way to being disabled at which the shop is warned.
+# The shop is warned at these percentages of the conditions for being disabled.
 WARNING_STAGES = (50, 75, 100)
 SEND_WARNING = "webhooks.warn"
 GONE_REASON = gettext_noop("The endpoint responded with 410 Gone.")
@@ -40,7 +40,7 @@ FAILING_REASON = register_message(
 
 @dataclass(slots=True)
 class Tally:
-    """The results of a subscription's deliveries in one batch."""
+    """The results of a subscription's deliveries in one batch of results."""
 
     successes: int = 0
     failures: int = 0
@@ -51,7 +51,7 @@ class Tally:
 
 
 def update_health(tallies: Mapping[int, Tally]) -> None:
-    """Update the health of subscriptions; warn about or stop failing ones."""
+    """Update the health of subscriptions; send warnings and disable subscriptions that keep failing."""
     for pk, tally in tallies.items():
         with all_shops_scope():
             if not Subscription.objects.filter(pk=pk).exists():
@@ -68,7 +68,7 @@ def _update(pk: int, tally: Tally) -> None:
     now = timezone.now()
     row = Health.objects.filter(pk=pk)
     if tally.successes:
-        # One success among failures counts: the receiver is reachable.
+        # A single success counts more than failures in the same batch, because it shows that the receiver is reachable.
         row.update(last_success_at=now, failing_since=None, dead_in_a_row=0, warned=0)
     elif tally.failures:
         row.update(
@@ -81,7 +81,7 @@ def _update(pk: int, tally: Tally) -> None:
 
 @transaction.atomic
 def _warn(pk: int, shop_id: int) -> None:
-    """Send each warning once; disable or delete the subscription at the last stage."""
+    """Send the warning of the current stage, once; at the last stage also disable or delete the subscription."""
     health = Health.objects.get(pk=pk)
     stage = get_warning_stage(health, timezone.now())
     if stage <= health.warned or not Health.objects.filter(pk=pk, warned__lt=stage).update(warned=stage):
@@ -92,7 +92,7 @@ def _warn(pk: int, shop_id: int) -> None:
 
 
 def get_warning_stage(health: Health, now: datetime) -> int:
-    """Return how far a subscription is on the way to being disabled: one of ``WARNING_STAGES``, or 0."""
+    """Return the highest of the ``WARNING_STAGES`` that a subscription has reached, or 0."""
     if health.failing_since is None:
         return 0
     share = min(health.dead_in_a_row / MAX_DEAD_IN_A_ROW, (now - health.failing_since) / MAX_TIME_WITHOUT_SUCCESS)
@@ -100,7 +100,7 @@ def get_warning_stage(health: Health, now: datetime) -> int:
 
 
 def _stop(pk: int, reason: str) -> bool:
-    """Disable or delete a subscription of one shop; a subscription for all shops stays enabled.
+    """Disable or delete a failing subscription. A subscription for all shops stays enabled.
 
     Returns:
         True if the subscription was deleted.

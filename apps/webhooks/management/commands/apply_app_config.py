@@ -53,7 +53,7 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def _create(self, configuration: AppConfig) -> None:
-        """Create the app that the file describes, and print its secret; it is shown only this time."""
+        """Create the app that the file describes and print its secret, which cannot be displayed again."""
         if configuration.client_id:
             raise CommandError("The file already has a client_id. Remove it to create a new app.")
         if not configuration.app.get("name"):

@@ -1,4 +1,4 @@
-"""``manage.py list_webhook_topics``: write docs/topics.md and its example payloads, or check them."""
+"""``manage.py list_webhook_topics``: write docs/topics.md and examples.json, or check docs/topics.md."""
 
 import json
 from argparse import ArgumentParser

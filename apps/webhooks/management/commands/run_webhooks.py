@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--slots", type=int, default=SLOTS, help="maximum number of concurrent calls")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # The event loop must not wait long for a database thread to release the GIL.
+        # Switch threads more often, so that database threads do not hold up the event loop.
         sys.setswitchinterval(0.001)
         uvloop.run(_run(Dispatcher(options["slots"])))
 

@@ -1,1 +1,1 @@
-"""The dispatcher: an event loop with concurrency slots per endpoint, and threads for the database."""
+"""The dispatcher: an event loop that sends deliveries, with concurrency slots per endpoint and database threads."""

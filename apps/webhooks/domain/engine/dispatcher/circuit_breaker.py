@@ -1,8 +1,8 @@
-"""Circuit breakers: one per host and process, which pause calls to a server that fails.
+"""Circuit breakers, one per host and process, that pause calls to a failing server.
 
 A breaker opens after five connection failures or timeouts in a row, or when half of at least twenty calls in a minute
-failed. While it is open, nothing is sent and no attempt is used up. Then a single call probes the host: a success
-closes the breaker, a failure opens it for twice as long.
+failed. While it is open, no request is sent and no attempt is used up. Then a single call probes the host. A success
+closes the breaker, and a failure opens it again for twice as long.
 """
 
 import random
@@ -23,7 +23,7 @@ class CircuitBreaker:
     """The circuit breaker of a host. Times are seconds of the monotonic clock.
 
     Attributes:
-        trips: How often the breaker opened since the last success.
+        trips: How often the breaker has opened since the last success.
         open_until: The end of the current pause.
         is_probing: Whether the probe call is in progress.
     """
@@ -36,17 +36,17 @@ class CircuitBreaker:
     _failed: int = 0
 
     def get_free_calls(self, now: float) -> int | None:
-        """Return the number of calls that may start; None for no limit."""
+        """Return the number of calls that may start, or None for no limit."""
         if not self.trips:
             return None
         return 0 if now < self.open_until or self.is_probing else 1
 
     def record_start(self) -> None:
-        """Record the start of a call; after a pause this is the probe."""
+        """Record the start of a call. If the breaker was open, this call is the probe."""
         self.is_probing = self.trips > 0
 
     def record_success(self, now: float) -> bool:
-        """Record a response; return True if that closed the breaker."""
+        """Record a response, and return True if it closed the breaker."""
         self._note(now, failed=False)
         self._failures_in_a_row, self.is_probing = 0, False
         if not self.trips:
@@ -57,11 +57,11 @@ class CircuitBreaker:
         return True
 
     def record_failure(self, now: float, *, silent: bool) -> bool:
-        """Record a failure; return True if that opened the breaker.
+        """Record a failure, and return True if it opened the breaker.
 
         Args:
             now: The time of the failure.
-            silent: Whether there was no response at all, as opposed to a server error.
+            silent: Whether there was no response. False after a response with a server error.
         """
         self._note(now, failed=True)
         self._failures_in_a_row = self._failures_in_a_row + 1 if silent else 0
@@ -75,14 +75,14 @@ class CircuitBreaker:
         return True
 
     def trip(self, now: float) -> None:
-        """Open the breaker, for twice as long as the last time."""
+        """Open the breaker, for about twice as long as the last time."""
         pause = min(FIRST_PAUSE * 2**self.trips, LONGEST_PAUSE) * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
         self.trips = min(self.trips + 1, 16)
         self.open_until = now + pause
         self._failures_in_a_row = 0
 
     def adopt_state(self, trips: int, pause: float, now: float) -> None:
-        """Adopt the state that another process shared."""
+        """Adopt the state that another process shared, if its breaker is open for longer."""
         if trips > self.trips or (trips and now + pause > self.open_until + 1):
             self.trips, self.open_until = trips, now + pause
 

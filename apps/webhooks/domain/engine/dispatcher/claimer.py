@@ -1,4 +1,4 @@
-"""Claiming for a dispatcher: find endpoints with waiting deliveries, and claim deliveries that have a free slot."""
+"""Claims deliveries for a dispatcher: finds endpoints with waiting deliveries, and claims those with a free slot."""
 
 import time
 from collections import Counter
@@ -22,7 +22,7 @@ Secrets = dict[int, list[str]]
 
 
 class Claimer:
-    """The dispatcher's view of endpoints, which claims their deliveries.
+    """Keeps track of endpoints with waiting deliveries, and claims these deliveries.
 
     Attributes:
         breakers: Circuit breakers by host.
@@ -36,7 +36,7 @@ class Claimer:
         self._secrets: dict[int, tuple[float, list[str]]] = {}
 
     async def mark_due(self, endpoints: set[int]) -> None:
-        """Mark endpoints as having new deliveries."""
+        """Record that endpoints have new deliveries."""
         now = time.monotonic()
         await self._add_endpoints(endpoints)
         for pk in endpoints:
@@ -54,7 +54,7 @@ class Claimer:
             )
 
     async def scan(self) -> None:
-        """Find endpoints with waiting deliveries, also those created by other processes."""
+        """Find endpoints with waiting deliveries, including deliveries that other processes created."""
         started_at = time.monotonic()
         waiting_endpoints: list[maintenance.WaitingEndpoint] = await self._threads.run(
             "claim", maintenance.scan_endpoints
@@ -75,7 +75,7 @@ class Claimer:
             self.allocator.forget_idle()
 
     def get_next_due_time(self) -> float:
-        """Return the monotonic time at which the next known delivery can start; infinity if none is known."""
+        """Return the monotonic time at which the next known delivery can start, or infinity if there is none."""
         moments = (
             max(moment, slots.breaker.open_until, slots.paused_until)
             for slots in self.allocator.by_endpoint.values()
@@ -85,7 +85,7 @@ class Claimer:
         return min(moments, default=float("inf"))
 
     async def claim(self, kind: AttemptKind) -> list[Claim]:
-        """Claim the deliveries that can start now, and reserve their slots."""
+        """Claim the deliveries that can start now, and reserve slots for them."""
         now = time.monotonic()
         free_slots = self.allocator.allocate(kind, now)
         if not free_slots:
@@ -119,14 +119,14 @@ class Claimer:
         return claimed
 
     def get_secrets(self, claim: Claim) -> list[str]:
-        """Return the secrets that sign a claimed delivery."""
+        """Return the secrets for signing a claimed delivery."""
         return self._secrets[claim.app][1]
 
 
 def _claim_with_secrets(
     free_slots: Mapping[int, int], kind: AttemptKind, cached_apps: Collection[int]
 ) -> tuple[list[Claim], dict[int, list[str]]]:
-    """Claim deliveries, and load the secrets of apps that are not cached."""
+    """Claim deliveries, and load the app secrets that are not cached."""
     claimed = claims.claim_deliveries(free_slots, kind)
     missing_apps = {claim.app for claim in claimed} - {*cached_apps}
     now = timezone.now()

@@ -1,11 +1,11 @@
-"""Counters of one dispatcher."""
+"""Counters of the work that a dispatcher has done."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class DispatcherCounters:
-    """Counters of a dispatcher since its start."""
+    """Counts of the work that a dispatcher has done since its start."""
 
     events: int = 0
     deliveries: int = 0

@@ -1,4 +1,4 @@
-"""Database threads for the event loop, one per purpose."""
+"""Threads in which the event loop runs database work, one per purpose."""
 
 import asyncio
 import functools
@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 
 class DatabaseThreads:
-    """Named single threads, each with its own database connection."""
+    """Threads with names, each with its own database connection."""
 
     def __init__(self, *names: str) -> None:
         self._threads = {name: ThreadPoolExecutor(1, f"webhooks-{name}") for name in names}
 
     async def run(self, name: str, work: Callable[..., T], *arguments: Any) -> T:
-        """Run a function in a thread; close the thread's connection if the database failed."""
+        """Run a function in the thread with this name. If the database fails, close the thread's connection."""
         call = functools.partial(_with_database, work, *arguments)
         return await asyncio.get_running_loop().run_in_executor(self._threads[name], call)
 
@@ -41,5 +41,5 @@ def _with_database(work: Callable[..., T], *arguments: Any) -> T:
 
 
 def _close_connection() -> None:
-    """Close this thread's connection; only the thread itself may do so."""
+    """Close the connection of the current thread, because another thread must not close it."""
     connection.close()

@@ -1,9 +1,8 @@
-"""The dispatcher: one event loop that fans events out, sends due deliveries, and writes results in batches.
+"""The dispatcher: an event loop that creates deliveries from events, sends them, and writes results in batches.
 
-Several dispatchers, on one machine or many, share the work through leases and need no other coordination. Database
-work runs in threads, one per purpose, so the event loop never blocks on the database during a request. Database
-notifications wake the loop for new events where available, and polling finds the rest; a lost notification costs
-one second.
+Several dispatchers can share the work, on the same or on different machines; leases coordinate them. Database work runs
+in threads, one per purpose, so the database never blocks the event loop. Where available, database notifications report
+new events. Polling finds all others, so a lost notification delays an event by at most one second.
 """
 
 import asyncio
@@ -33,21 +32,21 @@ from apps.webhooks.domain.engine.transports import open_transports
 logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 10.0
-# The pause between two claims; slots that become free in the pause are filled together.
+# The pause between two claims. All slots that become free during the pause are filled by one claim.
 CLAIM_SECONDS = 0.005
 SCAN_SECONDS = 1.0
 REAP_SECONDS = 5.0
 POLL_SECONDS = 1.0
-# The lease of a delivery still in progress is extended at this interval.
+# The interval at which leases of deliveries in progress are extended.
 HEARTBEAT_SECONDS = LEASE_SECONDS / 3
-# After work the dispatcher polls often for this long, because notifications sent in quick succession are dropped.
+# After work, the dispatcher polls often for this long, because notifications in quick succession are dropped.
 BUSY_SECONDS = 0.3
 BUSY_POLL_SECONDS = 0.02
 _OUTAGE_PAUSE = 1.0
 
 
 class Dispatcher:
-    """A process that creates and sends deliveries until stopped; call ``run`` in its own event loop.
+    """Creates and sends deliveries until it is stopped. Call ``run`` in a separate event loop.
 
     Attributes:
         counts: Counters of the work done so far.
@@ -61,15 +60,15 @@ class Dispatcher:
         self._threads = DatabaseThreads("claim", "tell", "write")
         self._feeder = Claimer(self._threads, slots)
         self._writer = ResultWriter(self._threads, self.counts, self._on_result_written)
-        # Leased deliveries of this process, each with the time of the claim or of the last extension.
+        # Deliveries that this process has leased, each with the time of its claim or last extension.
         self._leased: dict[int, tuple[Claim, float]] = {}
         self._calls: set[asyncio.Task[None]] = set()
         self._last_work = 0.0
-        # ``stop`` may be called before ``run``.
+        # Created here, because ``stop`` may be called before ``run``.
         self._done, self._wake, self._events_waiting = (asyncio.Event() for _ in range(3))
 
     async def run(self) -> None:
-        """Work until ``stop`` is called; then finish calls in progress, for at most ten seconds."""
+        """Work until ``stop`` is called, then finish calls in progress for at most ten seconds."""
         self.loop = asyncio.get_running_loop()
         queues = open_transports()
         async with AsyncClient(connections=self.slots) as client:
@@ -85,7 +84,7 @@ class Dispatcher:
         await self._threads.shut_down()
 
     def stop(self) -> None:
-        """Stop starting new work."""
+        """Stop as soon as the calls in progress are finished."""
         self.stopping = True
         self._done.set()
         self._wake.set()
@@ -107,7 +106,7 @@ class Dispatcher:
         await asyncio.gather(*remaining, return_exceptions=True)
 
     async def _keep_running(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run a loop; log its errors and restart it after a moment."""
+        """Run a function in a loop. After an error, log it and continue after a pause."""
         while True:
             try:
                 await work()
@@ -122,13 +121,13 @@ class Dispatcher:
                     return
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
-        """Start a background task; ``_drain`` waits for it."""
+        """Start a background task, which ``_drain`` waits for."""
         task = asyncio.create_task(work)
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
 
     def _on_notification(self) -> None:
-        """Look for events and deliveries now."""
+        """Look for new events now."""
         self._last_work = time.monotonic()
         self._events_waiting.set()
 
@@ -151,7 +150,7 @@ class Dispatcher:
     # --- sending -----------------------------------------------------------------------------------------------------
 
     async def _claim_and_send(self) -> None:
-        """Claim deliveries that can start and start them; then wait for a free slot, new work, or a due time."""
+        """Claim and start deliveries, then wait for a free slot, new work or the next due time."""
         scanned_at = 0.0
         while not self.stopping:
             self._wake.clear()
@@ -173,7 +172,7 @@ class Dispatcher:
                 await _wait_for(self._wake, max(BUSY_POLL_SECONDS, until - time.monotonic()))
 
     async def _deliver(self, claim: Claim) -> None:
-        """Send a delivery, and pass its result to the writer."""
+        """Send a delivery, and pass the result to the writer."""
         slots = self._feeder.allocator.by_endpoint[claim.endpoint]
         progress = Progress(time.monotonic())
         result, endpoint_removed = (
@@ -194,13 +193,13 @@ class Dispatcher:
     # --- results -----------------------------------------------------------------------------------------------------
 
     async def _write(self) -> None:
-        """Write results in batches."""
+        """Write results in batches until the dispatcher stops and all results are written."""
         while not (self.stopping and not self._calls and not self._writer.waiting):
             await _wait_for(self._writer.batch_ready, BATCH_SECONDS)
             await self._writer.write()
 
     def _on_result_written(self, result: DeliveryResult) -> None:
-        """Note when the endpoint's next delivery is due, after a result was written."""
+        """After a result was written, record when the endpoint's next delivery is due."""
         self._leased.pop(result.claim.pk, None)
         slots = self._feeder.allocator.by_endpoint.get(result.claim.endpoint)
         if slots is None:
@@ -209,7 +208,7 @@ class Dispatcher:
         if result.state == "retry":
             slots.expect(AttemptKind.RETRY, now + result.delay, noted_at=now)
         if result.claim.ordered:
-            # The next delivery of the same resource may start now.
+            # The next delivery of the same resource may start now, because it was waiting for this one.
             slots.expect(AttemptKind.DUE, now, noted_at=now)
             slots.expect(AttemptKind.RETRY, now, noted_at=now)
             self._wake.set()
@@ -217,7 +216,7 @@ class Dispatcher:
     # --- maintenance --------------------------------------------------------------------------------------------------
 
     async def _maintain(self) -> None:
-        """Extend leases, expire leases of lost workers, and learn about circuit breakers from other processes."""
+        """Extend leases, expire leases of dead workers, and adopt circuit breakers that other processes opened."""
         reaped_at = 0.0
         while not self.stopping:
             now = time.monotonic()
@@ -242,7 +241,7 @@ class Dispatcher:
         self._start_task(self._run_quietly(note))
 
     async def _run_quietly(self, work: Callable[[], object]) -> None:
-        """Run a write that may fail without harm; errors are only logged."""
+        """Run a database write that is not essential, and only log its errors."""
         try:
             await self._threads.run("tell", work)
         except Exception:
@@ -250,7 +249,7 @@ class Dispatcher:
 
 
 async def _wait_for(event: asyncio.Event, seconds: float) -> None:
-    """Wait for an event or a timeout."""
+    """Wait until an event is set, but not longer than the timeout."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -259,5 +258,5 @@ async def _wait_for(event: asyncio.Event, seconds: float) -> None:
 
 
 def _sweep_seconds() -> float:
-    """Return the polling interval for events without a notification."""
+    """Return the interval for polling for events, in case a notification is missing."""
     return POLL_SECONDS if settings.DATABASES["default"]["ENGINE"].endswith("postgresql") else POLL_SECONDS / 4

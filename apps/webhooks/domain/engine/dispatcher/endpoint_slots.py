@@ -1,9 +1,9 @@
-"""Concurrency slots per endpoint, and the fair distribution of a process's slots.
+"""The concurrency slots of endpoints, and the fair distribution of a process's slots among endpoints.
 
-An endpoint is the target of one shop's deliveries to one URI. Slots of an endpoint are refilled as they become free,
-without waiting for the others, so a receiver that hangs blocks only its own slots. The process's slots are distributed
-round-robin by shop, then by endpoint. Slow endpoints together get at most a quarter, endpoints that have not responded
-yet a half, and retries a half, so that new events for good receivers are not delayed.
+An endpoint is the target of one shop's deliveries to one URI. Each slot is filled again as soon as it is free, so a
+receiver that hangs blocks only its own slots. The process distributes its slots round-robin by shop, then by endpoint.
+All slow endpoints together get at most a quarter of the slots, endpoints that have not responded yet at most a half,
+and retries at most a half, so that new events for good receivers are not delayed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,9 +20,9 @@ SLOW_SHARE = 0.25
 UNTESTED_SHARE = 0.5
 RETRY_SHARE = 0.5
 SLOW_SECONDS = 1.0
-# The number of calls to an endpoint before its first response.
+# The maximum number of concurrent calls to an endpoint that has not responded yet.
 UNTESTED_SLOTS = 2
-# The weight of a call in the moving average of durations.
+# The weight of the latest call in the moving average of call durations.
 _WEIGHT = 0.2
 
 
@@ -38,12 +38,12 @@ class EndpointSlots:
     """The slots and limits of an endpoint in this process.
 
     Attributes:
-        max_per_second: The number of calls that may start per second in all processes; None for no limit.
-        limit: The number of concurrent calls; halved on status 429, and raised again by successes.
+        max_per_second: The maximum number of calls that may start per second in all processes; None means no limit.
+        limit: The current maximum number of concurrent calls. Status 429 halves it, and successes raise it again.
         due_at: When the next delivery of each kind is due, in seconds of the monotonic clock.
         average_seconds: The moving average of call durations.
         paused_until: No call may start before this time, because of ``max_per_second``.
-        last_kind: The kind of the latest calls.
+        last_kind: The kind of the most recent calls.
     """
 
     endpoint: int
@@ -66,7 +66,7 @@ class EndpointSlots:
 
     @property
     def is_slow(self) -> bool:
-        """Return True if calls to the endpoint take long."""
+        """Return True if calls to the endpoint take long on average."""
         return self.average_seconds > SLOW_SECONDS
 
     def get_free_slots(self, now: float) -> int:
@@ -79,41 +79,41 @@ class EndpointSlots:
         return free if by_breaker is None else min(free, by_breaker)
 
     def must_yield(self, kind: AttemptKind, now: float) -> bool:
-        """Return True if deliveries of the other kind come next, so that neither kind uses up a limit per second."""
+        """Return True if this kind must wait for the other, so that neither kind uses up the limit per second."""
         other_times = (moment for other_kind, moment in self.due_at.items() if other_kind is not kind)
         return (
             self.max_per_second is not None and self.last_kind is kind and any(moment <= now for moment in other_times)
         )
 
     def expect(self, kind: AttemptKind, moment: float, *, noted_at: float | None = None) -> None:
-        """Note that a delivery is due from a time on; ``noted_at`` is the time when this became known, if it is new."""
+        """Record that a delivery is due at a time. ``noted_at`` is the time when a new delivery became known."""
         self.due_at[kind] = min(moment, self.due_at.get(kind, moment))
         self._noted_at = max(self._noted_at, noted_at or 0.0)
 
     def expect_nothing(self, *kinds: AttemptKind, since: float) -> None:
-        """Note that no deliveries were waiting at a time; due times that became known later stay."""
+        """Record that no deliveries were waiting at a time. Due times that became known later are kept."""
         if self._noted_at < since:
             for kind in kinds or tuple(AttemptKind):
                 self.due_at.pop(kind, None)
 
     def record_latency(self, seconds: float, *, has_response: bool) -> None:
-        """Update the average duration with a call."""
+        """Include the duration of a call in the average."""
         self.average_seconds += (seconds - self.average_seconds) * (
             _WEIGHT if self.has_responded or self.average_seconds else 1.0
         )
         self.has_responded = self.has_responded or has_response
 
     def decrease_limit(self) -> None:
-        """Halve the limit after the receiver reported too many requests."""
+        """Halve the limit, because the receiver reported too many requests."""
         self.limit = max(1.0, self.limit / 2)
 
     def increase_limit(self) -> None:
-        """Raise the limit after a success."""
+        """Raise the limit after a success, up to the endpoint's maximum."""
         self.limit = min(float(self.max_in_flight), self.limit + 1 / max(1.0, self.limit))
 
 
 class SlotAllocator:
-    """The endpoints of a process, and the allocation of its slots."""
+    """Allocates the slots of a process to endpoints."""
 
     def __init__(self, slots: int = SLOTS) -> None:
         """Create an allocator with a maximum number of concurrent calls."""
@@ -134,7 +134,7 @@ class SlotAllocator:
         slots.breaker.record_start()
 
     def release(self, slots: EndpointSlots, kind: AttemptKind, count: int) -> None:
-        """Free slots of calls that did not start or have ended."""
+        """Free the slots of calls that have ended or did not start."""
         slots.in_flight -= count
         self.in_flight -= count
         self.retrying -= count * (kind is AttemptKind.RETRY)
@@ -146,11 +146,11 @@ class SlotAllocator:
         self.release(slots, kind, 1)
 
     def forget_idle(self) -> None:
-        """Forget endpoints without waiting or running deliveries."""
+        """Remove endpoints without waiting or running deliveries."""
         self.by_endpoint = {pk: slots for pk, slots in self.by_endpoint.items() if slots.in_flight or slots.due_at}
 
     def allocate(self, kind: AttemptKind, now: float) -> dict[int, int]:
-        """Return by endpoint how many waiting deliveries may start now."""
+        """Return the number of waiting deliveries of this kind that may start now, by endpoint."""
         free_slots = self.slots - self.in_flight
         if kind is AttemptKind.RETRY:
             free_slots = min(free_slots, int(self.slots * RETRY_SHARE) - self.retrying)
@@ -165,7 +165,7 @@ class SlotAllocator:
         shares: dict[int, int] = {}
         hosts: dict[int, int] = {}
         for slots in self._iterate_fairly(waiting, now):
-            # Endpoints of one host share its single probe call.
+            # All endpoints of a host share the single call that probes it.
             host_share = hosts.get(id(slots.breaker), 0)
             by_breaker = slots.breaker.get_free_calls(now)
             if (by_breaker is not None and host_share >= by_breaker) or not allowances.take(slots):
@@ -177,7 +177,10 @@ class SlotAllocator:
         return shares
 
     def _iterate_fairly(self, waiting: Iterable[EndpointSlots], now: float) -> Iterator[EndpointSlots]:
-        """Yield endpoints once per free slot, round-robin by shop and then by endpoint, from a rotating start."""
+        """Yield each endpoint once per free slot, round-robin by shop and then by endpoint.
+
+        The start rotates with each call.
+        """
         by_shop: dict[int, list[tuple[EndpointSlots, int]]] = {}
         for slots in waiting:
             by_shop.setdefault(slots.shop, []).append((slots, slots.get_free_slots(now)))
@@ -196,7 +199,7 @@ class SlotAllocator:
 
 
 class _Allowances:
-    """The remaining slots: in total, for slow endpoints, and for endpoints without a response so far."""
+    """The remaining slots in total, for slow endpoints, and for endpoints that have not responded yet."""
 
     def __init__(self, allocator: SlotAllocator, free_slots: int) -> None:
         self.free = free_slots
@@ -216,7 +219,7 @@ class _Allowances:
 
 
 def _round_robin(endpoints: list[tuple[EndpointSlots, int]]) -> Iterator[EndpointSlots]:
-    """Yield each endpoint once, then each that has more slots a second time, and so on."""
+    """Yield each endpoint once, then each endpoint with more than one free slot again, and so on."""
     round_number = 0
     while endpoints := [(slots, free_slots) for slots, free_slots in endpoints if free_slots > round_number]:
         yield from (slots for slots, _ in endpoints)

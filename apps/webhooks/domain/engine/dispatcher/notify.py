@@ -1,8 +1,8 @@
-"""Notifications to dispatchers about new events, through PostgreSQL's LISTEN/NOTIFY after the commit.
+"""Notifies dispatchers of new events through PostgreSQL's LISTEN/NOTIFY, after the commit.
 
 NOTIFY inside the transaction would serialize all commits on the channel's lock. Each process sends at most one
-notification per 50 milliseconds; dispatchers poll for longer than that after work. Without a channel (SQLite, a
-connection pooler, an outage) dispatchers find events by polling.
+notification in 50 milliseconds; after work, dispatchers poll for longer than that. Without a channel (with SQLite, with
+a connection pooler, or during an outage) dispatchers find events by polling.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ _notified_at = 0.0
 
 
 def notify_after_commit() -> None:
-    """Notify the dispatchers once the current transaction is committed."""
+    """Notify the dispatchers after the current transaction commits."""
     if connection.vendor == "postgresql":
         transaction.on_commit(notify_dispatchers, robust=True)
 
 
 def notify_dispatchers() -> None:
-    """Notify the dispatchers, unless this process did so a moment ago."""
+    """Notify the dispatchers, unless this process has just done so."""
     global _notified_at
     now = time.monotonic()
     if now - _notified_at < MIN_INTERVAL_SECONDS:
@@ -45,9 +45,10 @@ def notify_dispatchers() -> None:
 
 
 async def listen_for_notifications(on_notification: Callable[[], None]) -> None:
-    """Call a function on each notification, forever; return at once if there is no channel.
+    """Call a function on each notification, forever. Return immediately if there is no channel.
 
-    Behind a connection pooler nothing is received: the session that listens may be another client's by then.
+    Behind a connection pooler no notification is received, because the pooler may give the listening session to another
+    client.
     """
     if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql") or uses_transaction_pooling():
         return

@@ -1,4 +1,4 @@
-"""Batch writing of results by the dispatcher."""
+"""Writes results of the dispatcher in batches."""
 
 import asyncio
 import time
@@ -10,17 +10,17 @@ from apps.webhooks.domain.engine.dispatcher.db_threads import DatabaseThreads
 from apps.webhooks.domain.engine.results import DeliveryResult
 from apps.webhooks.domain.engine.subscription_health import Tally
 
-# Results are written in batches of this size, or after this time.
+# A batch is written when it has this many results, or after this time.
 BATCH_SIZE = 200
 BATCH_SECONDS = 0.02
 HEALTH_SECONDS = 5.0
 
 
 class ResultWriter:
-    """A batch writer for results; results stay in memory until the database accepts them.
+    """Writes results in batches. Results stay in memory until the database accepts them.
 
     Attributes:
-        waiting: Results to write, each with True if the endpoint no longer exists.
+        waiting: The results to write, each with a flag that is True if the endpoint no longer exists.
         batch_ready: Set when a batch is complete, or when no more results will come.
     """
 
@@ -51,7 +51,10 @@ class ResultWriter:
                 await self._threads.run("write", subscription_health.update_health, tallies)
 
     def _tally_for_health(self, group: Collection[tuple[DeliveryResult, bool]], fenced: set[int]) -> dict[int, Tally]:
-        """Tally results by subscription: every dead letter and change of health, other results now and then."""
+        """Tally results by subscription, for updates of its health.
+
+        Results that confirm the known health are only included every few seconds, but dead letters always.
+        """
         rows = [
             (
                 result.claim.subscription,

@@ -1,4 +1,4 @@
-"""One delivery attempt: the call, and its effect on the delivery, the endpoint's limit and the circuit breaker."""
+"""Makes one attempt to send a delivery, and updates the endpoint's limit and circuit breaker."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -20,12 +20,12 @@ from apps.webhooks.domain.engine.transports import Transport
 EXCERPT_BYTES = 4096
 MAX_HEADERS, MAX_HEADER_LENGTH = 50, 500
 
-# Called when a circuit breaker opens or closes, with the endpoint and the error that opened the breaker.
+# Called when a circuit breaker opens or closes, with the endpoint and the error that opened it.
 BreakerCallback = Callable[[EndpointSlots, str], None]
 
 
 class Sender:
-    """The sender of delivery attempts."""
+    """Sends deliveries over HTTP or another transport."""
 
     def __init__(
         self,
@@ -34,13 +34,13 @@ class Sender:
         counts: DispatcherCounters,
         note_breaker: BreakerCallback,
     ) -> None:
-        """Create a sender with an open HTTP client and the transports of other schemes."""
+        """Create a sender with an open HTTP client and the transports for other schemes."""
         self._client, self._queues, self._counts, self._note_breaker = client, queues, counts, note_breaker
 
     async def attempt(
         self, claim: Claim, slots: EndpointSlots, secrets: list[str], progress: Progress
     ) -> tuple[DeliveryResult, bool]:
-        """Send a delivery; return the result, and True if the endpoint no longer exists."""
+        """Send a delivery. Return its result, and True if the endpoint no longer exists."""
         if claim.action == claims.CANCEL:
             return DeliveryResult(claim, "cancelled", counts_as_attempt=False, error="unsubscribed"), False
         if claim.action == claims.HOLD:
@@ -63,7 +63,7 @@ class Sender:
         await queue.send(claim, headers, progress)
 
     def _handle_confirmation(self, claim: Claim, slots: EndpointSlots, progress: Progress) -> DeliveryResult:
-        """Record that a broker accepted the delivery."""
+        """Handle the confirmation of a broker, and return the result."""
         slots.record_latency(progress.now(), has_response=True)
         if slots.breaker.record_success(time.monotonic()):
             self._note_breaker(slots, "")
@@ -74,7 +74,7 @@ class Sender:
     def _handle_failure(
         self, claim: Claim, slots: EndpointSlots, progress: Progress, error: HttpRequestFailed
     ) -> DeliveryResult:
-        """Record a call without a response."""
+        """Handle a call that failed without a valid response, and return the result."""
         self._counts.failed += 1
         self._counts.blocked += error.code == "blocked_address"
         slots.record_latency(progress.now(), has_response=False)
@@ -111,7 +111,7 @@ class Sender:
 def _build_result(
     claim: Claim, verdict: Verdict, progress: Progress, outcome: str, reply: Reply | None = None, *, message: str = ""
 ) -> DeliveryResult:
-    """Build the result of an attempt."""
+    """Build the result of an attempt from the verdict and the measured times."""
     excerpt = (
         _replace_invalid_characters(reply.body[:EXCERPT_BYTES].decode(errors="replace")) if reply and reply.body else ""
     )

@@ -1,8 +1,8 @@
 """The AMQP 0-9-1 transport, e.g. for RabbitMQ.
 
-``amqp://NAME/KEY`` is published to the exchange of the broker with that name, with the routing key ``APP.KEY``, so an
-app cannot imitate another app's messages. Messages are persistent and confirmed by the broker. A message that reaches
-no queue would be lost, so it counts as a failure and is retried.
+A delivery to ``amqp://NAME/KEY`` is published to the exchange of the broker with that name. The routing key is
+``APP.KEY``, so that an app cannot imitate messages of another app. Messages are persistent and confirmed by the broker.
+A message that reaches no queue would be lost, so it counts as a failure and is retried.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from apps.webhooks.domain.engine.claims import Claim
 
 
 class AmqpTransport:
-    """The AMQP transport, with one connection per broker, opened on first use and reopened after a failure."""
+    """A transport with one connection per broker, opened on first use and reopened after a failure."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
-        """Create the transport with broker addresses by name: ``amqp://USER:PASSWORD@HOST/VHOST?exchange=NAME``."""
+        """Create the transport from broker addresses by name: ``amqp://USER:PASSWORD@HOST/VHOST?exchange=NAME``."""
         self._brokers = {name: _Broker(address) for name, address in addresses.items()}
 
     async def send(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
-        """Send a delivery; see ``Transport.send``."""
+        """Send a delivery, as described in ``Transport.send``."""
         name, _, key = claim.uri.removeprefix("amqp://").partition("/")
         broker = self._brokers.get(name)
         if broker is None:
@@ -48,7 +48,7 @@ class AmqpTransport:
             async with asyncio.timeout(TOTAL_SECONDS):
                 await broker.publish(message, f"{claim.app}.{key}", progress)
         except TimeoutError:
-            # A late reply on this channel would be taken for the reply to another message.
+            # Drop the channel, because a late reply on it would be taken for the reply to another message.
             await broker.close()
             raise TimedOut from None
         finally:
@@ -61,7 +61,7 @@ class AmqpTransport:
 
 
 class _Broker:
-    """A broker and the exchange named in its address."""
+    """A broker, and the exchange that is named in its address."""
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
@@ -80,7 +80,7 @@ class _Broker:
             progress.connected = progress.now()
             await exchange.publish(message, key, mandatory=True)
         except DeliveryError as error:
-            # The message was returned (no queue is bound) or rejected (the queue is full).
+            # The broker returned the message because no queue is bound, or rejected it because the queue is full.
             returned = isinstance(error, PublishError)
             raise MessageRejected(
                 gettext_noop("no queue is bound to the routing key")
@@ -98,12 +98,12 @@ class _Broker:
             await connection.close()
 
     async def _open(self) -> AbstractExchange:
-        """Return the exchange; the operator declares it, so it must exist."""
+        """Connect and return the exchange, which must exist because the operator declares it."""
         async with self._opening:
             channel = self._channel
             if self._exchange is None or channel is None or channel.is_closed:
                 await self.close()
-                # Assigned before connecting, so that a failed connection is closed too.
+                # Assign before connecting, so that a failed connection is closed too.
                 connection = self._connection = Connection(make_url(self._address))
                 await connection.connect()
                 self._channel = await connection.channel(publisher_confirms=True, on_return_raises=True)
@@ -112,7 +112,7 @@ class _Broker:
 
 
 def _describe_error(error: BaseException) -> str:
-    """Return a description of an error without internal addresses."""
+    """Describe an error without internal addresses."""
     name = type(error).__name__
     return {
         "ChannelNotFoundEntity": gettext_noop("the exchange does not exist on the broker"),

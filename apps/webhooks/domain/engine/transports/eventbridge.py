@@ -1,7 +1,7 @@
-"""The Amazon EventBridge transport: events from the app's partner event source, in the region named by the ARN.
+"""The Amazon EventBridge transport, which sends events from the app's partner event source.
 
-The detail of an event is ``{"payload": …, "metadata": …}``: the bytes of the delivery, and its headers. boto3 finds the
-credentials (``AWS_…`` variables, the machine's role).
+The ARN of the event source names the region. The detail of an event is ``{"payload": …, "metadata": …}``, with the
+bytes of the delivery and its headers. boto3 finds the credentials in ``AWS_…`` variables or the machine's role.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ _REFUSED = register_message(gettext_noop("EventBridge rejected the event: {code}
 
 
 class EventBridgeTransport:
-    """The EventBridge transport, with one client per region; boto3 blocks, so calls run in threads."""
+    """A transport with one client per region. boto3 blocks, so calls run in threads."""
 
     def __init__(self) -> None:
         self._clients: dict[str, Any] = {}
         self._threads = ThreadPoolExecutor(MAX_THREADS, "eventbridge")
 
     async def send(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
-        """Send a delivery; see ``Transport.send``."""
+        """Send a delivery, as described in ``Transport.send``."""
         region, source = _split_arn(claim.uri)
         metadata = json.dumps(dict(headers)).encode()
         entry = {
@@ -49,7 +49,7 @@ class EventBridgeTransport:
             progress.ended = progress.now()
 
     async def close(self) -> None:
-        """Cancel calls that have not started."""
+        """Discard calls that have not started yet."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _send(self, region: str, entry: Mapping[str, Any]) -> None:
