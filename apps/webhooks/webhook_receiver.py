@@ -33,7 +33,7 @@ class ReceivedRequest:
     verified: Mapping[str, bool]
 
     def get_header(self, suffix: str) -> str:
-        """Return the header with a name that ends with a suffix such as ``-Topic``, ignoring case, or "" if there is none."""
+        """Return the header with a name that ends in a suffix such as ``-Topic``, ignoring case; otherwise ""."""
         return next((value for name, value in self.headers.items() if name.lower().endswith(suffix.lower())), "")
 
 

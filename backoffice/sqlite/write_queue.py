@@ -8,9 +8,9 @@ all processes share, and locks the byte at that position. The writer may start o
 because then no earlier writer is waiting or writing. The kernel releases the locks of a killed process, so a crash
 cannot block the queue.
 
-Waiting for a kernel lock cannot be combined with a timeout. Each waiter therefore opens a socket whose address contains
-its timestamp. A writer that finishes finds the next timestamp and wakes that waiter through the socket. Waiters also
-poll every ``POLL_SECONDS``, in case a process died before it could wake them.
+Waiting for a kernel lock cannot be combined with a timeout. Each waiter therefore opens a socket with an address that
+contains its timestamp. A writer that finishes finds the next timestamp and wakes that waiter through the socket.
+Waiters also poll every ``POLL_SECONDS``, in case a process died before it could wake them.
 
 The queue only makes the order fair; SQLite's own lock prevents simultaneous writes. If there can be no queue (because
 the system lacks such locks or the folder is read-only), SQLite works as usual.

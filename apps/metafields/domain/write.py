@@ -167,7 +167,7 @@ def set_metafields(
         prefix: The name of the list in error messages.
 
     Returns:
-        The created and changed metafields, without those that already had the values.
+        The created and changed metafields, without metafields that already had the values.
 
     Raises:
         BadMetafields: See ``validate_metafields``.
