@@ -28,7 +28,7 @@ class BackofficeHooks(Door):
         brand = settings.BRAND.upper()
         self._token = f"HTTP_X_{brand}_ACCESS_TOKEN"
         self._session = f"{settings.SESSION_COOKIE_NAME}="
-        # Maps a key of a token or path to the shop of earlier requests with that key.
+        # The shop that Django found for earlier requests, by the key of their token or path.
         self._shops: dict[int, tuple[str, int]] = {}
 
     def body_limit(self, environ: Environ) -> int:

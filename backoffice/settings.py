@@ -126,7 +126,7 @@ HOSTS = [
     *variables.get_list("BACKOFFICE_HOSTS", "127.0.0.1,localhost,[::1],testserver"),
     split_domain_port(urlsplit(BASE_URL).netloc)[0],
 ]
-# Trusted proxies: their headers give the client address.
+# The headers of these proxies determine the client address.
 TRUSTED_PROXIES = variables.get_networks("BACKOFFICE_TRUSTED_PROXIES")
 # Only a proxy may set X-Forwarded-Proto. Without a proxy the header is ignored.
 if variables.get_flag("BACKOFFICE_BEHIND_TLS_PROXY", default=False):
@@ -281,7 +281,7 @@ MFA_ADAPTER = "apps.staff.accounts.adapter.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "Backoffice"
-# From this date, every staff member needs a second factor. A shop can require it earlier (Shop.two_factor_from).
+# Starting on this date, every staff member needs a second factor. A shop can require it earlier (Shop.two_factor_from).
 REQUIRE_TWO_FACTOR_FROM = variables.get_date("BACKOFFICE_REQUIRE_TWO_FACTOR_FROM")
 
 LANGUAGE_CODE = "en"

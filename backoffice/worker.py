@@ -22,7 +22,8 @@ def main() -> None:
         # row. Also suppress the message about a requested stop.
         warnings.filterwarnings("ignore", category=SecurityWarning)
         worker.safe_say = lambda *_: None
-        # Freeze loaded modules, because they stay until the end, here and in the forked processes.
+        # Exclude loaded modules from garbage collection, here and in the forked processes, because they stay until the
+        # end.
         gc.freeze()
         app.worker_main(
             [

@@ -37,7 +37,7 @@ class ConnectionArguments:
 
     Attributes:
         first, last: The number of rows from the start or the end; exactly one is set.
-        after, before: The cursor next to the page.
+        after, before: The cursor after which the page begins, or before which the page ends.
         reverse: True to reverse the order.
     """
 

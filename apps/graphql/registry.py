@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from apps.api.versions import ALL_VERSIONS, VersionRange
 
 C = TypeVar("C", bound=type)
-# A function that returns the object with a number, or None if the caller must not see such an object.
+# A function that returns the object with a number, or None if the caller can see no object with this number.
 FindFunction = Callable[[Any, int], object | None]
 
 queries: list[type] = []
@@ -49,7 +49,7 @@ def is_in_version(metadata: Mapping[Any, Any] | None, version: str) -> bool:
 
 
 def deprecation_metadata(since: str, reason: str) -> dict[str, tuple[VersionRange, str]]:
-    """Return the ``metadata`` of a field or argument that is deprecated from a version on."""
+    """Return the ``metadata`` of a field or argument that is deprecated in a version and all later versions."""
     return {_DEPRECATED: (VersionRange(since), reason)}
 
 

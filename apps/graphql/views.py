@@ -63,7 +63,7 @@ class GraphqlView(ApiView):
 
     def execute(self, request: Request) -> HttpResponse:
         """Execute a GraphQL document that reads or changes data."""
-        # Imported with the first document, because many processes never handle one.
+        # Import this module only when the first document arrives, because many processes never handle a document.
         from apps.graphql.execution import execute_document
 
         return self.json_response(execute_document(*self._read(), Caller(self.access, self.version, self.at)))

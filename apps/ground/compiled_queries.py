@@ -126,7 +126,7 @@ class CompiledQuery(Generic[R]):
 
 
 def _build_parameter(value: object, sentinels: Sequence[IdList | int]) -> Parameter:
-    """Build a parameter: the shop, the argument behind a sentinel, or a constant."""
+    """Build a parameter: the shop, the argument that a sentinel represents, or a constant."""
     if isinstance(value, IdList):
         return value[0] - _FIRST, bind_ids, None
     if isinstance(value, int) and not isinstance(value, bool):

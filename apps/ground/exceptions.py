@@ -13,7 +13,7 @@ class DomainError(Exception):
     """Raised when a business rule does not allow an operation.
 
     Attributes:
-        code: A stable name for programs.
+        code: A stable name of the error, for programs that compare errors.
         field: The field of the message, if there is only one.
         status: The HTTP status for REST.
     """

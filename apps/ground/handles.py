@@ -89,8 +89,8 @@ def _is_used(instance: models.Model, handle: str) -> bool:
 def _find_free_handle(instance: models.Model, base: str) -> str:
     """Return the base with a free number.
 
-    The first free power of two is searched first. The number lies between half of this power, which is used, and the
-    power.
+    The first free power of two is searched first. The returned number is above half of this power (a number already in
+    use) and at most this power.
     """
     rows = type(instance)._base_manager.filter(shop_id=instance.shop_id)  # type: ignore[attr-defined]
     power_by_handle = {f"{base}-{power}": power for power in _POWERS}

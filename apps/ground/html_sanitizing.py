@@ -1,4 +1,4 @@
-"""HTML from outside: size limits, and sanitizing for display in the panel.
+"""HTML written by staff and apps: size limits, and sanitizing for display in the panel.
 
 The limits bound the sanitizer's work, which grows with the square of nested tags.
 """

@@ -67,7 +67,7 @@ def round_to_step(amount: Decimal, step: Decimal) -> Decimal:
 
 
 def round_up_to_ending(amount: Decimal, step: Decimal, below: Decimal) -> Decimal:
-    """Round an amount up to ``below`` less than a multiple of a step: 9.20 becomes 9.99 for step 1 and 0.01."""
+    """Round an amount up to ``below`` less than a multiple of a step: 9.20 becomes 9.99 (step 1, 0.01 below)."""
     return ((amount + below) / step).quantize(Decimal(1), ROUND_CEILING) * step - below
 
 

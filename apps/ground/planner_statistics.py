@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 # The minimum number of new rows for a refresh: fewer rows change no plan, and PostgreSQL's autovacuum counts them.
 MIN_CHANGED_ROWS = 100
-# PostgreSQL assumes that this many shops share each table, regardless of its own count.
+# The number of shops that PostgreSQL should assume in each table, regardless of the real number.
 ASSUMED_SHOPS = 50
 # During a long write, statistics are refreshed after this many rows, and then whenever the number has quadrupled.
 FIRST_REFRESH, REFRESH_FACTOR = 1_000, 4

@@ -378,7 +378,7 @@ def _get_column_types(fields: Sequence[AnyField]) -> tuple[str, ...] | None:
 
 
 _INSERTS: dict[tuple[object, ...], _Insert | None] = {}
-# From this number of rows on, sending less data is worth a statement that may not be reused.
+# With at least this many rows, sending less data saves more time than reusing a prepared statement.
 MANY_ROWS = 50
 # Equal values of these types are interchangeable for a column.
 _REPEATED = frozenset({Decimal, NoneType, UUID, datetime, str})

@@ -40,7 +40,7 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 
 def is_rolled_back(error: BaseException) -> bool:
-    """Return True if the database rolled the transaction back because of a concurrent one; a retry may succeed."""
+    """Return True if a conflict with another transaction caused a rollback; a retry may succeed."""
     return any(_get_sqlstate(cause) in _ROLLBACK_CODES or is_stale_plan(cause) for cause in _iterate_causes(error))
 
 

@@ -16,8 +16,8 @@ from apps.media.names import Crop, Transformation
 MAX_ANIMATION_PIXELS_IN = 100_000_000
 MAX_ANIMATION_PIXELS_OUT = 50_000_000
 
-# PNG compression levels, of 9. Images that are only rotated may be large: with level 1 encoding takes less than a
-# second, and the file becomes at most a tenth larger.
+# PNG compression levels; the maximum is 9. Images that are only rotated may be large: with level 1 encoding takes less
+# than a second, and the file becomes at most a tenth larger.
 RESIZED_COMPRESSION, UNRESIZED_COMPRESSION = 6, 1
 RESIZED_QUALITY = 85
 UNRESIZED_QUALITY = 95

@@ -1,4 +1,4 @@
-"""Which columns of metafields contain no customer data. Values of metafields may be personal.
+"""Columns of metafields that contain no personal data of customers. Values of metafields may be personal.
 
 See ``apps.ground.privacy_registry``.
 """

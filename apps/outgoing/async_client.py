@@ -1,8 +1,8 @@
 """The asyncio HTTP client: many concurrent small requests over keep-alive connections, used for webhooks.
 
-The text of a URL is checked first, the addresses of a name after the lookup, and a literal address before the socket
-is created. The client connects only to checked addresses, follows no redirects, uses no cookies, proxies or stored
-credentials, and decompresses nothing.
+The client first checks the text of a URL. Looked-up addresses are checked after the lookup. If the URL contains an
+address, the address is checked before the socket is created. The client connects only to checked addresses, follows no
+redirects, uses no cookies, proxies or stored credentials, and decompresses nothing.
 """
 
 import asyncio
@@ -97,7 +97,7 @@ class AsyncClient:
         self._idle_order.clear()
         self._idle.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
-        # Transports close in the next iteration of the loop.
+        # Wait for the next iteration of the loop, in which the transports close.
         await asyncio.sleep(0)
 
     async def post(self, url: str, *, body: bytes, headers: Mapping[str, str], progress: Progress) -> Reply:

@@ -75,7 +75,7 @@ class _Metered(_Socket):
         self.settimeout(self.meter.seconds_left())
         try:
             received = super().recv_into(buffer, nbytes or len(memoryview(buffer)), flags)
-        except TimeoutError as error:  # urllib3 would convert the error
+        except TimeoutError as error:  # Raise our own error here, because urllib3 would convert TimeoutError.
             raise TimedOut from error
         self.meter.count(received)
         return received
@@ -160,7 +160,7 @@ def open_socket(host: str, port: int, budget: CallBudget, connect_seconds: float
             new_socket.settimeout(min(connect_seconds, budget.seconds_left()))
             new_socket.connect(address.sockaddr)
             new_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            new_socket.settimeout(budget.seconds_left())  # covers the whole TLS handshake
+            new_socket.settimeout(budget.seconds_left())  # This timeout also limits the TLS handshake.
         except OSError as error:
             new_socket.close()
             failure = error

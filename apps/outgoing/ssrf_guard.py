@@ -203,7 +203,7 @@ def check_addresses(host: str, records: Iterable[str]) -> None:
 def _split(url: str) -> SplitResult:
     """Split a URL into parts. Refuse a URL that different parsers could interpret differently."""
     try:
-        url.encode()  # refuses lone surrogates
+        url.encode()  # raises an error for lone surrogates
         parts = urlsplit(url)
         parts.port  # noqa: B018 - refuses what is not a port number
     except ValueError:
@@ -219,7 +219,7 @@ def _split(url: str) -> SplitResult:
 
 def _canonical_host(host: str) -> str | IPAddress:
     """Return an IP address if the host is written as an address, otherwise a lower-case ASCII name."""
-    if "%" in host:  # an escape, or an IPv6 zone, which only link-local addresses need
+    if "%" in host:  # "%" begins an escape, or an IPv6 zone, which only link-local addresses need.
         raise AddressRefused
     try:
         if ":" in host:

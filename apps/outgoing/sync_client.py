@@ -215,7 +215,7 @@ def _iterate_body(response: HTTPResponse, budget: CallBudget) -> Iterator[bytes]
         try:
             with _convert_errors():
                 chunk = response.read(CHUNK, decode_content=False)
-        except ValueError as error:  # a negative size
+        except ValueError as error:  # The server sent a negative chunk size.
             raise BadResponse(gettext_noop("broken answer")) from error
         if not chunk:
             return

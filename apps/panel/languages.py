@@ -19,7 +19,7 @@ _CUSTOMER_PATHS = re.compile(r"\A/(account|orders)/")
 
 
 class LanguageMiddleware:
-    """Activate the reader's language for pages that people read."""
+    """Middleware that activates the reader's language for pages that people read."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -27,7 +27,7 @@ _INCOMPLETE = re.compile(r"\A/s/(?P<handle>[-\w]+)(/|/admin)?\Z")
 
 
 class ShopMiddleware:
-    """Serve ``/s/<handle>/admin/…`` inside the shop scope, with the shop's time zone and URLs.
+    """Middleware that serves ``/s/<handle>/admin/…`` inside the shop scope, with the shop's time zone and URLs.
 
     Panel routes see the path without the prefix. The response is 404 if the shop does not exist or the user is not a
     member of the shop. Streamed responses produce their body after the shop scope has ended.

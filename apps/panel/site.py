@@ -41,8 +41,7 @@ class StaffSite(ThemedSite):
         """Register subclasses of ``PanelAdmin`` and ignore all other model admins.
 
         Third-party packages register their own models (groups, second factors, email addresses). Their model admins do
-        not
-        filter by shop and would show the rows of all users.
+        not filter by shop, so they would show the rows of all users.
         """
         from apps.panel.admin_base.model_admin import PanelAdmin
 

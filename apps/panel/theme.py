@@ -80,8 +80,8 @@ else:
     from unfold.widgets import UnfoldAdminTextInputWidget as ThemedTextInput
     from unfold.widgets import UnfoldBooleanSwitchWidget as ThemedSwitch
 
-# Each list cell would repeat 26 classes, most of the page's weight. panel.css styles the cells instead and stacks them
-# on phones.
+# Each list cell would repeat 26 classes, which would be most of the page's size. panel.css styles the cells instead and
+# stacks them on phones.
 unfold_list.ROW_CLASSES[:] = []
 unfold_list.LINK_CLASSES[:] = ["bo-to"]
 unfold_list.CHECKBOX_CLASSES[:] = ["action-checkbox"]

@@ -1,4 +1,4 @@
-"""Which columns of payments contain no customer data.
+"""Columns of payments that contain no personal data of customers.
 
 The configuration of payment handlers is published, and redeemed tokens are stored as digests. See
 ``apps.ground.privacy_registry``.

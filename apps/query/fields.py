@@ -99,7 +99,7 @@ class Tags(Text):
     separator: str = ", "
 
     def get_lookups(self, term: Term) -> Iterable[tuple[str, str]]:
-        """Return the lookups for the only, first, middle and last keyword."""
+        """Return the lookups for each position of the keyword: alone, first, in the middle, and last."""
         separator, value = self.separator, term.value
         if term.kind is Kind.PREFIX:
             return (("istartswith", value), ("icontains", separator + value))
@@ -240,8 +240,8 @@ class Related:
         """Compile a term to a condition on the searched row.
 
         The condition is a subquery, not a join: a join would repeat the row, and its negation would mean "any row that
-        does not match". PostgreSQL gets EXISTS, because it can join its negation, but compares a NOT IN row by row.
-        SQLite gets IN, for which it builds the list once. A null link would make every NOT IN unknown.
+        does not match". PostgreSQL gets EXISTS: PostgreSQL can run the negation as a join, but would compare a NOT IN
+        row by row. SQLite gets IN and builds the list once. A null link would make every NOT IN unknown.
         """
         matching = self.rows().filter(self.field.build_condition(term, zone)).order_by()
         if connection.vendor == "postgresql":

@@ -1,6 +1,6 @@
 """Multi-word values in searches: ``country:United States``, as people and clients write it.
 
-The following words may belong to the value or may be search words of their own, so both readings are searched. Quotes,
+The words after a value may belong to the value or may be separate search words, so both readings are searched. Quotes,
 parentheses and ``AND`` make a query unambiguous.
 """
 

@@ -15,7 +15,7 @@ MAX_DEPTH = 20
 
 _AT = register_message(gettext_noop("{problem} (position {position})"), problem=translate_stored)
 _TOO_LONG = register_message(gettext_noop("The query is too long (maximum is {limit} characters)."))
-_TOO_DEEP = register_message(gettext_noop("The query nests too deep (maximum is {limit} parentheses)."))
+_TOO_DEEP = register_message(gettext_noop("The query has too many nested parentheses (maximum is {limit})."))
 _TOO_MANY = register_message(gettext_noop("The query has too many terms (maximum is {limit})."))
 
 _ESCAPE = re.compile(rf"\\([{ESCAPABLE}])")

@@ -21,7 +21,7 @@ def send_invitation(request: HttpRequest, user: User) -> None:
     """
     if user.has_usable_password():
         return
-    # The link in the email belongs to no shop's panel.
+    # The link in the email opens a page outside of all shops.
     with use_global_urls():
         form = ResetPasswordForm({"email": user.email})
         if not form.is_valid():

@@ -1,4 +1,4 @@
-"""Which columns of webhooks contain personal data, for the erasure of customer data.
+"""Columns of webhooks that contain no personal data of customers.
 
 Payloads and the responses of receivers are personal; ``domain.redaction`` erases them. Other text columns contain no
 customer data. See ``apps.ground.privacy_registry``.

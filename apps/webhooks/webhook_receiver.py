@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 MAX_BODY = 8 * 1024 * 1024
-# The maximum age of a request; receivers that follow Standard Webhooks refuse older ones.
+# The maximum age of a request in seconds; receivers that follow Standard Webhooks refuse older requests.
 TOLERANCE_SECONDS = 300
 
 
@@ -33,7 +33,7 @@ class ReceivedRequest:
     verified: Mapping[str, bool]
 
     def get_header(self, suffix: str) -> str:
-        """Return the header with a name that ends in a suffix such as ``-Topic``, ignoring case; otherwise ""."""
+        """Return the header with a name that ends in a suffix such as ``-Topic``, ignoring case, or "" if missing."""
         return next((value for name, value in self.headers.items() if name.lower().endswith(suffix.lower())), "")
 
 

@@ -37,7 +37,7 @@ class Door:
         return None
 
     def answered(self, environ: Environ) -> None:
-        """Called in the request's thread when the request ends, with data that the application left in the environ."""
+        """Handle the end of a request, in the request's thread. ``environ`` contains data from the application."""
 
     def leave(self) -> None:
-        """Called in each thread when the thread ends, to clean up."""
+        """Clean up when a thread ends. Called in each thread."""

@@ -9,7 +9,7 @@ import ctypes
 import os
 from collections.abc import Mapping
 
-# The values of M_TRIM_THRESHOLD, M_MMAP_THRESHOLD (both in bytes) and M_ARENA_MAX in ``malloc.h``.
+# Arguments of ``mallopt()``: M_TRIM_THRESHOLD (-1) and M_MMAP_THRESHOLD (-3) in bytes, and M_ARENA_MAX (-8).
 _BOUNDS = {-1: 128 * 1024, -3: 128 * 1024, -8: 2}
 
 

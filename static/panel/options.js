@@ -303,7 +303,7 @@
       const value = of(row).get(group);
       const others = table.shown().filter((one) => one !== row && of(one).get(group) === value);
       if (!value || !others.length || group.values.length < 2) return [];
-      return [table.button(translate("Also use for the other {number} “{value}”", { number: others.length, value }), () => {
+      return [table.button(translate("Also use for other variants with “{value}” ({number})", { number: others.length, value }), () => {
         const before = others.map((one) => [table.cell(one, "picture"), table.cell(one, "picture").value]);
         before.forEach(([input]) => table.write(input, chosen));
         table.undoable(translate("{number} more variants use this image.", { number: before.length }), before);

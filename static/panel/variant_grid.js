@@ -105,8 +105,8 @@
       else unread += 1;
     }));
     const words = [translate("Cells pasted: {number}.", { number: before.length })];
-    if (outside) words.push(translate("{number} outside of the table were skipped.", { number: outside }));
-    if (unread) words.push(translate("{number} had an invalid value and were skipped.", { number: unread }));
+    if (outside) words.push(translate("Cells skipped because they are outside of the table: {number}.", { number: outside }));
+    if (unread) words.push(translate("Cells skipped because of an invalid value: {number}.", { number: unread }));
     undoable(words.join(" "), before);
   };
 

@@ -77,7 +77,7 @@ def test_values_become_variants_and_the_sheet_is_filled_by_keyboard(
     prices.first.press("Enter")
     expect(prices.nth(1)).to_be_focused()
     page.evaluate(PASTE, [page.locator("tbody [data-cell=sku]").nth(4).element_handle(), "A-5\t111\nA-6\t222\nlost"])
-    expect(page.get_by_text("Cells pasted: 4. 1 outside of the table were skipped.")).to_be_visible()
+    expect(page.get_by_text("Cells pasted: 4. Cells skipped because they are outside of the table: 1.")).to_be_visible()
     page.get_by_role("button", name="Rename Red").press("Enter")
     page.keyboard.type("Ruby")
     page.keyboard.press("Enter")

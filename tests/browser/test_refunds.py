@@ -94,7 +94,7 @@ def test_a_double_click_asks_a_gateway_that_has_not_answered_once(
 
     page = window.go("orders_order_change", order.pk)
     page.get_by_role("button", name="Check bogus now").dblclick()
-    expect(page.get_by_text("bogus is being checked.")).to_be_visible()
+    expect(page.get_by_text("Checking the refund with bogus.")).to_be_visible()
     page.wait_for_load_state("networkidle")
 
     assert waiting.count() == 2

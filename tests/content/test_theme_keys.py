@@ -17,9 +17,9 @@ from tests.content.test_themes import get_main_theme
 from tests.each import Subtests
 
 REFUSED = {
-    "layout/theme.liquid/x": "key and layout/theme.liquid can't be both a file and a folder",
+    "layout/theme.liquid/x": "key conflicts with layout/theme.liquid: the same path can't be both a file and a folder",
     "Layout/theme.liquid": "key is invalid",
-    "layout/Theme.liquid": "key differs from layout/theme.liquid only in capitals",
+    "layout/Theme.liquid": "key differs from layout/theme.liquid only in upper and lower case",
     "assets/con.txt": "key is invalid",
     "assets/COM1": "key is invalid",
     "assets/nul/x.css": "key is invalid",
@@ -49,7 +49,9 @@ def test_a_file_is_no_folder_of_another(api: ApiClient) -> None:
     file = api.put(path, {"asset": {"key": "assets/icons", "value": "x"}})
     other_case = api.put(path, {"asset": {"key": "assets/Icons/b.svg", "value": "x"}})
 
-    assert file.json() == {"errors": {"asset": ["key and assets/icons/a.svg can't be both a file and a folder"]}}
+    assert file.json() == {
+        "errors": {"asset": ["key conflicts with assets/icons/a.svg: the same path can't be both a file and a folder"]}
+    }
     assert other_case.status_code == 200
 
 

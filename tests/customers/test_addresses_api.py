@@ -169,7 +169,7 @@ def test_the_default_goes_last(api: ApiClient, customer: Customer) -> None:
 
     assert refused.status_code == 422
     assert refused.json() == {
-        "errors": {"base": ["Cannot delete the customer's default address while there are others"]}
+        "errors": {"base": ["Cannot delete the default address while the customer has other addresses"]}
     }
     assert api.delete(f"{base}/{second['id']}.json").json() == {}
     assert api.delete(f"{base}/{first['id']}.json").json() == {}

@@ -96,7 +96,7 @@ def test_shipping_beyond_any_amount_is_refused_at_any_rate(api: ApiClient) -> No
 
     assert refused.json() == {"errors": {"total_price": ["must be less than 1000000000000"]}}
     assert api.post("orders.json", {"order": small}).json() == {
-        "errors": {"exchange_rate": ["makes amounts that are not less than 1000000000000"]}
+        "errors": {"exchange_rate": ["results in amounts of 1000000000000 or more"]}
     }
 
 

@@ -427,7 +427,7 @@ def test_stock_is_taken_as_the_order_says(api: ApiClient, shop: Shop) -> None:
     post_order(api, line_items=[line], inventory_behaviour="decrement_obeying_policy")
     assert get_available(variant) == 1
     errors = get_order_errors(api, line_items=[line], inventory_behaviour="decrement_obeying_policy")
-    assert errors == {"line_items.0.quantity": ["is more than is in stock (1)"]}
+    assert errors == {"line_items.0.quantity": ["is more than the quantity in stock (1)"]}
     assert get_available(variant) == 1
     post_order(api, line_items=[line], inventory_behaviour="decrement_ignoring_policy")
     assert get_available(variant) == -1

@@ -259,7 +259,7 @@ def test_the_default_address_stays_while_others_do(customer_client: Panel, custo
     )
 
     assert response.status_code == 200
-    assert "default address while there are others" in response.content.decode()
+    assert "default address while the customer has other addresses" in response.content.decode()
     with shop_scope(shop):
         assert Address.objects.count() == 2
 

@@ -287,9 +287,9 @@ def test_a_gateway_that_has_not_answered_is_asked_on_demand(refund_client: Panel
     late = refund_client.forge("refunds_refund_ask", refund.pk, waiting.pk)
 
     assert "Check bogus now" in page
-    assert "bogus is being checked" in message
+    assert "Checking the refund with bogus" in message
     assert get_transaction(refund).status == "success"
-    assert "has already answered" in get_text(refund_client.http.get(late["Location"]))
+    assert "has already responded" in get_text(refund_client.http.get(late["Location"]))
     other = refund_amount(create_bogus_order(shop), "1.00")
     assert refund_client.forge("refunds_refund_ask", other.pk, waiting.pk).status_code == 404
 

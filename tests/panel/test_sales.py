@@ -114,7 +114,7 @@ def test_the_previous_days_are_shown_for_comparison(report_client: Panel, shop: 
     assert beside[0] == ("2031-05-06", "20.10", "2031-04-29", "20.10")
     assert beside[-1] == ("2031-04-30", "0.00", "2031-04-23", "20.10")
     html = report_client.get(days="7").content.decode()
-    assert "Previous period, from 23 Apr: 60.30 USD in 3 orders" in " ".join(html.split())
+    assert "Previous period, starting 23 Apr: 60.30 USD from 3 orders" in " ".join(html.split())
 
 
 def test_the_chart_leads_to_its_file_and_to_the_report(

@@ -132,8 +132,8 @@ def test_an_order_created_during_a_currency_change_is_reported(api: ApiClient, s
         (("EUR", "1000000", ""), "EUR: the rate is invalid"),
         (("EUR", "-1", ""), "EUR: the rate is invalid"),
         (("EUR", "٣", ""), "EUR: the rate is invalid"),
-        (("JPY", "150", "0.99"), "JPY has no such small amounts to round to."),
-        (("EUR", "1", "7"), "EUR has no such small amounts to round to."),
+        (("JPY", "150", "0.99"), "JPY does not support this rounding."),
+        (("EUR", "1", "7"), "EUR does not support this rounding."),
     ],
 )
 def test_rates_that_make_no_sense_are_refused(

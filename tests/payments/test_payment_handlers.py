@@ -152,7 +152,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
     (BODY | {"config": CONFIG | {"x": "y" * 16_384}}, {"config": ["is too large (maximum is 16 KB)"]}),
     (BODY | {"config": CONFIG | {"x": "é" * 9_000}}, {"config": ["is too large (maximum is 16 KB)"]}),
     (BODY | {"config": CONFIG | {"x": "y" * 1_000_000}}, {"config": ["is too large (maximum is 16 KB)"]}),
-    (BODY | {"config": CONFIG | {"a": [[[[[[[[1]]]]]]]]}}, {"config": ["is nested deeper than 8"]}),
+    (BODY | {"config": CONFIG | {"a": [[[[[[[[1]]]]]]]]}}, {"config": ["is nested more than 8 levels deep"]}),
     (BODY | {"config": CONFIG | {"x": 2**63}}, {"config.x": ["is invalid"]}),
     (BODY | {"config": CONFIG | {"x": "a\x00"}}, {"config.x": ["is invalid"]}),
     (BODY | {"config": CONFIG | {"x": "a\ud800"}}, {"config.x": ["is invalid"]}),

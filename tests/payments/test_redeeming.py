@@ -134,7 +134,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
     ),
     (
         {"checkout_id": "c-1", "payment_instrument": INSTRUMENT | {"display": {"a": [[[[[[[[[1]]]]]]]]]}}},
-        {"payment_instrument.display": ["is nested deeper than 8"]},
+        {"payment_instrument.display": ["is nested more than 8 levels deep"]},
     ),
     (build_redemption(token=""), {"payment_instrument.credential.token": ["can't be blank"]}),
     (build_redemption(token="a\x00"), {"payment_instrument.credential.token": ["is invalid"]}),

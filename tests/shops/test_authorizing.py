@@ -179,7 +179,7 @@ def test_asking_again_shows_what_is_new_and_changes_the_scopes(oauth_flow: OAuth
     second = oauth_flow.token(scope="write_products,read_orders")["access_token"]
 
     assert page.count(">new</span>") == 2
-    assert "Access that ends: Customers and their addresses." in page
+    assert "Access that will be removed: Customers and their addresses." in page
     with shop_scope(shop):
         assert Installation.objects.get().scopes == ["read_orders", "write_products"]
         ends = AccessToken.objects.get(digest=hash_token(first)).expires_at

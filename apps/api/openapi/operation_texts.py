@@ -58,7 +58,7 @@ _RESPONSES = {
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """An operation of a document, with the data that its texts are built from."""
+    """An operation of an OpenAPI document, with the data for its description and examples."""
 
     method: str
     path: str
@@ -137,7 +137,7 @@ def add_operation_texts(document: Schema, version: str) -> None:
 
 
 def _render_introduction(version: str) -> str:
-    """Return the text of ``introduction.md`` with the values of this installation."""
+    """Return the text of ``introduction.md`` with this installation's brand, versions and rate limits."""
     return (
         Template(_INTRODUCTION.read_text())
         .safe_substitute(

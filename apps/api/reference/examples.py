@@ -40,8 +40,8 @@ def _load_examples() -> dict[str, dict[str, Example]]:
 def get_example(operation_id: str, version: str) -> Example | None:
     """Return the example of an operation in a version; if the version has none, the newest version's example.
 
-    The examples for metafields of products also serve other owners, because only the path and ``owner_resource``
-    differ.
+    The examples of product metafields are also used for metafields of other owners, because only the path and
+    ``owner_resource`` differ.
     """
     by_version = _load_examples().get(operation_id, {})
     example = by_version.get(version) or by_version.get(get_latest_version())

@@ -72,7 +72,7 @@ def get_token_header_key() -> str:
 
 
 # The result of the token query: the token's id, expiry and last use, the versions of the installation and the shop, the
-# shop's domain, and the version of the shop's audience (webhook subscriptions and the like).
+# shop's domain, and the version of the shop's audience (such as its webhook subscriptions).
 _TokenRow = tuple[int, datetime | str | None, datetime | str | None, int, int, str, int]
 
 _SQL = """

@@ -26,7 +26,7 @@ class AttemptBucket:
 
 
 def get_attempt_buckets(kind: str, name: str, address: str) -> tuple[AttemptBucket, AttemptBucket]:
-    """Return the buckets of an attempt: one for the name at the address, and a larger one for the address."""
+    """Return the buckets of an attempt: one for the name and address, and a larger one for the address alone."""
     origin, name_hash = get_origin_network(address), hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
     return AttemptBucket(f"guess:{kind}:{origin}:{name_hash}", 10, 1 / 6), AttemptBucket(
         f"guess:{kind}:{origin}", 100, 1.0

@@ -93,7 +93,7 @@ def replay_or_run(
 
 
 def _key_prefix(access: Access) -> str:
-    """Return the prefix for the keys of a per-user token; an app's keys are printable and cannot contain its NUL."""
+    """Return the prefix for keys of a per-user token; its NUL cannot occur in an app's keys, which are printable."""
     return f"{access.user_id}\0" if access.user_id else ""
 
 

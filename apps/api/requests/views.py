@@ -34,7 +34,8 @@ from apps.ground.tenancy import shop_scope
 from apps.ground.transient_errors import is_rolled_back
 from apps.shops.models import Shop
 
-# The kinds of responses: the resource under its singular name, the bare resource, or many under the plural name.
+# The kinds of responses: the resource under its singular name, the bare resource, or a list of resources under the
+# plural name.
 ONE, BARE, MANY = "one", "bare", "many"
 
 # The singular names of all resources, to distinguish a second wrapper in a body from an unknown key.

@@ -121,7 +121,7 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
         return field_class, kwargs
 
     def validate_across_fields(self, attrs: Attrs, instance: M | None, errors: Errors) -> None:
-        """Validate across fields and add to ``errors``, or complete ``attrs``; does nothing by default."""
+        """Check rules across fields; add to ``errors`` or complete ``attrs``. The default does nothing."""
 
 
 Resource = type[ResourceSerializer[Any]]

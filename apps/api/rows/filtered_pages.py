@@ -53,7 +53,7 @@ class FilteredRows:
 def fetch_first_rows(
     source: FilteredRows, order: Order, cursor: Cursor | None, count: int, names: tuple[str, ...]
 ) -> RowTuples:
-    """Return the first matching rows on the cursor's side, nearest first, as tuples of column values.
+    """Return the first matching rows before or after the cursor, nearest first, as tuples of column values.
 
     Args:
         source: The matching rows.
@@ -93,7 +93,7 @@ def fetch_first_rows(
 
 
 def _sort_table_keys(matches: QuerySet[Any], order: Order, cursor: Cursor | None, count: int) -> list[int]:
-    """Return the keys of the first matching sort table rows, in an order by id.
+    """Return the keys of the first matching sort table rows, ordered by id.
 
     A sort table has an index with only the keys; a join would read all wide rows. The table is narrow, so a longer walk
     is tried before sorting, which takes longest if nearly all rows match.

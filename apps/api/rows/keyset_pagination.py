@@ -35,7 +35,7 @@ _SALT = "apps.api.rows.keyset_pagination"
 
 Direction = Literal["next", "previous"]
 Order = tuple[str, ...]
-# A row's values of the columns in an order.
+# The values of a row in the columns of a sort order.
 CursorValues = Sequence[Any]
 M = TypeVar("M", bound=ShopOwned)
 
@@ -96,7 +96,7 @@ def parse_page_request(parameters: Mapping[str, str], *, shop_id: int, route: st
 
 
 def filter_by_cursor(queryset: QuerySet[M], order: Order, cursor: Cursor | None) -> QuerySet[M]:
-    """Return the rows on the cursor's side, nearest first.
+    """Return the rows before or after the cursor (depending on its direction), nearest first.
 
     Args:
         queryset: The filtered rows.
@@ -113,10 +113,10 @@ def filter_by_cursor(queryset: QuerySet[M], order: Order, cursor: Cursor | None)
 def filter_any_by_cursor(
     alternatives: Sequence[QuerySet[M]], order: Order, cursor: Cursor | None, count: int
 ) -> QuerySet[M]:
-    """Return the first rows on the cursor's side that are in any of several querysets of one model, nearest first.
+    """Return the first rows before or after the cursor that are in any of several querysets, nearest first.
 
-    The result is a subset of the first rows of each queryset. So each queryset is read with the index that suits it,
-    and only these rows are combined and sorted.
+    All querysets have the same model. The result is a subset of the first rows of each queryset. So each queryset is
+    read with the index that suits it, and only these rows are combined and sorted.
     """
     if len(alternatives) == 1:
         return filter_by_cursor(alternatives[0], order, cursor)[:count]

@@ -1,7 +1,7 @@
 """Read the rows of a page with a prepared statement if possible, else with a queryset.
 
-A prepared statement is possible if a list has all rows of the shop in an order by id. This is the common case, in which
-the ORM compiles nothing.
+A list can use a prepared statement if the list contains all rows of the shop, ordered by id. In this common case the
+ORM compiles nothing.
 """
 
 import hashlib
@@ -18,8 +18,7 @@ from apps.api.rows.render_cache import render_rows
 from apps.ground.base_models import ShopOwned
 from apps.ground.compiled_queries import CompiledQuery
 
-# The source of a page: a queryset; several querysets, where any may contain a row; a model for all rows of the shop; or
-# filtered rows.
+# The source of a page: a queryset; several querysets to combine; a model, for all rows of the shop; or filtered rows.
 PageSource = QuerySet[ShopOwned] | Sequence[QuerySet[ShopOwned]] | type[ShopOwned] | FilteredRows
 
 

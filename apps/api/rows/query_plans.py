@@ -157,7 +157,7 @@ class RelatedPlan:
         return values_by_parent
 
     def render_related(self, parent: ShopOwned, context: RenderContext) -> RelatedValues:
-        """Return the related values of one parent, from the rows that were written with it, else from the database."""
+        """Return the related values of one parent, from rows written with the parent, else from the database."""
         rows = parent.written_related.get(self.rows.relation)
         if rows is None or self.plan is None or self.rows.conditions:
             return self.load([parent.pk], context)

@@ -59,7 +59,7 @@ _TAG_TEXTS = {"add": gettext_lazy("Add tags: {names}"), "remove": gettext_lazy("
 
 
 class _SignedNumberField(forms.DecimalField):
-    """A signed amount or percentage in any usual notation."""
+    """A signed amount or percentage in any common notation."""
 
     def to_python(self, value: object) -> Decimal | None:  # type: ignore[override]
         """Parse the number and reject ambiguous notations."""
@@ -193,7 +193,7 @@ class EditForm(forms.Form):
 
 
 def _get_initial(operations: ReadOnlyAttrs) -> Attrs:
-    """Return the initial values with which the form shows these operations."""
+    """Return the form's initial values for these operations."""
     initial: Attrs = {}
     for name, operation in operations.items():
         if name in AMOUNTS:

@@ -13,7 +13,7 @@ from apps.ground import languages
 from apps.ground.stored_messages import translate_stored
 from apps.panel.error_display import format_stored_error
 
-# Labels of fields with status names of the REST interface as values.
+# Labels of fields that have a status name of the REST interface as their value.
 _STATUS_FIELDS = {FIELD_LABELS[name] for name in ("status", "email_consent", "sms_consent")}
 _RANGE_SEPARATOR = " – "
 

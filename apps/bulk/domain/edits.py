@@ -117,7 +117,7 @@ def stop_edit(edit: BulkEdit, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def start_undo(edit: BulkEdit, *, actor: str, at: datetime) -> None:
-    """Start to undo the edit, except for rows that were changed later.
+    """Start undoing the edit, except for rows that were changed later.
 
     Raises:
         WrongEditState: If the edit has not ended, or was undone already.
@@ -130,7 +130,7 @@ def start_undo(edit: BulkEdit, *, actor: str, at: datetime) -> None:
 
 
 def delete_old_edits(at: datetime) -> int:
-    """Delete drafts after a day, and finished edits after 90 days, which can then no longer be undone.
+    """Delete drafts after a day and finished edits after 90 days. A deleted edit can't be undone.
 
     The edits are deleted in batches. Return the number of deleted edits.
     """

@@ -67,7 +67,7 @@ def get_roundings(currency: str) -> list[str]:
 
 
 def get_needed_fields(operations: ReadOnlyAttrs) -> list[str]:
-    """Return the names of the fields that the operations need the current values of."""
+    """Return the names of the fields to load before the operations are applied."""
     copied = [_COPIED_FROM[name] for name in AMOUNTS if name in operations and operations[name]["how"] == COPY]
     return list(dict.fromkeys([*operations, *copied]))
 

@@ -27,10 +27,10 @@ _BATCH = 500
 
 
 def run_edit_task(job: Job, **arguments: int) -> None:
-    """Change the remaining rows of the edit ``edit_id``. An edit that failed before continues.
+    """Change the remaining rows of the edit ``edit_id``. If an earlier run failed, continue the edit.
 
     Raises:
-        GiveUp: If the user may no longer change such rows, or the operations were erased.
+        GiveUp: If the user may no longer change rows of this kind, or the operations were erased.
     """
     BulkEdit.objects.filter(pk=arguments["edit_id"], state=State.FAILED).update(state=State.RUNNING, problem="")
     edit = BulkEdit.objects.filter(pk=arguments["edit_id"], state=State.RUNNING).first()
@@ -52,7 +52,7 @@ def run_undo_task(job: Job, **arguments: int) -> None:
     """Restore the changed rows of the edit ``edit_id``, except for rows that were changed later.
 
     Raises:
-        GiveUp: If the user may no longer change such rows.
+        GiveUp: If the user may no longer change rows of this kind.
     """
     BulkEdit.objects.filter(pk=arguments["edit_id"], state=State.FAILED).update(state=State.UNDOING, problem="")
     edit = BulkEdit.objects.filter(pk=arguments["edit_id"], state=State.UNDOING).first()
@@ -75,7 +75,7 @@ def _get_allowed_target(edit: BulkEdit, actor: str) -> EditTarget:
     """Return the target of the edit.
 
     Raises:
-        GiveUp: If the user may no longer change such rows.
+        GiveUp: If the user may no longer change rows of this kind.
     """
     kind = get_target(edit.kind)
     user = get_user_model().objects.filter(pk=actor.removeprefix("staff:")).first()
@@ -109,7 +109,7 @@ def _get_outcome(work: Callable[[], EditOutcome], kind: EditTarget, pk: int) -> 
 
 @transaction.atomic
 def _wait_for_last_row(edit: BulkEdit) -> None:
-    """Wait until the row that was in progress when the edit was stopped has its result.
+    """Wait until the worker has saved the row that it was changing when the edit was stopped.
 
     The worker locks the job until the result is saved.
     """

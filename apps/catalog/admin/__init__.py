@@ -47,7 +47,7 @@ for kind in (CustomCollection, SmartCollection):
         gettext_lazy("collection entries (the products are not deleted)"),
         with_=kind,
     )
-# Leave manual positions out of the product's delete page. They are deleted with the product.
+# Hide manual positions on the product's delete page. The positions are deleted with the product.
 hide_from_delete_page(ManualPlace)
 
 __all__ = ["CustomCollectionAdmin", "ProductAdmin", "SmartCollectionAdmin", "VariantAdmin"]

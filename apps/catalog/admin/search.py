@@ -16,12 +16,12 @@ from apps.metafields.models.metafields import INDEXED_LENGTH
 def search_products(products: QuerySet[Product], term: str, most: int) -> Iterator[QuerySet[Product]]:
     """Yield queries for products by exact tag, metafield value or barcode, and by the beginning of a vendor or SKU.
 
-    If the term has fewer than three letters, only vendors that equal the term match.
+    If the term has fewer than three letters, a vendor must equal the term.
 
     Args:
         products: The products to search.
         term: The search text.
-        most: The maximum number of matching rows of another table, such as tags, that are followed to their products.
+        most: The maximum number of matching tags, variants or metafields. Further matches are not read.
     """
     yield products.filter(**{f"vendor_key__{'startswith' if len(term) >= MIN_TRIGRAM_LENGTH else 'exact'}": term})
     tags = ProductTag.rows().filter(key=casefold_text(term)).order_by("-product_id")

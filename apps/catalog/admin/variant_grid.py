@@ -323,7 +323,7 @@ def _generate_variants(
     options: Sequence[OptionInput],
     existing: Sequence[ProductOption],
 ) -> list[VariantInput]:
-    """Return the variants that new option values add, and give existing rows the first value of new options."""
+    """Return the variants to add for new option values, and give existing rows the first value of new options."""
     partners = match_options(existing, options)
     indexes = {option.pk: index for index, option in enumerate(existing)}
     sources = [indexes[option.pk] if option else None for option in partners]
@@ -352,7 +352,7 @@ def _generate_variants(
 
 
 def _get_option_values(row: VariantRow, sources: Sequence[int | None]) -> list[str]:
-    """Return the row's value of each requested option, or an empty string where the row has no value."""
+    """Return the row's value for each requested option, or an empty string if the row has no value for the option."""
     if row.instance.pk and not set(COLUMNS) & set(row.changed_data):
         saved = [getattr(row.instance, column) for column in COLUMNS]
         values = [None if source is None else saved[source] for source in sources]

@@ -55,7 +55,7 @@ class SkuField(TextField):
 
 
 class ManagementField(TextField):
-    """A variant's inventory management: the installation's brand if the inventory is tracked, otherwise null."""
+    """A variant's inventory management: ``settings.BRAND`` if the inventory is tracked, otherwise null."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
         """Allow missing, null and empty values."""
@@ -69,7 +69,7 @@ class ManagementField(TextField):
         return bool(super().run_validation(data))
 
     def get_renderer(self) -> Render:
-        """Return a function that renders the brand if the inventory is tracked, otherwise null."""
+        """Return a function that renders ``settings.BRAND`` if the inventory is tracked, otherwise null."""
         return lambda _context, tracked: settings.BRAND if tracked else None
 
 

@@ -40,7 +40,7 @@ class ProductImageViewSet(ImageUploadViewSet[ProductImage]):
             self.image = self.store_image(self.unwrap_body("image"))
 
     def get_validated_attributes(self, instance: ProductImage | None = None) -> Attrs:
-        """Validate the body and return the image input under ``wanted``."""
+        """Validate the body and return the image input under the key ``wanted``."""
         return {"wanted": parse_image(self.version, self.unwrap_body("image"), self.image)}
 
     def perform_create(self, attrs: Attrs) -> ProductImage:

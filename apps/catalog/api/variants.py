@@ -32,7 +32,7 @@ class VariantViewSet(PresentmentPricesViewSet[Variant]):
         return {"metafields": METAFIELDS_SCHEMA}
 
     def get_validated_attributes(self, instance: Variant | None = None) -> Attrs:
-        """Validate the body and return the variant input under ``wanted``."""
+        """Validate the body and return the variant input under the key ``wanted``."""
         return {"wanted": parse_variant(self.version, self.unwrap_body("variant"))}
 
     def lock_instance(self, instance: Variant) -> None:

@@ -22,7 +22,7 @@ from apps.shops.models import Shop
 
 ACTOR = "system"
 _AGE = timedelta(days=210)
-# The amount that larger variants cost more.
+# The additional price of larger variants.
 _SURCHARGE = 6
 # The weight of the packaging in grams.
 _PACKAGING = 120

@@ -25,7 +25,7 @@ class VariantInput:
     Attributes:
         attrs: Columns of ``Variant``. A missing column keeps its value or gets the default.
         item: Columns of the variant's ``InventoryItem``.
-        id: The variant to update, or None for a new variant.
+        id: The id of the variant to update, or None for a new variant.
         metafields: Metafields to set on the variant.
         image: A new image of the same request that the variant uses.
     """
@@ -43,10 +43,10 @@ class ImageInput:
 
     Attributes:
         image: The stored file of a new image.
-        id: The existing image, or None for a new image.
+        id: The id of the image to update, or None for a new image.
         attrs: The alternative text as ``alt``, if the request contains it.
-        position: The requested position. Without a position, the order of the list counts.
-        variant_ids: The variants of the image, or None to leave them unchanged.
+        position: The requested position. Without a position, the order of the list applies.
+        variant_ids: The ids of the variants that use the image, or None to leave them unchanged.
         metafields: Metafields to set on the image.
     """
 

@@ -76,7 +76,7 @@ def _touch_products(item_ids: Sequence[int], batch: StatementBatch) -> None:
 
 
 def _record_stock_changes(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:
-    """Record events for tracked variants that came into stock or ran out, counting the stock of all locations."""
+    """Record events for tracked variants that came back in stock or sold out, counting the stock of all locations."""
     counted = Variant.objects.filter(inventory_item_id__in=list(deltas), inventory_item__tracked=True).order_by("pk")
     events = []
     for variant in counted.select_related("product"):

@@ -20,7 +20,8 @@ def list_new_combinations(
     Combinations of existing values are left out, because staff may have removed these variants.
 
     Args:
-        options: The requested options with their ordered values. An option without values keeps those of the variants.
+        options: The requested options with their ordered values. An option without values keeps the values that the
+            variants use.
         present: The option values of the existing variants.
         new_values: The new values of each option.
 

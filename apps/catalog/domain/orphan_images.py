@@ -26,7 +26,7 @@ _PREFIX = re.compile(r"[0-9a-f]{2}", re.ASCII)
 def delete_orphan_images(at: datetime) -> int:
     """Delete files that have been unreferenced for a day, and return the number of deleted images.
 
-    Each hour checks other keys.
+    Each hourly run checks a different part of the keys.
     """
     cleared = 0
     for shop_id in Shop.objects.order_by("pk").values_list("pk", flat=True):

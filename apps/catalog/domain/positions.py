@@ -15,7 +15,7 @@ def arrange_rows(rows: Sequence[R], requests: Iterable[tuple[R, Position, Positi
 
     If two rows request the same position, a row that moves towards the front comes before the row that is already
     there, and a row that moves towards the end comes after it. So if a client sends a full list back with one changed
-    position, exactly this row moves.
+    position, only this row moves.
 
     Args:
         rows: All rows. Rows without a requested position keep this order.

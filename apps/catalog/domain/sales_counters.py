@@ -1,6 +1,6 @@
 """Count the units sold of each product, for the best-selling sort order.
 
-The orders app calls ``add_units_sold`` when an order is paid, and with negative numbers when an order is undone.
+The orders app calls ``add_units_sold`` when an order is paid, and with negative numbers when a paid order is deleted.
 Products with equal sales are sorted by id.
 """
 
@@ -21,7 +21,7 @@ def add_units_sold(units: Mapping[int, int]) -> None:
     """Add the units sold to each product in the current transaction. The products' versions do not change.
 
     Args:
-        units: The units sold by product id, negative to undo a sale.
+        units: The units sold by product id, negative to subtract units.
     """
     shop_id = get_current_shop().pk
     execute_many(

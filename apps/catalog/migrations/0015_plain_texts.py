@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='collection',
             name='handle',
-            field=models.CharField(blank=True, help_text="The collection's part of the URL.", max_length=255, verbose_name='handle'),
+            field=models.CharField(blank=True, help_text="The part of the URL that identifies the collection.", max_length=255, verbose_name='handle'),
         ),
         migrations.AlterField(
             model_name='collection',
@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='product',
             name='handle',
-            field=models.CharField(blank=True, help_text="The product's part of the URL.", max_length=255, verbose_name='handle'),
+            field=models.CharField(blank=True, help_text="The part of the URL that identifies the product.", max_length=255, verbose_name='handle'),
         ),
         migrations.AlterField(
             model_name='productimage',

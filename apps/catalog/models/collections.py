@@ -43,7 +43,7 @@ class Collection(ShopOwned):
         gettext_lazy("handle"),
         max_length=255,
         blank=True,
-        help_text=gettext_lazy("The collection's part of the URL."),
+        help_text=gettext_lazy("The part of the URL that identifies the collection."),
     )
     body_html = models.TextField(gettext_lazy("description"), null=True, blank=True)
     sort_order = models.CharField(

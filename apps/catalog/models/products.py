@@ -36,7 +36,10 @@ class Product(ShopOwned):
     title = models.CharField(gettext_lazy("title"), max_length=255)
     title_key = CaseFoldedField(of="title")
     handle = models.CharField(
-        gettext_lazy("handle"), max_length=255, blank=True, help_text=gettext_lazy("The product's part of the URL.")
+        gettext_lazy("handle"),
+        max_length=255,
+        blank=True,
+        help_text=gettext_lazy("The part of the URL that identifies the product."),
     )
     body_html = models.TextField(gettext_lazy("description"), null=True, blank=True)
     vendor = models.CharField(gettext_lazy("vendor"), max_length=255, blank=True)

@@ -44,7 +44,7 @@ from apps.staff.models import Membership
 
 grant_permissions("pages", "vacd", "content.blog", "content.article")
 
-# In the preview, scripts do not run, other hosts are not contacted, and the page belongs to no origin.
+# The preview runs no scripts and contacts no other hosts, and browsers treat the page as a separate origin.
 PREVIEW_POLICY = "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; sandbox"
 MAX_SUGGESTIONS = 500
 

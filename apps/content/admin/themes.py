@@ -63,7 +63,9 @@ class ThemeForm(forms.Form):
         label=gettext_lazy("ZIP archive"),
         required=False,
         help_text=format_lazy(
-            gettext_lazy("At most {packed}. Unpacked: at most {unpacked} and {files} files."),
+            gettext_lazy(
+                "At most {packed}. The archive can contain up to {files} files, with {unpacked} in total when unpacked."
+            ),
             packed=format_bytes(DEFAULT_LIMITS.packed_bytes),
             unpacked=format_bytes(DEFAULT_LIMITS.unpacked_bytes),
             files=lazy(languages.format_integer, str)(DEFAULT_LIMITS.entries),
@@ -324,7 +326,7 @@ def _get_publish_problem(theme: Theme) -> str:
 def _get_duplicate_problem(theme: Theme, count: int) -> str:
     if not theme.previewable:
         return _("This theme has no files yet.")
-    return _("There are {number} themes already.").format(number=count) if count >= themes.MAX_THEMES else ""
+    return _("The shop already has {number} themes.").format(number=count) if count >= themes.MAX_THEMES else ""
 
 
 def _get_delete_problem(theme: Theme) -> str:

@@ -112,7 +112,8 @@ def _set_published_at(attrs: Attrs, instance: Article | None) -> None:
     """
     published = attrs.pop("published", None)
     if instance is not None and "published_at" in attrs and published == (instance.published_at is not None):
-        # Clients send whole objects back, so only the key that changes the article counts.
+        # Clients often send a whole article back. If ``published`` repeats the current state, only ``published_at``
+        # applies.
         published = None
     now = timezone.now()
     if published is False:

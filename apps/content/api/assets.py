@@ -143,7 +143,7 @@ class AssetViewSet(ShopViewSet[Asset]):
 
 
 def encode_content(asset: Asset) -> tuple[str, str]:
-    """Return the key and value by which the REST interface shows the content of a file.
+    """Return the key and the value that represent a file's content in the REST interface.
 
     Text has the key ``value``. Any other content has the key ``attachment`` and is encoded as Base64.
     """

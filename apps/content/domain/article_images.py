@@ -54,7 +54,7 @@ def store_article_image_from_body(values: Mapping[str, Any]) -> ArticleImage | N
             uploads.load_image_from_body(attachment=attachment, src=src, filename=name, longest_url=MAX_URL)
         )
     except UploadRefused as error:
-        # In the errors of articles, the members of the image have no keys of their own.
+        # Article errors have one key for the whole image, so the message does not repeat the word "image".
         raise UploadRefused(error.sentence.removeprefix("image ")) from error
 
 

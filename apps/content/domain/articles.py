@@ -201,7 +201,7 @@ def _clear_image(article: Article) -> None:
 
 
 def _save_tags(article: Article, blog: Blog) -> None:
-    """Save the tags in the article's text as tag rows, then update the blog's tags."""
+    """Save the article's comma-separated tags as tag rows, then update the blog's tags."""
     names = {name.casefold(): name for name in article.tags.split(", ") if name}
     ArticleTag.objects.filter(article=article).delete()
     ArticleTag.objects.bulk_create(

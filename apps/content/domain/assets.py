@@ -234,7 +234,7 @@ def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def restore_asset_version(version: AssetVersion, *, actor: str, at: datetime) -> Asset:
-    """Restore an earlier content of a theme file.
+    """Restore an earlier version of a theme file.
 
     Raises:
         StorageFailed: The storage has lost the content.
@@ -264,8 +264,10 @@ def _check_key_conflicts(theme: Theme, key: str) -> None:
     if other is None:
         return
     if other.lower() == key.lower():
-        raise AssetRefused(_("key differs from {other} only in capitals").format(other=other))
-    raise AssetRefused(_("key and {other} can't be both a file and a folder").format(other=other))
+        raise AssetRefused(_("key differs from {other} only in upper and lower case").format(other=other))
+    raise AssetRefused(
+        _("key conflicts with {other}: the same path can't be both a file and a folder").format(other=other)
+    )
 
 
 def _check_theme_limits(theme: Theme, asset: Asset | None, content: FileContent) -> None:

@@ -17,7 +17,7 @@ from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
 from apps.shops.domain.locks import lock_shop
 
-# Limits the memory that article texts use, which can be half a megabyte each.
+# The number of articles to load at once, which limits the memory use. An article's text can be half a megabyte.
 ARTICLES_AT_ONCE = 50
 
 

@@ -147,7 +147,7 @@ def retry_theme(theme: Theme, *, actor: str, at: datetime) -> None:
         NotRetryable: The theme has not failed.
     """
     if not resume_processing(theme.pk):
-        raise NotRetryable(_("Only a theme that failed can be retried."))
+        raise NotRetryable(_("Only a theme that could not be installed can be retried."))
     theme.refresh_from_db()
     record_event("themes/update", theme, actor=actor, at=at, changes={"processing": [False, True]})
     enqueue(EXTRACT_TASK, actor=actor, theme_id=theme.pk)

@@ -11,7 +11,7 @@ from apps.ground.base_models import ShopOwned
 
 
 class FileContent(ShopOwned):
-    """Bytes that a shop stores once, however many rows use them.
+    """The content of a file, which a shop stores only once even if several rows use it.
 
     The row is inserted before the file is written and deleted after it, so that every file has a row.
 

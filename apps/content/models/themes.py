@@ -99,9 +99,9 @@ class Asset(ShopOwned):
 
 
 class AssetVersion(ShopOwned):
-    """An earlier content of a theme file, with the actor and time of its save.
+    """An earlier version of a theme file, with the actor and the time of its save.
 
-    The content was overwritten, or the file was deleted.
+    A version is created when the content is overwritten or the file is deleted.
     """
 
     theme = models.ForeignKey(

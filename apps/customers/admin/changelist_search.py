@@ -18,7 +18,7 @@ from apps.query.nodes import Comparator
 from apps.shops.models import Shop
 
 MAX_WORDS = 10
-# The number of newest customers that are scanned first, and the number of matches that ends the search.
+# The search first scans the ``RECENT_SCAN`` newest customers. ``MIN_RECENT_MATCHES`` matches among them are enough.
 RECENT_SCAN, MIN_RECENT_MATCHES = 1_000, 5
 # A term with COMMON_TERM_MATCHES matches in the first COMMON_TERM_SCAN rows is very common: only MAX_SCAN rows are
 # scanned then.
@@ -32,7 +32,8 @@ TOO_MANY_MATCHES = gettext_lazy(
 def build_search_condition(text: str, shop: Shop) -> Q:
     """Return the condition for a search text; a text that is not a valid query is searched word by word.
 
-    Alternatives in several tables are limited to the newest rows of each table, up to the maximum that a list counts.
+    If customers can match in one of several ways, each way finds at most ``MAX_COUNTED_ROWS`` customers, the newest
+    first.
     """
     alternatives = _alternatives(text.replace("\x00", "")[:500].strip(), shop)
     if len(alternatives) == 1:

@@ -130,7 +130,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
 
     @display(description=gettext_lazy("Last order"), ordering="last_order_at", empty_value="–")
     def last_order(self, customer: Customer) -> datetime | None:
-        """Return None if the customer never ordered."""
+        """Return the time of the last order, or None if the customer never ordered."""
         return None if customer.last_order_at == NEVER_ORDERED else customer.last_order_at
 
     @display(description=gettext_lazy("Phone"))

@@ -30,7 +30,7 @@ def _or_none(context: RenderContext, text: str) -> str | None:
 
 
 class NameField(BlankAsNullTextField):
-    """The full name: rendered from first and last name, and only accepted in a body without these two."""
+    """The full name: rendered from first and last name, and accepted only if the body has neither of them."""
 
     inline = "f'{{{0} or str()}} {{{1} or str()}}'.strip()"
 

@@ -1,4 +1,4 @@
-"""Customer addresses: completed countries and provinces, order by last update, and the default address."""
+"""Create, update and delete customer addresses, complete countries and provinces, and maintain the default address."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -39,7 +39,7 @@ class DefaultAddressNeeded(DomainError):
     code = "default_address_needed"
 
     def __init__(self) -> None:
-        super().__init__(_("Cannot delete the customer's default address while there are others"))
+        super().__init__(_("Cannot delete the default address while the customer has other addresses"))
 
 
 class UnknownAddress(DomainError):

@@ -36,7 +36,7 @@ _SET_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id =
 
 
 class CustomerHasOrders(DomainError):
-    """Raised when a customer has orders, which bookkeeping needs."""
+    """Raised when a customer can't be deleted, because bookkeeping needs the customer's orders."""
 
     code = "customer_has_orders"
 

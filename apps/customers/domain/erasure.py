@@ -45,7 +45,7 @@ def has_few_rows(customer: Customer) -> bool:
 
 @transaction.atomic
 def _begin(customer: Customer, *, actor: str, at: datetime) -> None:
-    """Block new data for a customer and enqueue the job unless one is unfinished."""
+    """Block new data for a customer, and enqueue the erasure job unless there is an unfinished one."""
     customer = get_for_update(Customer, customer.pk)
     if customer.erasing_at is None:
         Customer.objects.filter(pk=customer.pk).update(erasing_at=at)
@@ -71,7 +71,7 @@ def run_erasure_job(job: Job, **arguments: Any) -> None:
         return
     started_at = customer.erasing_at
     remaining = {name: rows.count() for name, rows in personal_data.get_remaining_rows(customer).items()}
-    # Count one more step for the customer.
+    # The last step (``redact_customer``) erases the personal data in the customer's own row.
     total = max(job.progress_total, sum(remaining.values()) + 1)
     done_count = total - sum(remaining.values()) - 1
     for name in remaining:

@@ -17,7 +17,7 @@ class BeingErased(DomainError):
     field = "customer"
 
     def __init__(self) -> None:
-        super().__init__(_("is being erased; try again once the personal data is gone"))
+        super().__init__(_("is being erased; try again when the personal data has been erased"))
 
 
 def lock_customer(customer: Customer) -> Customer:

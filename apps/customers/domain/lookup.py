@@ -44,11 +44,11 @@ class ContactMatch:
     by_phone: Customer | None = None
 
     def resolve_customer(self) -> Customer | None:
-        """Return the customer that email and phone agree on, or None.
+        """Return the customer that email and phone identify, or None if no customer matches.
 
         Raises:
-            ContactsDisagree: Email and phone belong to different customers, or the customer with the phone has
-                another email.
+            ContactsDisagree: Email and phone belong to different customers, or the customer with the phone has another
+                email.
         """
         by_email, by_phone = self.by_email, self.by_phone
         if by_phone is None or by_email == by_phone:

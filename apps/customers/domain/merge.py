@@ -163,7 +163,7 @@ def run_merge_job(job: Job, **arguments: Any) -> None:
     """
     keep_id, other_id, choices = arguments["keep_id"], arguments["other_id"], arguments["choices"]
     remaining = sum(part.rows(other_id).count() for part in _parts.values())
-    # Count one more step for the customers.
+    # The last step merges the two customer rows.
     total = max(job.progress_total, remaining + 1)
     done_count = total - remaining - 1
     try:

@@ -110,8 +110,8 @@ def register_personal_data(
         personal_columns: The columns that ``redact`` erases, by model label.
         export: ``(customer, after)`` returns the rows with an id above ``after`` in id order as ``(id, JSON value)``;
             None if other parts include the data.
-        locked_before: Returns the rows that ``redact`` changes and that are locked before customers; while the customer
-            is ``erasing_at``, only the rows that are not erased yet.
+        locked_before: Returns the rows that ``redact`` changes and that are locked before customers; while the
+            customer's ``erasing_at`` is set, only the rows that are not erased yet.
         ids: Returns the ids that apps know for this part of the customer, e.g. order ids.
         redact_some: Erases a few hundred rows of ``locked_before`` in its own transaction, for parts without an upper
             limit; ``redact`` then handles only the remaining rows.

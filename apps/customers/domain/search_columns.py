@@ -39,7 +39,7 @@ class FieldMark(StrEnum):
 
 
 def fold_text(text: str) -> str:
-    """Return text without case, accents, control characters and repeated spaces."""
+    """Return the case-folded text without accents, control characters and repeated spaces."""
     if not text.isascii():
         without_accents = "".join(
             character for character in unicodedata.normalize("NFKD", text) if not unicodedata.combining(character)

@@ -123,7 +123,10 @@ class PhoneSearchField(WordPrefixField):
     """The search field for a phone number in any notation."""
 
     def table(self, term: Term) -> str:
-        """Return the customers table for a presence query: the search column contains no empty phones."""
+        """Return the customers table if the search is for customers with or without a phone.
+
+        The search column contains no empty phones.
+        """
         return "" if term.kind is Kind.PRESENT or not term.value else super().table(term)
 
     def build_condition(self, term: Term, zone: tzinfo, /) -> Q:

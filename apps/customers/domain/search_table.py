@@ -15,9 +15,9 @@ def match_column(column: str, pattern: str) -> Q:
 
 
 def match_customer(pk: int) -> Q:
-    """Return the condition for one customer, on a column in the table of the search columns.
+    """Return the condition for one customer, on the id column of the table that holds the search columns.
 
-    Combined conditions then read only one table.
+    A combination with other search conditions then reads only this table.
     """
     return Q(**{_get_lookup("of_id" if get_search_relation() else "pk"): pk})
 

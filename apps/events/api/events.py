@@ -163,8 +163,7 @@ class EventViewSet(ShopViewSet[Event]):
         if self.action == "count":
             rows = Event.objects.filter(topic__in=readable)
         else:
-            # Avoid the index on topics: with so many topics, a list in the order of ids would have to be
-            # sorted completely.
+            # Avoid the index on topics: with so many topics, a list ordered by id would have to be sorted completely.
             rows = Event.objects.alias(name_of_topic=Concat("topic", Value(""))).filter(name_of_topic__in=readable)
         for argument, model in self.parents.items():
             rows = rows.filter(subject_type=model._meta.label_lower, subject_id=self.kwargs[argument])

@@ -1,7 +1,8 @@
 """Count events with a cache: a shop has millions, but events are never changed or deleted, so old counts stay valid.
 
-A count is cached with the id up to which it was made; the next count adds the events after that id. Ids are assigned
-before their transactions commit. So the cached count only covers events that are older than any running transaction.
+A count is cached together with the id of the last counted event; the next count adds the events after that id. Ids are
+assigned before their transactions commit. So the cached count only covers events that are older than any running
+transaction.
 """
 
 import hashlib

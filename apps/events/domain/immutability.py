@@ -1,9 +1,10 @@
 """Immutability of the audit log: database triggers reject changes and deletions of event rows.
 
-The only exception is ``allow_redaction``: within it a row may lose its payload, changes and IP address, and nothing
-else. The topic, subject, time and actor always stay. The exception is enabled by a transaction setting on PostgreSQL,
-and by a row that is never committed on SQLite, so no other transaction is affected, and it cannot stay enabled. A
-SQLite migration that rebuilds the table drops its triggers, so they are created again after every ``migrate``.
+The only exception is ``allow_redaction``: inside its block a row may lose its payload, changes and IP address, and
+nothing else. The topic, subject, time and actor always stay. The exception is enabled by a transaction setting on
+PostgreSQL, and by a row that is never committed on SQLite, so no other transaction is affected, and it cannot stay
+enabled. A SQLite migration that rebuilds the table drops its triggers, so they are created again after every
+``migrate``.
 """
 
 from collections.abc import Iterator

@@ -24,8 +24,8 @@ def register_redaction_hook(hook: RedactionHook) -> None:
 def redact_events(model: type[Model], ids: Collection[int]) -> None:
     """Remove the payloads of these rows' events and the values of their personal columns.
 
-    Changes of personal columns are already stored without values. For rows from before a column was declared personal,
-    all changes are removed. Events caused by the customer lose their IP address.
+    Changes of personal columns are already stored without values. If an event was recorded before a column was declared
+    personal, all changes of the event are removed. Events caused by the customer lose their IP address.
     """
     columns = get_personal_columns(model._meta.label)
     row_ids = sorted(ids)

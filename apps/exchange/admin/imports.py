@@ -263,7 +263,7 @@ def _describe_counts(counts: Mapping[str, int]) -> str:
 
 
 def _get_stalled_since(import_job: Import) -> datetime | None:
-    """Return the time since when the import has been waiting for a worker, or None if it is not stalled."""
+    """Return the time when the import began to wait for a worker, or None if it is not stalled."""
     is_running = import_job.state in {Import.State.CHECKING, Import.State.IMPORTING}
     return (
         get_stalled_since(find_active_job(imports.VALIDATE_TASK, imports.RUN_TASK, import_id=import_job.pk))
@@ -295,7 +295,7 @@ def _get_first_resource(import_job: Import) -> str:
 def _get_selected_columns(
     request: HttpRequest, import_job: Import, kind: Resource, columns: Sequence[str]
 ) -> list[str]:
-    """Return our column name for each column: as submitted, as saved, or suggested by the name in the file."""
+    """Return our column name for each column in the file: the submitted name, the saved name, or a suggestion."""
     if request.method == "POST":
         return [request.POST.get(f"column-{number}", "") for number in range(len(columns))]
     mapping = import_job.mapping or {}

@@ -1,4 +1,4 @@
-"""Map the columns of a CSV file to our columns, by our own names in any spelling and by names of other systems."""
+"""Map the columns of a CSV file to our columns. A file may use our own names or names of other systems."""
 
 import re
 from collections import Counter
@@ -96,7 +96,7 @@ def apply_mapping(columns: Sequence[str], mapping: ColumnMapping) -> ColumnReadi
 
 
 def suggest_columns(columns: Sequence[str], importer: Importer) -> list[str]:
-    """Suggest our names for the columns of a resource's file. For an unknown column, suggest an empty string."""
+    """Suggest our column name for each column of a file. For an unknown column, suggest an empty string."""
     return _get_names([normalize_column_name(column) or column for column in columns], importer)
 
 
@@ -136,7 +136,10 @@ def _create_column_reading(
 
 
 def _get_names(spellings: Sequence[str], importer: Importer) -> list[str]:
-    """Return our name of each column. Of several columns with the same meaning, prefer our own name, else the first."""
+    """Return our name of each column. If several columns have the same meaning, only one gets the name.
+
+    A column with our own name takes precedence, then the first column.
+    """
     own = {normalize_column_name(name): name for name in importer.columns}
     by_alias = {normalize_column_name(alias): name for alias, name in importer.aliases.items()}
     names = [own.get(column, "") for column in spellings]

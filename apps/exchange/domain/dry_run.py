@@ -115,7 +115,7 @@ def _dry_run(batch: Sequence[NumberedRow], allowed: frozenset[str], actor: str) 
 def _compare_with_earlier(
     batch: Sequence[NumberedRow], outcomes: Sequence[RowOutcome], earlier_keys: DuplicateIndex
 ) -> list[RowOutcome]:
-    """Adjust the results of rows to objects that occurred earlier in the file."""
+    """Adjust the results of rows with an object that occurred earlier in the file."""
     return [
         _compare_row(numbered_row, outcome, earlier_keys) for numbered_row, outcome in zip(batch, outcomes, strict=True)
     ]

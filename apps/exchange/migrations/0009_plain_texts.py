@@ -65,4 +65,9 @@ class Migration(migrations.Migration):
             name='fate',
             field=models.CharField(choices=[('new', 'New'), ('changed', 'Changed'), ('skipped', 'Skipped'), ('failed', 'Failed')], max_length=7, verbose_name='result'),
         ),
+        migrations.AlterField(
+            model_name='importedrow',
+            name='line',
+            field=models.PositiveIntegerField(help_text='Line number in the file, starting at 1.', verbose_name='line'),
+        ),
     ]

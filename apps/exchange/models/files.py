@@ -187,7 +187,9 @@ class ImportedRow(ShopOwned):
         FAILED = "failed", gettext_lazy("Failed")
 
     file = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="fates", verbose_name=gettext_lazy("file"))
-    line = models.PositiveIntegerField(gettext_lazy("line"), help_text=gettext_lazy("In the file, from 1."))
+    line = models.PositiveIntegerField(
+        gettext_lazy("line"), help_text=gettext_lazy("Line number in the file, starting at 1.")
+    )
     dry = models.BooleanField(default=False, help_text="True for results of the validation.")
     kind = models.CharField(gettext_lazy("kind"), max_length=9, blank=True)
     fate = models.CharField(gettext_lazy("result"), max_length=7, choices=Fate)

@@ -39,7 +39,7 @@ from apps.ground.exceptions import DomainError
 from apps.ground.tenancy import get_current_shop
 from apps.ground.types import ReadOnlyAttrs
 
-# Fields that both customers and addresses have. Their values in a file are those of the customer.
+# Fields that both customers and addresses have. In a file, these columns contain the values of the customer.
 _CUSTOMER_FIELDS = ("first_name", "last_name", "phone")
 _ADDRESS_FIELDS = tuple(name for name in ADDRESS_COLUMNS if name not in _CUSTOMER_FIELDS)
 _CONSENTS = ("accepts_marketing", *consents.FIELDS)
@@ -193,7 +193,7 @@ def _get_current_value(customer: Customer, name: str) -> object:
 
 
 def _format_for_preview(value: object) -> object:
-    """Return a value for the preview. A consent is shown as its state, and a list of addresses as their number."""
+    """Return a value for the preview. A consent is shown as its state, and addresses as a count."""
     if isinstance(value, Mapping):
         return str(value.get("state", ""))
     if isinstance(value, list):
@@ -235,7 +235,8 @@ def _find_customers(labels: Collection[str]) -> dict[str, Customer]:
 def _has_ignored_address(customer: Customer, body: Body) -> bool:
     """Return True if an address of the row is ignored.
 
-    Addresses of existing customers are not imported. Addresses that the customer already has do not count.
+    Addresses of existing customers are not imported. Addresses that the customer already has are not considered
+    ignored.
     """
     addresses = [item for item in body.get("addresses") or () if isinstance(item, dict)]
     existing = (

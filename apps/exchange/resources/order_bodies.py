@@ -1,4 +1,4 @@
-"""Convert orders of a file to bodies of new orders. Ids in the file are ignored, and variants are found by SKU."""
+"""Convert the orders in a file to request bodies that create orders. Ids are ignored, and variants are found by SKU."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -18,7 +18,7 @@ from apps.orders.api.parsing import parse_order
 from apps.orders.domain.order_drafts import OrderParts, OrderRefused
 from apps.orders.models import Order
 
-# Members of an order that a new order does not accept.
+# Members of orders in a file that are not imported.
 _IGNORED_MEMBERS = frozenset({"metafields", "send_receipt", "fulfillments"})
 # This is a tuple because values of a file may be unhashable, and could not be looked up in a set.
 _FULFILLED_STATUSES = ("partial", "fulfilled")
@@ -117,7 +117,7 @@ def _get_fulfillment_status(value: object) -> object:
 
 
 def _convert_to_new(body: Body, skus: Mapping[str, int]) -> ObjectData:
-    """Convert an order of a file to the body of a new order."""
+    """Convert an order of a file to the request body that creates the order."""
     new_body = {name: value for name, value in body.items() if name not in _IGNORED_MEMBERS}
     new_body["line_items"] = _remove_members(_to_list(body.get("line_items")), "variant_id", "product_id")
     for line in _get_lines_with_sku(new_body):

@@ -174,7 +174,7 @@ def _insert_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime, dr
 
 
 def _get_staff_error(error: DomainError) -> DomainError:
-    """Return the error that staff may see. If a phone belongs to another customer, it names that customer."""
+    """Return the error that staff may see. If a phone belongs to another customer, the error names that customer."""
     cause = error.__cause__
     return cause if isinstance(error, OrderCustomerRefused) and isinstance(cause, ContactsDisagree) else error
 

@@ -110,7 +110,7 @@ class FulfillmentOrderAdmin(
     list_filter_submit = True
     search_fields = ("order__name",)
     palette_order = 60
-    search_help_text = gettext_lazy("The number of an order, such as #1001")
+    search_help_text = gettext_lazy("Order number, such as #1001")
     sortable_by = ()
     actions = ("print_slips",)
 
@@ -321,7 +321,7 @@ home.add_task(
 home.add_task(
     home.Task(
         gettext_lazy("To fulfill today"),
-        gettext_lazy("due by the end of the day or late"),
+        gettext_lazy("due today or late"),
         FulfillmentOrder,
         "view=today",
         lambda request: filter_by_view(FulfillmentOrder.rows(), "today"),

@@ -1,4 +1,4 @@
-"""Include access to fulfillment in the order permissions, and to services in the permissions for locations and apps."""
+"""Add fulfillment to the order permissions, and fulfillment services to the permissions for locations and apps."""
 
 from apps.staff.domain.permissions import grant_permissions
 

@@ -78,7 +78,7 @@ def create_body_schema(name: str, members: RequestData, *, required: bool = True
 
 
 def create_response_schema(*names: str, maybe: tuple[str, ...] = ()) -> Schema:
-    """Create the schema of a response with several fulfillment orders; those in ``maybe`` may be null."""
+    """Create the schema of a response with several fulfillment orders; the members named in ``maybe`` may be null."""
     properties = {**dict.fromkeys(names, _FULFILLMENT_ORDER), **dict.fromkeys(maybe, _OR_NONE)}
     return {"type": "object", "required": list(properties), "properties": properties}
 
@@ -104,7 +104,7 @@ class FulfillmentOrderBaseViewSet(LocationScopedView, ShopViewSet[FulfillmentOrd
         return False
 
     def get_read_plan(self) -> ReadPlan:
-        """Return the plan with the fields that the query includes."""
+        """Return the read plan; the ``include_…`` query parameters add fields."""
         names = self.requested_fields
         if names is None:
             names = frozenset(get_declared_fields(FulfillmentOrderSerializer)) - (

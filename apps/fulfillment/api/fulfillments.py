@@ -236,7 +236,7 @@ class FulfillmentViewSet(FulfillmentBaseViewSet):
         ]
 
     def _get_writable_fulfillment(self) -> Fulfillment:
-        """Return the fulfillment in the path if the app may write at its location, on either side."""
+        """Return the fulfillment in the path if the app may act at its location, as worker or as merchant."""
         row = self.get_queryset().filter(pk=self.kwargs["id"]).select_related("location__service").first()
         if row is None:
             raise Http404

@@ -27,7 +27,7 @@ class OtherAppsService(ApiError):
 
 
 class LocationScopedView(ApiView):
-    """A view with rows at locations that three pairs of access scopes cover.
+    """A view of rows that belong to locations; an app sees only rows at locations that its access scopes cover.
 
     Attributes:
         sides: Sufficient scopes by action; ``require_side`` also checks the scope for the row's location.

@@ -60,7 +60,7 @@ def _check_s10(number: str) -> bool:
 
 
 def _check_ups(number: str) -> bool:
-    """Check a UPS number: a letter counts as a digit by its place in the alphabet."""
+    """Check a UPS number, in which letters count as digits: A is 2, B is 3, and so on."""
     values = [int(sign) if sign.isdigit() else (ord(sign) - 63) % 10 for sign in number[2:]]
     total = sum(value * weight for value, weight in zip(values[:-1], cycle((1, 2)), strict=False))
     return (total + values[-1]) % 10 == 0

@@ -20,7 +20,7 @@ from apps.orders.models import Order
 
 LineQuantities = dict[FulfillmentOrderLine, int]
 LINES = "fulfillment_order_line_items"
-# The fields that are copied from a fulfillment order to a new one for some of its items.
+# The fields that a new fulfillment order copies from the fulfillment order that its items come from.
 _COPIED_FIELDS = (
     "order_id",
     "fulfill_at",

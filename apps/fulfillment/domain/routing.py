@@ -29,7 +29,7 @@ from apps.shops.domain.read_only import writable_shops
 
 ROUTE_TASK = "fulfillment.route"
 MANUAL = "manual"
-# Orders without fulfillment orders are routed again after this time.
+# Orders that still have no fulfillment orders after this time are routed again.
 _RETRY_AFTER = timedelta(hours=6)
 _MAX_ORDERS = 10_000
 Method = FulfillmentOrder.Method

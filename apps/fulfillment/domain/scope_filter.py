@@ -75,7 +75,11 @@ def get_required_scope(location: Location, app_id: int, side: Side) -> Scope | N
 
 
 def create_audience_check(*names: str) -> AudienceCheck:
-    """Return a check if an app may see an event; ``names`` is the path to the location id in the event's payload."""
+    """Return a function that checks whether an app may see an event.
+
+    Args:
+        names: The path to the location id in the event's payload.
+    """
 
     def may(payload: Mapping[str, object], app_id: int, granted: Collection[str]) -> bool:
         value: object = payload

@@ -92,7 +92,15 @@ _ACCEPTED = frozenset(
 def _create_request_rule(
     action: Action, side: Side, before: RequestStatus, status: Status, after: RequestStatus
 ) -> TransitionRule:
-    """Create a rule about a pending or accepted request at a service."""
+    """Create a rule for an action on a request at a fulfillment service.
+
+    Args:
+        action: The action.
+        side: The side that may act.
+        before: The request status in which the action is possible.
+        status: The next status.
+        after: The next request status.
+    """
     statuses = _OPEN if before == RequestStatus.SUBMITTED else _IN_PROGRESS
     replaced = status == Status.CANCELLED
     return TransitionRule(action, _AT_SERVICE, side, statuses, frozenset({before}), (status,), after, replaced)

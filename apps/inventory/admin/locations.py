@@ -140,7 +140,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **links})
 
     def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the reasons against a deactivation. On POST, activate or deactivate the location."""
+        """Show the reasons that prevent a deactivation. On POST, activate or deactivate the location."""
         require_permission(request, CHANGE)
         location: Location = self.get_row_or_404(request, object_id)
         if request.method == "POST":

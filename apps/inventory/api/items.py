@@ -30,7 +30,7 @@ class CountryCodesField(ApiField, serializers.JSONField):
     }
 
     def to_internal_value(self, data: object) -> list[dict[str, str]]:
-        """Parse the list. If a country occurs twice, its last code counts."""
+        """Parse the list. If a country occurs twice, its last code is used."""
         if not isinstance(data, list) or len(data) > MAX_CODES:
             self.fail("invalid")
         codes: dict[str, str] = {}

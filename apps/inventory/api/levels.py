@@ -127,7 +127,7 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
         return self.json_response({})
 
     def _respond(self, level: InventoryLevel, status: int = 200) -> HttpResponse:
-        """Render the level that the service returned. The row is not locked any more, so it is not loaded again."""
+        """Render the level that the service returned. Do not reload the row, because it may have changed since then."""
         return self.json_response({self.singular: self.get_read_plan().render_instance(level, self.context)}, status)
 
     def _get_item_and_location(self, params: RequestData) -> tuple[InventoryItem, Location]:

@@ -45,7 +45,7 @@ class ServiceLocation(DomainError):
 
 
 def register_objection_source(name: str, source: ObjectionSource) -> None:
-    """Register a source of reasons against deactivating a location, such as open fulfillment orders."""
+    """Register a source of reasons that prevent deactivating a location, such as open fulfillment orders."""
     _objection_sources[name] = source
 
 
@@ -126,7 +126,7 @@ def deactivate_location(location: Location, *, actor: str, at: datetime) -> Loca
     """Deactivate a location, so that it no longer sells, stocks or fulfills items.
 
     Raises:
-        LocationInUse: There are reasons against the deactivation, or the location is already inactive.
+        LocationInUse: A reason prevents the deactivation, or the location is already inactive.
     """
     shop = lock_shop()
     # Wait for running stock movements at this location, and block later ones, which take a shared lock on the row.

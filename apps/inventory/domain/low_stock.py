@@ -1,4 +1,4 @@
-"""Mark low stock, which means levels at or below the shop's threshold.
+"""Mark inventory levels with low stock, which are at or below the shop's threshold.
 
 The threshold is ``Shop.low_stock_at``. A shop without a threshold has no low stock. The statement that changes a level
 also sets ``InventoryLevel.is_low``. Low levels can therefore be counted with a small index, and a change that does not

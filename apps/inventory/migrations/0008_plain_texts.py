@@ -33,12 +33,12 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='location',
             name='permits_sku_sharing',
-            field=models.BooleanField(default=True, editable=False, help_text='Items may also be stocked at other locations.', verbose_name='permits SKU sharing'),
+            field=models.BooleanField(default=True, editable=False, help_text='Items of this location can also be stocked at other locations.', verbose_name='permits SKU sharing'),
         ),
         migrations.AlterField(
             model_name='location',
             name='priority',
-            field=models.PositiveSmallIntegerField(default=0, help_text='If several locations can fulfill an order equally well, the lowest number is used.', verbose_name='fulfillment priority'),
+            field=models.PositiveSmallIntegerField(default=0, help_text='If several locations can fulfill an order equally well, the location with the lowest number is used.', verbose_name='fulfillment priority'),
         ),
         migrations.AlterField(
             model_name='stockmovement',

@@ -36,12 +36,14 @@ class Location(ShopOwned):
         gettext_lazy("permits SKU sharing"),
         default=True,
         editable=False,
-        help_text=gettext_lazy("Items may also be stocked at other locations."),
+        help_text=gettext_lazy("Items of this location can also be stocked at other locations."),
     )
     priority = models.PositiveSmallIntegerField(
         gettext_lazy("fulfillment priority"),
         default=0,
-        help_text=gettext_lazy("If several locations can fulfill an order equally well, the lowest number is used."),
+        help_text=gettext_lazy(
+            "If several locations can fulfill an order equally well, the location with the lowest number is used."
+        ),
     )
     version = VersionField()
 

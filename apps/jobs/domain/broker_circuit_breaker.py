@@ -12,7 +12,7 @@ OPEN_SECONDS = 5.0
 
 
 class BrokerUnavailable(Exception):
-    """Raised when the broker failed a moment ago and was not tried."""
+    """Raised without contacting the broker when the broker failed a moment ago."""
 
 
 class BrokerCircuitBreaker:

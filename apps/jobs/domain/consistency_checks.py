@@ -1,6 +1,6 @@
 """Nightly consistency checks of derived data; each domain registers its checks.
 
-Nothing is repaired: a difference means a bug, and a repair would hide the place of the bug.
+Nothing is repaired: a difference means a bug, and a repair would hide where the bug is.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Fair scheduling: shops share the workers equally, however many jobs one shop has.
 
-A notification says that something is waiting, not which job is next. The notified worker runs a job of the shop with
-the fewest running jobs (at random among equals), and of that shop the job that has been due the longest. So no order
+A notification says that a job is waiting, not which job is next. The notified worker runs a job of the shop with the
+fewest running jobs (at random among equals), and of that shop the job that has been due the longest. So no order
 between shops has to be stored, workers do not coordinate, and a shop with one job waits for about as many jobs as there
 are waiting shops, not for the ten thousand jobs that another shop enqueued before.
 

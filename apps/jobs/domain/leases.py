@@ -33,7 +33,7 @@ _RETRY_SECONDS = 1
 
 
 class LeaseLost(Exception):
-    """Raised when another worker may have the job; this run must not write anything more."""
+    """Raised when another worker may have the job; this run must stop writing."""
 
     def __init__(self) -> None:
         super().__init__("The lease expired before the work was done")

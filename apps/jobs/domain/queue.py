@@ -213,7 +213,7 @@ def _notify_broker(*keys: uuid.UUID) -> bool:
 
 
 def notify_stale_jobs() -> int:
-    """Notify workers about every due job without a valid lease, unless this just happened; return the number."""
+    """Notify workers about due jobs without a valid lease, except recently notified jobs; return their number."""
     count = 0
     with all_shops_scope():
         while jobs := _claim_unnotified():
@@ -356,7 +356,7 @@ def _error_text(error: Exception) -> str:
 
 
 def retry_job(job: Job) -> bool:
-    """Restart a failed or canceled job; return True if the job was in such a state."""
+    """Restart a failed or canceled job; return True if the job was failed or canceled."""
     is_restarted = Job.objects.filter(pk=job.pk, state__in=(Job.State.FAILED, Job.State.CANCELLED)).update(
         state=Job.State.WAITING, attempts=0, due_at=Now(), rung_at=None, error="", finished_at=None
     )

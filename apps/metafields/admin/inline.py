@@ -48,7 +48,7 @@ class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
             names.add(name)
 
     def save(self, commit: bool = True) -> list[Metafield]:
-        """Save the changes itself, so the caller has nothing to save."""
+        """Save the changes through ``domain.write``. The returned list is empty, so the admin saves nothing."""
         mark_formset_saved(self)
         assert self.owner is not None
         by: EventKwargs = {"actor": self.actor, "at": timezone.now()}

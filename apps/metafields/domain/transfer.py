@@ -26,7 +26,7 @@ def transfer_metafields(
         source: The ID of the current owner.
         target: The ID of the new owner.
         replacing: What happens to a metafield if the target has one with the same namespace and key. True replaces the
-            one of the target; False leaves the metafield with the source.
+            target's metafield; False leaves the metafield with the source.
         actor: Who transfers the metafields.
         at: The time of the change.
     """

@@ -141,7 +141,7 @@ def _read_color(value: object) -> str:
 
 
 def _read_reference(resource: str, value: object) -> str:
-    """Read a global ID of a row that the shop has."""
+    """Read a global ID, and check that the shop has the row."""
     owner = get_owner_type(resource)
     assert owner is not None
     prefix = f"gid://{settings.BRAND}/{owner.gid}/"

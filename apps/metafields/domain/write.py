@@ -185,7 +185,7 @@ def set_metafields_of_owners(
     at: datetime,
     prefix: str = "metafields",
 ) -> list[Metafield]:
-    """Do the same as ``set_metafields`` for several owners of one type, with as many statements as for one owner."""
+    """Set metafields of several owners of one type, with as many statements as ``set_metafields`` needs for one."""
     if not drafts_by_owner:
         return []
     kind = get_owner_type_of_row(drafts_by_owner[0][0])

@@ -16,7 +16,7 @@ from apps.panel.staff_request import Context
 
 # The maximum number of entries on the timeline; the newest are shown.
 MAX_EVENTS = 200
-# An event of a row that belongs to an order, with its description.
+# An event for the order's timeline, with the sentence that describes the event.
 TimelineEvent = tuple[Event, str]
 TimelineSource = Callable[[HttpRequest, Order], Sequence[TimelineEvent]]
 

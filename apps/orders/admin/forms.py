@@ -57,7 +57,7 @@ class OrderForm(PanelForm[Order]):
     billing_same = forms.BooleanField(
         label=gettext_lazy("Same as the shipping address"),
         required=False,
-        help_text=gettext_lazy("The fields below are ignored."),
+        help_text=gettext_lazy("If selected, the fields below are ignored."),
     )
 
     class Meta:

@@ -135,7 +135,7 @@ def name_value_list() -> ObjectListField:
 
 
 class _AnyText(TextField):
-    """A text; booleans are accepted as "true" and "false"."""
+    """A text field that also accepts booleans, as the texts "true" and "false"."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
         options = {"max_length": 5000, "allow_blank": True, "allow_null": True, **options}

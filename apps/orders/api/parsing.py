@@ -15,7 +15,7 @@ from apps.orders.domain.order_drafts import OrderParts
 from apps.orders.domain.pricing import CHECKED_TOTALS
 from apps.orders.models import EDITABLE, Order
 
-# The schemas of the members of a new order's body that belong to other apps.
+# The schemas of the body members that the fulfillment app handles when an order is created.
 _TEXT: Schema = {"type": ["string", "null"]}
 _TEXTS: Schema = {"type": ["array", "null"], "items": {"type": "string"}}
 OTHER_MEMBERS: Mapping[str, Schema] = {

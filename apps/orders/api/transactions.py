@@ -83,7 +83,7 @@ def _is_manual(_context: RenderContext, gateway: str) -> bool:
 
 
 def get_transaction_members() -> dict[str, ApiField]:
-    """Return the members of a transaction in requests."""
+    """Return the fields that clients can send for a transaction."""
     return {
         "kind": ChoiceField(choices=Transaction.Kind.choices, required=False, default=Transaction.Kind.SALE),
         "status": ChoiceField(choices=Transaction.Status.choices, required=False, allow_null=True),

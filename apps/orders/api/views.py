@@ -71,7 +71,7 @@ class OrderViewSet(ShopViewSet[Order]):
         return super().count(request)
 
     def _with_defaults(self, filters: Mapping[str, str]) -> dict[str, str]:
-        """Add the default status; ``current`` means the calling app."""
+        """Add the default status, and replace the app id ``current`` with the id of the calling app."""
         active_filters = {"status": Order.Status.OPEN.value, **filters}
         if active_filters.get("attribution_app_id") == "current":
             active_filters["attribution_app_id"] = str(self.access.installation.app_id)

@@ -41,7 +41,7 @@ class RefundHook(Protocol):
 
 
 class EditHook(Protocol):
-    """A hook that runs before the line items of an order are edited and can raise a ``DomainError`` to refuse.
+    """A hook that runs before an order's line items are edited and can raise a ``DomainError`` to refuse the edit.
 
     ``fewer`` has the removed quantity by line id; ``more`` is True if items are added.
     """

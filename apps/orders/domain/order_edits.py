@@ -129,7 +129,7 @@ def _check_discount(order: Order, line: LineItem, discount: Decimal, change: int
     if discount < 0 or not has_valid_precision(discount, order.currency):
         return INVALID
     if not most:
-        return _("cannot be given on an item that is free, reduced or refunded")
+        return _("is not possible if the item is free or refunded, or if this edit reduces its quantity")
     return at_most(format_decimal(most, order.currency)) if discount > most else ""
 
 
@@ -176,7 +176,7 @@ def _copy_line(line: LineItem, count: int) -> LineItem:
 
 
 def _taxes_with_rate(line: LineItem) -> list[Attrs]:
-    """Return the taxes of a line that have a rate, with amounts left open."""
+    """Return the taxes of a line that have a rate, without their amounts."""
     return [
         {
             "title": tax["title"],

@@ -128,7 +128,7 @@ def build_transaction(
 
 
 def _details(order: Order, parent: Transaction | None, attrs: ReadOnlyAttrs, *, at: datetime) -> Attrs:
-    """Return the other columns of a transaction; defaults are taken from its authorization and its order."""
+    """Return gateway, source, time and details of a transaction; its authorization and its order provide defaults."""
     columns = {name: attrs[name] for name in ("authorization", "message", "error_code", "receipt") if attrs.get(name)}
     return {
         **columns,

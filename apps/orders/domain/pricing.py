@@ -309,7 +309,7 @@ def _complete_row_taxes(order: Order, kind: str, rows: Sequence[PricedRow]) -> E
         ]
         row.tax = sum((Decimal(tax["price"]) for tax in row.tax_lines), ZERO)
         if order.taxes_included and row.tax > get_net_price(row):
-            errors[f"{kind}.{index}.tax_lines"] = [_("are more than the price that includes them")]
+            errors[f"{kind}.{index}.tax_lines"] = [_("exceed the price, which includes the taxes")]
     return errors
 
 
@@ -405,7 +405,7 @@ def check_limits(order: Order) -> Errors:
     if largest >= MAX_AMOUNT:
         errors["total_price"] = [_("must be less than {limit}").format(limit=MAX_AMOUNT)]
     elif largest * order.exchange_rate >= MAX_AMOUNT:
-        errors["exchange_rate"] = [_("makes amounts that are not less than {limit}").format(limit=MAX_AMOUNT)]
+        errors["exchange_rate"] = [_("results in amounts of {limit} or more").format(limit=MAX_AMOUNT)]
     if order.total_weight > MAX_WEIGHT:
         errors["total_weight"] = [at_most(MAX_WEIGHT)]
     return errors

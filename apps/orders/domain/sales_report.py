@@ -1,8 +1,8 @@
 """Calculate the sales of a date range by day, by returning customers and by product.
 
-Days are days in the shop's time zone. A sale is an order that is neither canceled nor a test, on the day it was
-processed, with added items and without items removed by edits. Refunds are in the refund report. Amounts are in the
-shop currency; orders in other currencies are counted separately.
+Days are days in the shop's time zone. A sale is an order that is neither canceled nor a test; it counts on the day the
+order was processed. Items added by edits are included, items removed by edits are not. Refunds are in the refund
+report. Amounts are in the shop currency. Orders in other currencies are counted separately.
 """
 
 from collections.abc import Iterator

@@ -84,7 +84,7 @@ def _take_moves(order: Order, lines: Sequence[LineItem], *, other_item_ids: Coll
             if not may_oversell:
                 available = line.quantity - missing
                 short[f"line_items.{index}.quantity"] = [
-                    _("is more than is in stock ({count})").format(count=available)
+                    _("is more than the quantity in stock ({count})").format(count=available)
                 ]
                 continue
             picked[fallback] = picked.get(fallback, 0) + missing

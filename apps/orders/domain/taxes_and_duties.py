@@ -78,7 +78,7 @@ def complete_duties(order: Order, line: LineItem) -> Errors:
         taxes = [build_tax_line(order, price if taxable else ZERO, tax) for tax in duty.get("tax_lines") or ()]
         tax = sum_prices(taxes)
         if order.taxes_included and tax > price:
-            errors[f"duties.{index}.tax_lines"] = [gettext("are more than the price that includes them")]
+            errors[f"duties.{index}.tax_lines"] = [gettext("exceed the price, which includes the taxes")]
         errors |= {f"duties.{index}.{name}": [INVALID] for name in _invalid_members(order, duty)}
         stored_duties.append(
             {

@@ -16,7 +16,7 @@ def forget(
 ) -> None:
     """Clear the reference of lines to a deleted product or variant, and increase the version of their orders.
 
-    The deletion preview in the panel uses another collector class, so it changes nothing.
+    The deletion preview in the panel uses another collector class, so the preview changes nothing.
     """
     collector.add_field_update(field, None, rows)
     if type(collector) is Collector:

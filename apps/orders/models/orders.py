@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FIRST_NAME = 1001
 
-# The columns that ``update_order`` may change; all other columns are history.
+# The columns that clients and staff can change with ``update_order``.
 EDITABLE = (
     "email",
     "phone",

@@ -42,9 +42,9 @@ class _MatchingKeys(list[Any]):
 class PanelChangeList(ThemedChangeList):
     """A change list with a page size from the URL or the session.
 
-    ``saveable_query`` is the query string that users can save as a view. It is empty if the list is in its default
-    state
-    or shows a built-in view. ``truncation_note`` tells staff which rows a truncated search result contains.
+    ``saveable_query`` is the query string that users can save as a view. The query string is empty if the list is in
+    its default state or shows a built-in view. ``truncation_note`` tells staff which rows a truncated search result
+    contains.
     """
 
     model_admin: saved_views.Screen
@@ -111,9 +111,8 @@ class PanelChangeList(ThemedChangeList):
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Model]) -> list[Any]:
         """Return the sort order of the list.
 
-        Columns with an indexed case-folded copy are sorted by the copy. Ties are sorted by ID, in the direction of the
-        last
-        column.
+        Columns with an indexed case-folded copy are sorted by the copy. Rows with equal values are sorted by ID, in the
+        direction of the last column.
         """
         requested = super().get_ordering(request, queryset.order_by()) if ORDER_VAR in self.params else []
         # Do not append the default order to the requested columns, because no index combines the two.

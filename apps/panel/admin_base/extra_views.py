@@ -84,7 +84,7 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{name}", args=args)
 
     def get_search_note(self, term: str) -> str:
-        """Return a note on how the search of the list limits this term, or an empty string if there is no limit."""
+        """Return a note that explains how the list's search limits this term, or an empty string without a limit."""
         return describe_search_limits(term, self.search_fields)
 
     @property

@@ -66,11 +66,10 @@ class PanelAdmin(AuditedAdmin[M]):
     Attributes:
         empty_text: Text of an empty list, instead of "nothing found".
         intro: A sentence above the list.
-        palette_order: Sort order of the model's rows in the command palette: 10 to 40 for rows that staff work with,
-            90 for dependent records.
+        palette_order: Sort order of the model's rows in the command palette: 10 to 40 for rows that staff work with, 90
+            for dependent records.
         storefront_path: Returns the storefront path of a row, e.g. ``/products/hat``. Only set if rich texts may link
-            to
-            the model's rows.
+            to rows of the model.
     """
 
     storefront_path: Callable[[Any], str] | None = None

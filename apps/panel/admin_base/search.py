@@ -87,7 +87,7 @@ def select_first_keys(querysets: Sequence[QuerySet[M]], *, limit: int, newest: b
 
 
 def describe_search_limits(text: str, lookups: Sequence[str]) -> str:
-    """Return a note on how a search limits this text, or an empty string if there is no limit."""
+    """Return a note that explains how a search limits this text, or an empty string if there is no limit."""
     words = [_unquote(word) for word in smart_split(text)]
     if len(words) > MAX_WORDS:
         return _("Only the first {limit} words were searched.").format(limit=MAX_WORDS)

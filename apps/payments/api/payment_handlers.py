@@ -87,7 +87,7 @@ class PaymentHandlerSerializer(ResourceSerializer[PaymentHandlerConfig]):
         model = PaymentHandlerConfig
 
     def validate_across_fields(self, attrs: Attrs, instance: PaymentHandlerConfig | None, errors: Errors) -> None:
-        """Validate the published entry as a whole. A field that already has an error keeps it."""
+        """Validate the published entry as a whole. If a field already has an error, keep that error."""
         entry_errors = entry_validation.find_entry_errors(handlers.build_entry(instance, attrs))
         for field, messages in entry_errors.items():
             errors.setdefault(_rest_name(field), messages)

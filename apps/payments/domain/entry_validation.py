@@ -109,7 +109,7 @@ def find_unsafe_parts(value: object) -> Errors:
 def _find_unsafe(value: object, path: Path, depth: int, *, public: bool) -> Iterator[Finding]:
     """Yield errors for parts that cannot be stored and, if ``public`` is true, for names that look like secrets."""
     if depth > MAX_DEPTH:
-        yield ".".join(path[:1]), _("is nested deeper than {limit}").format(limit=MAX_DEPTH)
+        yield ".".join(path[:1]), _("is nested more than {limit} levels deep").format(limit=MAX_DEPTH)
     elif isinstance(value, dict):
         for key, item in value.items():
             if _UNSTORABLE.search(key):

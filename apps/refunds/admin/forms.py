@@ -39,7 +39,8 @@ RestockType = RefundLineItem.RestockType
 NO_RESTOCK_CHOICE = str(RestockType.NO_RESTOCK)
 _RESTOCK_TYPES = {"unsent": RestockType.CANCEL, "sent": RestockType.RETURN}
 _WORDS = {
-    # The key is the item state and whether inventory is tracked; the labels are for restocking and for not restocking.
+    # The restock labels by item state and by whether inventory is tracked: one label for restocking the items, one for
+    # not restocking them.
     ("unsent", True): (
         gettext_noop("Cancel and restock at {place}"),
         gettext_noop("Refund only: items will still be fulfilled"),

@@ -75,7 +75,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     list_select_related = ("order",)
     search_fields = ("order__name__exact",)
     palette_order = 60
-    search_help_text = gettext_lazy("The number of an order, such as #1001")
+    search_help_text = gettext_lazy("Order number, such as #1001")
     ordering = ("-id",)
     sortable_by = ("processed_at",)
     actions = None
@@ -159,11 +159,12 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         row = get_object_or_404(Transaction.objects.filter(refund_payment__refund=refund), pk=transaction_id)
         if gateway_processing.retry_refund_payment(row, actor=self.actor(request)):
             self.message_user(
-                request, _("{gateway} is being checked. Reload the page in a moment.").format(gateway=row.gateway)
+                request,
+                _("Checking the refund with {gateway}. Reload the page in a moment.").format(gateway=row.gateway),
             )
         else:
             self.message_user(
-                request, _("{gateway} has already answered.").format(gateway=row.gateway), messages.WARNING
+                request, _("{gateway} has already responded.").format(gateway=row.gateway), messages.WARNING
             )
         return _redirect_to_order(refund.order_id)
 

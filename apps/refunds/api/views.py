@@ -55,12 +55,12 @@ class RefundViewSet(ShopViewSet[Refund]):
     in_shop_currency = False
 
     def get_scopes(self, method: str) -> tuple[str, ...]:
-        """Return the scopes of orders and of marketplace orders."""
+        """Return the access scopes that allow the request: the scope for orders or the scope for marketplace orders."""
         verb = "read" if method in SAFE_METHODS else "write"
         return f"{verb}_orders", f"{verb}_marketplace_orders"
 
     def get_read_plan(self) -> ReadPlan:
-        """Return the plan with transactions in the requested currency."""
+        """Return the read plan with transactions in the requested currency."""
         serializer = ShopRefundSerializer if self.in_shop_currency else RefundSerializer
         return get_read_plan(serializer, self.version, self.requested_fields)
 

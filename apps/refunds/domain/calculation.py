@@ -157,7 +157,10 @@ def calculate_line(line: LineItem, units: int, currency: str, *, before: int = 0
 
 
 def calculate_duty(refundable_duty: RefundableDuty, units: int, currency: str) -> RefundedDuty:
-    """Calculate the refund of a duty for ``units`` refunded items of its line; the line is not updated yet."""
+    """Calculate the refund of a duty for ``units`` refunded items of its line.
+
+    Call this function before ``refunded_quantity`` of the line is increased.
+    """
     line, (price_left, tax_left) = refundable_duty.line, refundable_duty.refundable
     if not refundable_duty.is_proportional:
         return RefundedDuty(line, refundable_duty.duty["id"], price_left, tax_left)

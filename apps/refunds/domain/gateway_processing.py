@@ -1,4 +1,4 @@
-"""Process pending refunds: call the gateway and record its result, each once.
+"""Process pending refunds: call the payment gateway and record its result.
 
 A refund transaction of a gateway that moves money changes once, from ``pending`` to ``success``, ``failure`` or
 ``error``. The gateway is called outside of every transaction. ``asked_at`` is saved before the call; after a crash

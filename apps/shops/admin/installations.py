@@ -82,7 +82,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         access = scope_fields.describe_scopes(installation.scopes)
         changing = sum(degree != scope_fields.READ_ACCESS for _label, degree in access)
         return (
-            _("edits {changing} of {number} data types").format(changing=changing, number=len(access))
+            _("can edit {changing} of {number} data types").format(changing=changing, number=len(access))
             if access
             else _("no access")
         )

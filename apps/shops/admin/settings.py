@@ -72,7 +72,7 @@ _SEARCH_TERMS: dict[str, StrOrPromise] = {
 
 
 class ShopForm(PanelForm[Shop]):
-    """The form of the shop settings, with choices for standard codes."""
+    """The form of the shop settings. Country, currency, time zone and language are chosen from lists."""
 
     class Meta:
         model = Shop
@@ -89,7 +89,7 @@ class ShopForm(PanelForm[Shop]):
     )
 
     def prepare(self) -> None:
-        """Set the choices of standard codes."""
+        """Fill the choices of country, currency, time zone and language."""
         for name, choices in (
             ("country_code", get_country_choices()),
             ("currency", _get_currency_choices()),

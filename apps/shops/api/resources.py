@@ -70,7 +70,7 @@ class ShopSerializer(ResourceSerializer[Shop]):
     money_with_currency_format = ComputedField(_format_with_code, "currency")
     weight_unit = ModelDerivedField(read_only=True)
     province_code = ModelDerivedField(read_only=True)
-    # True or null, as existing clients expect.
+    # Existing clients expect null instead of false.
     taxes_included = ComputedField(
         lambda _, included: included or None, "taxes_included", schema={"type": ["boolean", "null"]}
     )
@@ -81,7 +81,7 @@ class ShopSerializer(ResourceSerializer[Shop]):
     plan_name = ReadOnlyColumn("plan")
     has_discounts = ConstantField(False)
     has_gift_cards = ConstantField(False)
-    # The only field with the brand in its name.
+    # The name of this field contains the brand.
     locals()[f"my{settings.BRAND}_domain"] = ReadOnlyColumn("domain")
     google_apps_domain = ConstantField(None)
     google_apps_login_enabled = ConstantField(None)

@@ -111,7 +111,7 @@ def delete_registration(app: App, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def replace_secret(app: App, *, overlap: timedelta, actor: str, at: datetime) -> str:
-    """Replace an app's secret and return the new secret. The old secret stays valid for the overlap."""
+    """Replace an app's secret and return the new secret. The old secret stays valid for the time in ``overlap``."""
     secret = app_secrets.rotate_secret(app, grace=overlap, at=at)
     _record_for_owner("apps/secret", app, actor=actor, at=at)
     return secret

@@ -277,7 +277,7 @@ def _grant(app: App, row: AuthorizationCode, at: datetime) -> IssuedToken:
 
 
 def _issue_app_token(installation: Installation, at: datetime) -> IssuedToken:
-    """Issue a token of the app without expiry. The app's earlier tokens expire after an overlap."""
+    """Issue a token without expiry for the app. The app's earlier tokens stay valid for ``TOKEN_OVERLAP``."""
     actor = get_app_actor(installation)
     AccessToken.objects.filter(
         installation=installation, created_by=actor, user=None, expires_at=None, revoked_at=None

@@ -27,7 +27,8 @@ from apps.shops.models import Shop
 
 MAX_CURRENCIES = 50
 MAX_RATE = Decimal(10) ** 6
-# Amounts by rounding rule: ``_NEAREST`` has the step, ``_ENDINGS`` the step and the distance below the step.
+# ``_NEAREST`` maps a rounding rule to its step. ``_ENDINGS`` maps a rule to a step and to the amount that is subtracted
+# from the rounded price, e.g. 0.01 for prices that end in .99.
 _NEAREST = {"0.05": Decimal("0.05"), "0.10": Decimal("0.10")}
 _ENDINGS = {
     "0.90": (Decimal(1), Decimal("0.10")),
@@ -38,11 +39,11 @@ _ENDINGS = {
     "100": (Decimal(100), ZERO),
 }
 _OWN = register_message(gettext_noop("{currency} is the shop's own currency"))
-_NO_SUCH_AMOUNTS = register_message(gettext_noop("{currency} has no such small amounts to round to"))
+_NO_SUCH_AMOUNTS = register_message(gettext_noop("{currency} does not support this rounding"))
 _NEAREST_TO = register_message(gettext_noop("To the nearest {amount}"), amount=localize_stored_amount)
 _UP_TO = register_message(gettext_noop("Up to the next amount in .{ending}"))
 ROUNDINGS: dict[str, str] = {
-    "": gettext_noop("To the smallest amount"),
+    "": gettext_noop("To the smallest unit of the currency"),
     **{rule: _NEAREST_TO.format(amount=rule) for rule in _NEAREST},
     **{rule: _UP_TO.format(ending=rule[2:]) for rule in _ENDINGS if "." in rule},
     "1": gettext_noop("Up to a whole amount"),

@@ -8,9 +8,9 @@ acknowledged writes are stored and no further write is possible.
 
 A refused write looks like an outage: requests get status 503 with ``Retry-After``, and jobs are retried.
 
-Workers may still write the results of work in progress, and housekeeping may delete (``_ALLOWED_OPERATIONS``). They
-start no new work: queries for work in all shops exclude shops that are not ``writable_shops``. Rows without a shop
-(users, their sessions, apps) are not affected.
+Workers may still write the results of work in progress, and housekeeping may delete expired rows
+(``_ALLOWED_OPERATIONS``). Workers start no new work: queries for work in all shops exclude shops that are not
+``writable_shops``. Rows without a shop (users, their sessions, apps) are not affected.
 """
 
 import time
@@ -54,7 +54,7 @@ class TableBusy(DomainError):
 
 
 def writable_shops(shop: str = "shop") -> Q:
-    """Return the condition for shops in which work may start; ``shop`` is the lookup path to the shop."""
+    """Return the query condition for shops in which work may start; ``shop`` is the lookup path to the shop."""
     return ~Q(**{f"{shop}__in": Shop.objects.filter(read_only_at__isnull=False).values("pk")})
 
 

@@ -1,8 +1,8 @@
 """The version of a shop's event subscribers, which changes whenever a subscriber is added or removed.
 
-Processes cache data about subscribers by this version. A shop without subscribers (version 0) costs no query, a shop
-with subscribers one query per process and version. A request reads the version together with its token. Long-running
-work, such as an import, rereads the version.
+Processes cache data about subscribers by this version. For a shop without subscribers (version 0) no query is needed;
+for other shops, each process needs one query per version. A request reads the version together with its token.
+Long-running work, such as an import, rereads the version.
 """
 
 import time

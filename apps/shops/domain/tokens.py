@@ -53,7 +53,7 @@ def issue_token(
 
 @transaction.atomic
 def rotate_tokens(installation: Installation, *, overlap: timedelta, actor: str, at: datetime) -> str:
-    """Create and return a new token. The other tokens expire after the overlap."""
+    """Create and return a new token. The installation's other tokens stay valid for the time in ``overlap``."""
     with shop_scope(installation.shop):
         usable = AccessToken.objects.filter(
             # Do not extend tokens that expire sooner.

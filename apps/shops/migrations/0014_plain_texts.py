@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='shop',
             name='handle',
-            field=models.SlugField(help_text="The shop's part of the panel URL.", max_length=63, unique=True, verbose_name='handle'),
+            field=models.SlugField(help_text="The part of the panel URL that identifies the shop.", max_length=63, unique=True, verbose_name='handle'),
         ),
         migrations.AlterField(
             model_name='shop',

@@ -48,7 +48,7 @@ class Shop(Timestamped):
         gettext_lazy("handle"),
         max_length=63,
         unique=True,
-        help_text=gettext_lazy("The shop's part of the panel URL."),
+        help_text=gettext_lazy("The part of the panel URL that identifies the shop."),
     )
     domain = models.CharField(gettext_lazy("domain"), max_length=255, unique=True, validators=[DOMAIN])
     name = models.CharField(gettext_lazy("name"), max_length=255)

@@ -24,7 +24,7 @@ from apps.shops.models import encrypted_fields
 from apps.staff.models import Membership, User
 
 LOCK_NOTED_SECONDS = 300
-# Pages already show the login state, so these messages are not needed.
+# The messages about login and logout are not shown, because pages already show the login state.
 _SILENT = frozenset({"account/messages/logged_in.txt", "account/messages/logged_out.txt"})
 
 

@@ -64,7 +64,7 @@ class PermissionsForm(forms.Form):
 
     @property
     def service_kwargs(self) -> dict[str, list[str]]:
-        """``levels`` as keyword arguments of the services."""
+        """The levels as keyword arguments for the functions in ``domain.memberships``."""
         return {
             "permissions": sorted(name for name, level in self.levels.items() if level == Level.FULL),
             "view_only": sorted(name for name, level in self.levels.items() if level == Level.VIEW),

@@ -235,7 +235,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
 
 
 def _get_displayed_values(membership: Membership) -> tuple[object, ...]:
-    """Return the values on the page that the form overwrites."""
+    """Return the values that the form can change, to detect changes since the page was loaded."""
     return membership.permissions, membership.view_only, membership.account_owner
 
 

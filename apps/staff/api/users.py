@@ -53,7 +53,7 @@ class _NoFilter(ResourceFilter):
 
 
 class UserViewSet(ShopViewSet[Membership]):
-    """``/users``; the ID is that of the user, who has the same ID in all shops."""
+    """``/users``. IDs identify users and not memberships, so a user has the same ID in all shops."""
 
     model = Membership
     filterset_class = _NoFilter

@@ -10,7 +10,8 @@ from apps.staff.models import Membership, User
 
 _STAFF = tuple(f"staff_management_{verb}" for verb in ("activation", "create", "delete", "update"))
 _ORDERS = (("orders",), ("edit_orders",))
-# Permissions that allow reading and writing each scope resource; any one of them is enough.
+# For each resource of access scopes: the permissions that allow reading, and the permissions that allow
+# writing. A staff member needs only one of them.
 REQUIRED_PERMISSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "script_tags": (("themes", "applications"), ("themes",)),
     "products": (("products",), ("products",)),

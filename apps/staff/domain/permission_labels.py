@@ -7,7 +7,7 @@ from django.utils.translation import gettext_noop
 
 from apps.staff.domain.permissions import NAMES, get_granting_names
 
-# The labels by permission name, for each group.
+# Maps each group to its permission names with their labels.
 GROUPS: dict[str, dict[str, str]] = {
     gettext_noop("Home"): {
         "dashboard": gettext_noop("See sales on the home page"),

@@ -61,7 +61,7 @@ class Level(IntEnum):
 Levels: TypeAlias = Mapping[str, Level]
 _ACTIONS = {"v": "view", "a": "add", "c": "change", "d": "delete"}
 _grants: dict[str, set[str]] = defaultdict(set)
-# The Django permissions that view-only access grants, by name.
+# The Django permissions that view-only access grants, by permission name.
 _readings: dict[str, set[str]] = defaultdict(set)
 
 

@@ -17,7 +17,7 @@ from apps.ground.caching import is_first_call
 from apps.staff.models import User
 
 RECORD_INTERVAL_SECONDS = 300
-# The order matters, because many browsers include the names of other browsers.
+# The order matters, because the user agents of many browsers also contain the names of other browsers.
 _BROWSERS = (
     ("Edg", "Edge"), ("OPR", "Opera"), ("SamsungBrowser", "Samsung Internet"), ("Firefox", "Firefox"),
     ("FxiOS", "Firefox"), ("CriOS", "Chrome"), ("Chrome", "Chrome"), ("Safari", "Safari"),

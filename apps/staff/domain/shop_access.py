@@ -22,13 +22,13 @@ def get_accessible_shops(user: User) -> QuerySet[Shop]:
 
 
 def get_two_factor_day(shop: Shop | None) -> date | None:
-    """Return the day from which the installation or the shop requires a second factor, or None."""
+    """Return the first day on which the installation or the shop requires a second factor, or None."""
     days = (settings.REQUIRE_TWO_FACTOR_FROM, shop.two_factor_from if shop else None)
     return min((day for day in days if day), default=None)
 
 
 def get_two_factor_deadline(user: User, shop: Shop | None) -> date | None:
-    """Return the day from which the user needs a second factor, or None if they have one or need none.
+    """Return the first day on which the user needs a second factor, or None if they have one or need none.
 
     The caller compares the day with today in the shop's time zone.
     """

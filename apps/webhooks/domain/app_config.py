@@ -31,7 +31,7 @@ MAX_BYTES = 256 * 1024
 DUPLICATE_MESSAGE = "You can’t have duplicate subscriptions with the exact same `topic` and `uri`"
 DUPLICATE_COMPLIANCE_MESSAGE = "You can’t have duplicate privacy compliance subscriptions with the exact same `uri`"
 _ENTRY = re.compile(r"\s*\[\[\s*webhooks\s*\.\s*subscriptions\s*\]\]")
-# Delivery options with their defaults. They extend the file format that existing apps use.
+# Delivery options with their defaults. These options extend the file format that existing apps use.
 _DELIVERY_OPTIONS: dict[str, bool | int | None] = {
     "ordered": False,
     "max_in_flight": DEFAULT_MAX_IN_FLIGHT,
@@ -85,7 +85,7 @@ class AppConfig:
 
 @dataclass(slots=True)
 class ConfigChanges:
-    """The changes that a file would make, as lines of text. There are none if the app already matches the file."""
+    """The changes that a file would make, as lines of text. Without changes, all lists are empty."""
 
     app: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)

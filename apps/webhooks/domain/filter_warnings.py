@@ -61,7 +61,7 @@ def get_schemas_at(shape: JsonSchema, path: str) -> list[JsonSchema]:
 
 
 def _members(shape: JsonSchema, name: str) -> Iterable[JsonSchema]:
-    """Return the possible schemas of a member, looking into the elements of an array."""
+    """Return the possible schemas of the named member, which is looked up in the elements if the schema is an array."""
     schemas: list[JsonSchema] = []
     for leaf in _leaves([shape]):
         kinds, properties = _kinds(leaf), leaf.get("properties")

@@ -32,7 +32,7 @@ REPLAYABLE_STATES = (Delivery.State.HELD, Delivery.State.DEAD)
 def replay_since(subscription: Subscription, *, since: datetime, actor: str, at: datetime) -> Job:
     """Enqueue the replay of deliveries that failed or were held since a time. Requires the scope of the shop.
 
-    Resume the subscription before, because deliveries to a paused or disabled subscription are held again.
+    Resume the subscription first, because deliveries to a paused or disabled subscription are held again.
     """
     if subscription.shop_id is not None:
         record_event(

@@ -48,11 +48,12 @@ def _process_in_batches(rows: "QuerySet[Model] | TimestampedQuerySet[Model]", wo
 def _iterate_old_rows(
     model: type[Attempt | Delivery | Payload | Event], before: datetime, **filters: bool
 ) -> Iterator[list[int]]:
-    """Yield batches of IDs of rows created before a time, in order of ID, until a batch has no such row.
+    """Yield batches of IDs of rows created before a time, in ascending order.
 
-    This avoids reading newer rows, which are the majority. A row that was created before its neighbors but written
-    after them may only be found by a later run, when its neighbors are old as well. Rows imported from another
-    installation have an ID range of their own, which is also read from its oldest row.
+    After a batch without old rows, reading continues with the next range of IDs (imported rows have ranges of their
+    own).
+    The rest of the range is not read, because newer rows are the majority. An old row that was written after newer rows
+    may only be found by a later run, when its neighbors are old as well.
     """
     rows, last = model.objects.filter(**filters), 0
     while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "created_at")[:BATCH_SIZE]):

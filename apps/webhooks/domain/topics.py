@@ -1,4 +1,4 @@
-"""Which topics apps can subscribe to, which scopes the topics require, and the schemas of their payloads."""
+"""Determines which topics apps can subscribe to and which scopes are required, and returns the schemas of payloads."""
 
 from collections.abc import Collection, Mapping
 

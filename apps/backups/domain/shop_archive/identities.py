@@ -20,7 +20,7 @@ MODELS: dict[str, type[Model]] = {PEOPLE: User, APPS: App, SUBSCRIPTIONS: Subscr
 _ACTOR = re.compile(r"(staff|app):([0-9]{1,18})")
 _ACTOR_KINDS = {"staff": PEOPLE, "app": APPS}
 _ACTOR_COLUMNS = frozenset({"actor", "created_by"})
-# This ID replaces the ID of a deleted person, if another person has that ID here.
+# Replaces the ID of a deleted person if the ID belongs to another person in this installation.
 UNKNOWN_PERSON = 0
 # The columns of people that are exported.
 _PEOPLE_COLUMNS = frozenset(

@@ -16,27 +16,28 @@ from apps.backups.domain.shop_archive.identities import IdentityMap, ReferenceCo
 from apps.backups.domain.shop_archive.schema import Table
 from apps.backups.domain.shop_archive.serialization import Row, parse_row
 
-# Models with rows that a copy does not get, by label, with the reasons.
+# Models that are not imported into a staging copy, by label, with the reason.
 _NOT_COPIED: Mapping[str, str] = {
-    "shops.AuthorizationCode": "What apps were about to get a token for.",
-    "api.IdempotencyKey": "Answers to requests that were sent to the shop itself.",
-    "jobs.Job": "Work that waits is the shop's: its mails, its imports, its erasures.",
-    "webhooks.Subscription": "Apps are told of the shop, not of its copy.",
+    "shops.AuthorizationCode": "Unused codes of app authorizations.",
+    "api.IdempotencyKey": "Responses to requests that were sent to the original shop.",
+    "jobs.Job": "Waiting jobs belong to the original shop: emails, imports, erasures.",
+    "webhooks.Subscription": "Apps receive events of the original shop only.",
     "webhooks.Health": "Belongs to a subscription.",
-    "webhooks.Pending": "Events on their way to subscriptions.",
+    "webhooks.Pending": "Events that are not yet matched with subscriptions.",
     "webhooks.Endpoint": "Addresses of subscriptions.",
-    "webhooks.Payload": "What deliveries carry.",
-    "webhooks.Delivery": "Sent by the shop itself.",
+    "webhooks.Payload": "Payloads of deliveries.",
+    "webhooks.Delivery": "Sent by the original shop.",
     "webhooks.Attempt": "Belongs to a delivery.",
-    "content.ScriptTag": "Leaves with its app, which is not installed in a copy.",
+    "content.ScriptTag": "Belongs to an app, which is not installed in a copy.",
     "content.ScriptCopy": "Belongs to a script tag.",
-    "fulfillment.Pull": "Warehouses are asked for the shop, not for its copy.",
+    "fulfillment.Pull": "Fulfillment services are polled for the original shop only.",
     "fulfillment.PullAttempt": "Belongs to a pull.",
-    "payments.TokenRedemption": "Spent in the shop itself.",
+    "payments.TokenRedemption": "Redeemed in the original shop.",
 }
-# Maps labels of models to the column that ends a row. A copy sets it to the time of the archive, unless it is set.
+# The column that ends a row, by label of the model. If the column is empty, a staging copy sets it to the archive's
+# time.
 _ENDED: Mapping[str, str] = {"shops.AccessToken": "revoked_at", "shops.Installation": "uninstalled_at"}
-# Maps labels of models to the column that enables a row. A copy sets it to false.
+# The column that enables a row, by label of the model. A staging copy sets the column to false.
 _SWITCHED_OFF: Mapping[str, str] = {"payments.PaymentHandlerConfig": "enabled"}
 
 

@@ -12,34 +12,34 @@ from apps.ground.base_models import ShopOwned
 from apps.shops.models import Shop
 from apps.webhooks.models import Health
 
-# Maps exported models without a shop field to the lookup from a row to its shop.
+# Exported models without a shop field, by label, with the lookup from a row to its shop.
 ADDITIONAL_TABLES: Mapping[str, str] = {Shop._meta.label: "pk", Health._meta.label: "subscription__shop"}
 
 # Columns that are not exported, because they describe the state of a shop in this installation.
 EXCLUDED_COLUMNS: Mapping[str, frozenset[str]] = {Shop._meta.label: frozenset({"read_only_at"})}
 
-# Maps the labels of models without exported rows to the reasons.
+# Models that are not exported, by label, with the reason.
 EXCLUDED_TABLES: Mapping[str, str] = {
-    "staff.User": "Matched by email (``identities``); passwords stay.",
-    "staff.User_groups": "Groups are not used: memberships grant.",
-    "staff.User_user_permissions": "Permissions of persons are not used: memberships grant.",
-    "staff.SentForm": "Keys of pages that were open in this installation's panel.",
-    "admin.LogEntry": "Not written: events are the audit trail.",
-    "auth.Permission": "Made by migrate.",
+    "staff.User": "Matched by email (``identities``); passwords are not exported.",
+    "staff.User_groups": "Not used: memberships grant permissions.",
+    "staff.User_user_permissions": "Not used: memberships grant permissions.",
+    "staff.SentForm": "Form keys of pages in this installation's panel.",
+    "admin.LogEntry": "Not used: events are the audit log.",
+    "auth.Permission": "Created by migrate.",
     "auth.Group": "Not used.",
     "auth.Group_permissions": "Not used.",
-    "contenttypes.ContentType": "Made by migrate.",
-    "sessions.Session": "Logins of this installation's panel.",
-    "account.EmailAddress": "Belongs to the login, which stays.",
-    "account.EmailConfirmation": "Belongs to the login, which stays.",
-    "mfa.Authenticator": "Second factors stay with the login.",
-    "usersessions.UserSession": "Logins of this installation's panel.",
+    "contenttypes.ContentType": "Created by migrate.",
+    "sessions.Session": "Logins to this installation's panel.",
+    "account.EmailAddress": "Belongs to a login, which is not exported.",
+    "account.EmailConfirmation": "Belongs to a login, which is not exported.",
+    "mfa.Authenticator": "Belongs to a login, which is not exported.",
+    "usersessions.UserSession": "Logins to this installation's panel.",
     "shops.App": "Matched by key (``identities``).",
-    "shops.RetiringSecret": "Belongs to the app; a new one begins with its present secret.",
-    "catalog.ProductRank": "Made by the database as the products come.",
-    "customers.CustomerProfile": "Made by the database as the customers come.",
-    "customers.CustomerRank": "Made by the database as the customers come.",
-    "customers.CustomerWords": "Made by the database as the customers come.",
+    "shops.RetiringSecret": "Belongs to the app; a new app starts with its current secret.",
+    "catalog.ProductRank": "Filled by database triggers when products are inserted.",
+    "customers.CustomerProfile": "Filled by database triggers when customers are inserted.",
+    "customers.CustomerRank": "Filled by database triggers when customers are inserted.",
+    "customers.CustomerWords": "Filled by database triggers when customers are inserted.",
     "webhooks.Host": "Recent responses of endpoints; collected again.",
 }
 

@@ -37,9 +37,9 @@ class Placement:
     """A product to add to a collection, or a collect to move.
 
     Attributes:
-        product_id: The product to add, or None if ``id`` is set.
+        product_id: The id of the product to add, or None if ``id`` is set.
         position: The requested position. None appends a product, or keeps the position of a collect.
-        id: The existing collect to move.
+        id: The id of the collect to move, or None to add a product.
     """
 
     product_id: int | None = None

@@ -12,8 +12,8 @@ from apps.catalog.domain.collections.smart_rules import build_rule_condition
 from apps.catalog.models import Collection, Product, SmartCollection
 
 SortOrder = Collection.SortOrder
-# The position of products without a manual position, which sorts them after all others. It is the maximum value of the
-# column, because a database may reject a larger value or match nothing.
+# The position of products without a manual position, which puts these products after all others. This number is the
+# column's maximum. In a comparison with a larger number, a database may raise an error or match no rows.
 LAST_POSITION = 2**31 - 1
 _CHUNK_SIZE = 50
 

@@ -1,9 +1,9 @@
 """Compile the rules of smart collections into one database condition.
 
 The collection is always up to date because the rules are evaluated on each read. Text is compared case-insensitively
-with case-folded columns. These columns are indexed. The statistics of the indexes keep the query planner from treating
-every text rule as rare and sorting all products of a shop. A rule on variants matches a product if at least one variant
-matches. A negated rule on tags matches a product if none of its tags matches.
+with case-folded columns. These columns are indexed. Without the statistics of the indexes, the query planner would
+assume that every text rule matches few products, and would sort all products of a shop. A rule on variants matches a
+product if at least one variant matches. A negated rule on tags matches a product if none of its tags matches.
 """
 
 from collections.abc import Mapping, Sequence

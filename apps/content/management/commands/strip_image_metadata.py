@@ -1,4 +1,4 @@
-"""``manage.py strip_image_metadata``: strip metadata from images uploaded before the upload itself did so."""
+"""``manage.py strip_image_metadata``: remove metadata from images that were uploaded before uploads did this."""
 
 from django.core.management.base import BaseCommand
 
@@ -8,7 +8,7 @@ from apps.shops.models import Shop
 
 
 class Command(BaseCommand):
-    """Strips metadata from the images of all shops. May be stopped and repeated at any time.
+    """Strips metadata from the images of all shops. The command can be stopped and repeated at any time.
 
     A changed image gets a new URL.
     """

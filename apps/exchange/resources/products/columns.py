@@ -1,6 +1,6 @@
 """CSV columns of product files.
 
-Most of them are the columns of the platform that our REST interface follows. A few are our own.
+Most columns come from the platform that our REST interface follows. A few columns are our own.
 """
 
 HANDLE = "Handle"

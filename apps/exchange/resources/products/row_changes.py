@@ -43,7 +43,7 @@ _VARIANT_ORDER = gettext_noop("order of variants")
 
 _OPTIONS = ("option1", "option2", "option3")
 _ITEM_FIELDS = ("cost", *ITEM_FIELDS)
-# Members that are handled separately, or that only have a meaning in the shop from which the file comes.
+# Members that are handled separately, or that only make sense in the shop that the file comes from.
 _SEPARATE_VARIANT_MEMBERS = frozenset(
     {"id", "image_id", "position", "image", *_ITEM_FIELDS, "inventory_levels", "inventory_quantity"}
 )

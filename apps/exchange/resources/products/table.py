@@ -1,7 +1,7 @@
 """Convert products to CSV rows and back.
 
-The number of rows is the number of variants or the number of images, depending on which is larger. The first row also
-has the values of the product itself. A row belongs to a variant if any of the variant columns is filled.
+The number of rows is the number of variants or the number of images: the larger of the two. The first row also has the
+values of the product itself. A row belongs to a variant if any of the variant columns is filled.
 """
 
 from collections.abc import Iterable, Sequence

@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.jobs.domain import consistency_checks
 from apps.orders.domain.consistency_checks import repair_customers
 
-# The nightly checks about money and items.
+# The names of the nightly checks that compare amounts and quantities.
 MONEY_CHECKS = (
     "totals of orders",
     "payments of orders",

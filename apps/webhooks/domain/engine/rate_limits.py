@@ -2,8 +2,8 @@
 
 An endpoint row stores the strictest limits of the subscriptions that use it, so a change also applies to waiting
 deliveries. The limit per second is a token bucket in the endpoint's row, timed by the database's clock and shared by
-all dispatchers; only endpoints with such a limit cost extra queries. The bucket has room for a tenth of a second's
-tokens, at least one, so the calls in any second exceed the limit by at most ten percent.
+all dispatchers; only endpoints with such a limit cost extra queries. The bucket holds at most the tokens of a tenth of
+a second, but at least one token. In any second, at most ten percent or one call more than the limit can start.
 """
 
 import hashlib

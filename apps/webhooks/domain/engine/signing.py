@@ -1,8 +1,8 @@
 """Signatures of deliveries.
 
-The key is the app's secret, encoded as UTF-8. ``X-…-Hmac-Sha256`` contains one signature. While a secret is being
-replaced, it is made with the old secret, which receivers know, until the grace period ends or the app confirms the new
-secret (see ``apps.shops.domain.app_secrets``). ``webhook-signature`` (Standard Webhooks) contains one signature per
+The key is the app's secret, encoded as UTF-8. ``X-…-Hmac-Sha256`` contains a single signature. While a secret is being
+replaced, this signature uses the old secret, which receivers know, until the grace period ends or the app confirms the
+new secret (see ``apps.shops.domain.app_secrets``). ``webhook-signature`` (Standard Webhooks) contains one signature per
 secret. The libraries of Standard Webhooks expect the secret in the format of ``format_standard_secret``.
 """
 

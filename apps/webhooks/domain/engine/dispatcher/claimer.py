@@ -1,4 +1,4 @@
-"""Claims deliveries for a dispatcher: finds endpoints with waiting deliveries, and claims those with a free slot."""
+"""Claims deliveries for a dispatcher: finds endpoints with waiting deliveries and free slots, and claims deliveries."""
 
 import time
 from collections import Counter
