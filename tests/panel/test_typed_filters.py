@@ -325,8 +325,8 @@ def test_ranges_have_their_indexes(shop: Shop, model: Any, filtered: Any, values
         # With so few rows any plan is as fast, so sequential scans are turned off.
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         filter_field = filtered(request=None, params={}, model=model, model_admin=None)
-        filtered_page = filter_field.fitting(
-            model.rows().filter(**OF_SHOP.get(model, {})).order_by(*filter_field.own_order), values
+        filtered_page = filter_field.filter_rows(
+            model.rows().filter(**OF_SHOP.get(model, {})).order_by(*filter_field.index_order), values
         )
 
         assert index in filtered_page[:25].explain()
