@@ -1,1 +1,1 @@
-"""Measure the product against minimal servers without a framework and a plain DRF app; see ``benchmarks/README.md``."""
+"""Benchmarks of the product, see ``benchmarks/README.md``."""

@@ -1,7 +1,7 @@
-"""Benchmark data of one shop: customers, products, orders and fulfillments, as the product stores them.
+"""Create the data of one shop: customers, products, orders and fulfillments, as the product would store them.
 
-``python -m benchmarks.data --customers 10000`` fills the database of ``DATABASE_URL`` (already migrated) and prints a
-JSON object with the shop and an access token. Row ``n`` is the same on every machine and database.
+``python -m benchmarks.data --customers 10000`` fills the migrated database of ``DATABASE_URL`` and prints a JSON object
+with the shop and an access token. Row ``n`` is equal on every machine and database.
 """
 
 import argparse
@@ -24,15 +24,16 @@ STREETS = ("Storgatan", "Kungsgatan", "Nygatan")
 
 
 def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) -> None:
-    """Insert customers ``first`` to ``last``, each with two addresses, the first of them the default.
+    """Insert customers ``first`` to ``last`` with two addresses each. The first address is the default address.
 
-    ``shop_id`` may be SQL, for rows that alternate between shops; ``differing`` is SQL for columns of the customer.
+    ``shop_id`` may be an SQL expression, for rows that alternate between shops. ``differing`` has SQL expressions for
+    customer columns.
     """
     from apps.customers.domain import sqlite_fts
     from apps.customers.domain.search_columns import END_MARK, FieldMark, mark_whole_text, mark_words
     from apps.customers.models import Address, Customer
-    from benchmarks import bulk
-    from benchmarks.bulk import Rows, cycle_values, number_as_text, quote_literal, time_literal
+    from benchmarks import bulk_insert
+    from benchmarks.bulk_insert import Rows, cycle_values, number_as_text, quote_literal, time_literal
 
     first_name, last_name = cycle_values("n", FIRST_NAMES), cycle_values("n", LAST_NAMES)
     low_first, low_last = (
@@ -44,7 +45,7 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
     national = number_as_text("2010000000 + n")
     note = f"'Prefers parcels without plastic; asked for an invoice on visit ' || {number}"
     tag_lists = ("vip, newsletter", "wholesale", "knitter, loyal")
-    # A mark precedes each word; ``apps.customers.domain.search_columns`` explains why.
+    # Each word is preceded by a mark, see ``apps.customers.domain.search_columns``.
     search = " || ".join(
         [
             f"' ' || {low_first} || '. ' || {low_last} || '. ' || {number} || '@ example. com{END_MARK}'",
@@ -80,7 +81,7 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
     created, updated = time_literal(f"{BEGIN} + n"), time_literal(f"{BEGIN} + n + 86400")
     shop = str(shop_id)
     rows = Rows(first, last)
-    with bulk.load_without_indexes(Customer, Address):
+    with bulk_insert.load_without_indexes(Customer, Address):
         drop_full_text_triggers(drop=True)
         rows.insert(
             Customer,
@@ -129,7 +130,7 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
 
 
 def drop_full_text_triggers(*, drop: bool) -> None:
-    """Drop the triggers that maintain SQLite's full-text index; ``ensure`` creates them and the index again."""
+    """Drop the triggers of SQLite's full-text index. ``create_search_index`` restores the triggers and the index."""
     from django.db import connection
 
     if drop and connection.vendor == "sqlite":
@@ -139,7 +140,7 @@ def drop_full_text_triggers(*, drop: bool) -> None:
 
 
 def get_bench_shop() -> tuple[int, str]:
-    """Return the benchmark's shop, created by the first call, and a new access token."""
+    """Return the id of the benchmark's shop and a new access token. The first call creates the shop."""
     from django.utils import timezone
 
     from apps.shops.domain import app_installation, shop_creation, tokens
@@ -156,14 +157,14 @@ def get_bench_shop() -> tuple[int, str]:
 
 
 def grow_shop(customers: int) -> dict[str, Any]:
-    """Fill the shop up to this number of customers, with products and orders.
+    """Add customers to the benchmark's shop up to this number. The first call also adds products and orders.
 
     Returns:
-        The shop and an access token, and the time it took.
+        The shop id, an access token, the number of customers, and the duration in seconds.
     """
     from apps.customers.models import Customer
     from apps.ground.tenancy import all_shops_scope
-    from benchmarks.goods import fill_orders, fill_products, fill_work
+    from benchmarks.catalog_data import fill_orders, fill_products, fill_work
 
     began = time.monotonic()
     shop_id, token = get_bench_shop()

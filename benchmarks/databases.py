@@ -1,4 +1,4 @@
-"""Create, migrate and fill the benchmark's own databases."""
+"""Create, migrate and fill separate databases for benchmarks."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 
 from benchmarks import servers
-from benchmarks.floors import b, documents
+from benchmarks.floors import b, json_sql
 from benchmarks.load import Unmeasurable
 
 NAME = f"backoffice_bench_{os.getpid()}"
@@ -23,7 +23,7 @@ DEFAULT_URL = "postgres://postgres@127.0.0.1/postgres"
 
 @dataclass
 class Database:
-    """A filled database and the access to its shop."""
+    """A database for benchmarks, with a shop and an access token."""
 
     environment: dict[str, str]
     token: str = ""
@@ -31,7 +31,7 @@ class Database:
     seconds: float = 0.0
 
     def processor_seconds(self, application: str) -> float:
-        """Return the processor time of a server's persistent connections; 0 if the database has no process here."""
+        """Return the CPU seconds of a server's persistent database connections, or 0 for SQLite."""
         if not self.environment["DATABASE_URL"].startswith("postgres"):
             return 0.0
         with psycopg.connect(self.environment["DATABASE_URL"], autocommit=True) as connection:
@@ -39,7 +39,7 @@ class Database:
             return sum(servers.get_processor_seconds(row[0]) for row in rows)
 
     def prepare(self, customers: int) -> None:
-        """Migrate, and fill the tables up to this number of rows."""
+        """Migrate the database, and fill the shop up to this number of customers."""
         self.migrate()
         self.grow(customers)
 
@@ -47,7 +47,7 @@ class Database:
         self._manage("manage.py", "migrate", "--verbosity", "0")
 
     def grow(self, customers: int) -> None:
-        """Fill the tables up to this number of rows."""
+        """Fill the shop up to this number of customers."""
         data = json.loads(self._manage("-m", "benchmarks.data", "--customers", str(customers)).splitlines()[-1])
         self.token, self.shop_id, self.seconds = data["token"], data["shop_id"], data["seconds"]
 
@@ -66,10 +66,12 @@ class Database:
 
 @contextlib.contextmanager
 def create_postgres(folder: Path) -> Iterator[Database]:
-    """Create a database on the server of ``DATABASE_URL`` (or of 127.0.0.1), and drop it after the block.
+    """Create a PostgreSQL database and drop it after the block.
+
+    The server is the server in ``DATABASE_URL``, by default 127.0.0.1.
 
     Raises:
-        Unmeasurable: There is no such server.
+        Unmeasurable: The server is not reachable.
     """
     url = urlsplit(os.environ.get("DATABASE_URL") or DEFAULT_URL)
     maintenance = urlunsplit(url._replace(scheme="postgresql", path="/postgres"))
@@ -88,12 +90,12 @@ def create_postgres(folder: Path) -> Iterator[Database]:
 
 
 def create_sqlite(folder: Path) -> Database:
-    """Create a database file."""
+    """Return a SQLite database in a folder."""
     return Database({"DATABASE_URL": f"sqlite:///{folder / 'bench.sqlite3'}", **_common(folder / "sqlite")})
 
 
 def fill_documents(database: Database) -> None:
-    """Fill floor B's table of prepared documents."""
+    """Fill floor B's table of rendered documents."""
     with psycopg.connect(database.environment["DATABASE_URL"], autocommit=True) as connection:
         connection.execute("SET timezone = 'UTC'")
         for statement in b.FILL.format(shop=database.shop_id).split(";\n"):
@@ -106,7 +108,7 @@ def _common(folder: Path) -> dict[str, Any]:
     return {
         "BACKOFFICE_DATA_DIR": str(folder),
         "BACKOFFICE_SECRET_KEY": "benchmark",
-        "BACKOFFICE_BASE_URL": documents.BASE_URL,
+        "BACKOFFICE_BASE_URL": json_sql.BASE_URL,
         "BACKOFFICE_RATE_LIMIT": "off",
         "BACKOFFICE_LOG_LEVEL": "ERROR",
         "PYTHONWARNINGS": "ignore",

@@ -1,8 +1,8 @@
 """Draw a flame graph of a request: ``python -m benchmarks.flame create > docs/images/flame-create.svg``.
 
-Loads one server with one scenario, samples its processes with py-spy, and draws a flame graph: each box is a function,
-as wide as its share of Python's processor time, above its caller; waiting is not drawn. Boxes below half a percent are
-left out.
+The command sends the requests of one scenario to a server, samples the processes with py-spy, and draws a flame graph.
+Each box is a function above its caller. The width is the function's share of Python's CPU time, without waiting. Boxes
+below half a percent are omitted.
 """
 
 import argparse
@@ -20,13 +20,13 @@ from benchmarks.variants import CUSTOMERS, ROWS, SCENARIOS
 WIDTH, HEIGHT = 1200, 17
 LEAST = 0.005
 COLD = "BACKOFFICE_RENDER_CACHE_MB"
-# Frames below the outermost layer of the API are the same for every request.
+# Frames outside this function are equal for all requests and are omitted.
 ROOT = "boundary.<locals>.layer (backoffice/middleware.py"
 Stacks = Counter[tuple[str, ...]]
 
 
 def sample_stacks(scenario: str, seconds: int, *, cold: bool) -> Stacks:
-    """Return stacks of the API's functions, with the number of samples."""
+    """Load a server, and return the number of samples for each stack of functions."""
     kind, path = SCENARIOS[scenario]
     with tempfile.TemporaryDirectory() as name, databases.create_postgres(Path(name)) as database:
         database.prepare(ROWS)
@@ -51,13 +51,13 @@ def sample_stacks(scenario: str, seconds: int, *, cold: bool) -> Stacks:
 
 
 def parse_stacks(text: str) -> Stacks:
-    """Return the stacks of py-spy's raw format, from the outermost layer on, without line numbers and directories."""
+    """Parse py-spy's raw format; return the stacks from ``ROOT``, with short paths and without line numbers."""
     stacks: Stacks = Counter()
     for line in text.splitlines():
         frames, _, count = line.rpartition(" ")
         names = [_short(frame) for frame in frames.split(";")]
         outer = [index for index, frame in enumerate(names) if frame.startswith(ROOT)]
-        # A process imports modules only once.
+        # Ignore imports, because a process imports each module only once.
         if outer and "importlib" not in line:
             stacks[tuple(names[outer[0] :])] += int(count)
     return stacks
@@ -101,13 +101,13 @@ def draw_flame_graph(stacks: Stacks, title: str) -> str:
         label = html.escape(name[: int(width / 6.7)]) if width > 40 else ""
         lines.append(
             f'<g><title>{html.escape(name)}: {share:.1%}</title><rect x="{x:.1f}" y="{y}" width="{width:.1f}"'
-            f' height="{HEIGHT - 1}" fill="{_colour(name)}"/><text x="{x + 2:.1f}" y="{y + 12}">{label}</text></g>'
+            f' height="{HEIGHT - 1}" fill="{_color(name)}"/><text x="{x + 2:.1f}" y="{y + 12}">{label}</text></g>'
         )
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _colour(name: str) -> str:
-    """Return a warm color for the product, a cold one for libraries."""
+def _color(name: str) -> str:
+    """Return orange for the product, and a cold color for libraries."""
     if "(apps/" in name or "(backoffice/" in name:
         return "#f2a65a"
     return {"psycopg": "#8fb8de", "django": "#9ad1a5"}.get(name.partition("(")[2].partition("/")[0], "#d0d0d0")
@@ -116,13 +116,13 @@ def _colour(name: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scenario", choices=sorted(SCENARIOS))
-    parser.add_argument("--cold", action="store_true", help="keep nothing rendered")
+    parser.add_argument("--cold", action="store_true", help="turn off the render cache")
     parser.add_argument("--seconds", type=int, default=8)
     options = parser.parse_args()
     stacks = sample_stacks(options.scenario, options.seconds, cold=options.cold)
     if not stacks:
-        raise load.Unmeasurable("py-spy met no request; it may need root")
-    title = f"{options.scenario}{', nothing to re-use' if options.cold else ''}: {sum(stacks.values())} samples"
+        raise load.Unmeasurable("py-spy recorded no requests. It may need root privileges.")
+    title = f"{options.scenario}{', not cached' if options.cold else ''}: {sum(stacks.values())} samples"
     sys.stdout.write(draw_flame_graph(stacks, title))
 
 

@@ -1,6 +1,6 @@
--- What wrk sends: wrk -s load.lua URL -- KIND TOKEN PATH NUMBER [LOCATION]
--- KIND is "list" (PATH as it is), "one" (200 ids from all over 1 to NUMBER), "create" (bodies numbered from NUMBER on) or
--- "adjust" (one more of the item NUMBER at LOCATION).
+-- Define the requests of wrk: wrk -s load.lua URL -- KIND TOKEN PATH NUMBER [LOCATION]
+-- KIND is "list" (read PATH), "one" (read 200 ids, evenly distributed from 1 to NUMBER), "create" (create customers with
+-- numbers from NUMBER) or "adjust" (add one unit of the inventory item NUMBER at LOCATION).
 
 local threads = 0
 

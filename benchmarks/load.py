@@ -1,4 +1,4 @@
-"""The load: wrk with 16 connections, the same requests for every variant."""
+"""Send requests to servers: with wrk over 16 connections, or with a single connection."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ HEADER = "X-Platform-Access-Token"
 
 
 class Unmeasurable(SystemExit):
-    """Raised when a tool is missing or a variant responds wrongly; no figures are better than wrong ones."""
+    """Raised if a tool is missing or a server does not respond correctly, so that no wrong results are printed."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Figures:
 
     Attributes:
         rate: Responses per second.
-        p50, p99: Milliseconds.
-        web_ms, database_ms: Processor time per response.
+        p50, p99: Percentiles of the response time in milliseconds.
+        web_ms, database_ms: CPU time per response in milliseconds.
     """
 
     rate: float
@@ -47,17 +47,17 @@ def require_wrk() -> None:
 
 
 def run_load(port: int, kind: str, token: str, path: str, number: int, seconds: float, *more: str) -> Figures:
-    """Load one server for some seconds.
+    """Send requests to a server for some seconds.
 
     Raises:
-        Unmeasurable: A request was refused, broke off or timed out, or there was no response.
+        Unmeasurable: A request failed, was broken off or timed out, or there was no response.
     """
     command = ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{seconds:g}s", "--timeout", "20s", "-s", str(SCRIPT)]
     command += [f"http://127.0.0.1:{port}", "--", kind, token, path, str(number), *more]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     result = json.loads(output.rsplit("RESULT ", 1)[1])
     if result["refused"] or result["broken"] or not result["requests"]:
-        counts = f"{result['refused']} answers were no success, {result['broken']} requests were broken off"
+        counts = f"{result['refused']} responses were errors, {result['broken']} requests were broken off"
         raise Unmeasurable(f"{' '.join(command)}\n{output}\n{counts}")
     return Figures(
         rate=result["requests"] / result["microseconds"] * 1e6,
@@ -69,17 +69,17 @@ def run_load(port: int, kind: str, token: str, path: str, number: int, seconds: 
 
 
 class Client:
-    """One persistent connection, for responses and for their time without concurrency."""
+    """A client with one persistent connection."""
 
     def __init__(self, port: int, token: str) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         self._token = token
 
     def get(self, path: str) -> Any:
-        """Return the JSON value at a path.
+        """Return the JSON response for a path.
 
         Raises:
-            Unmeasurable: The status is not 200.
+            Unmeasurable: The status is not 200 or 201.
         """
         return json.loads(self._fetch("GET", path)[1])
 
@@ -87,11 +87,11 @@ class Client:
         return json.loads(self._fetch("POST", path, body)[1])
 
     def links(self, path: str) -> str:
-        """Return the ``Link`` header at a path."""
+        """Return the ``Link`` header of the response for a path."""
         return self._fetch("GET", path)[0].get("Link", "")
 
     def milliseconds(self, path: str, times: int) -> float:
-        """Return the median time of a response, after a few warm-up requests."""
+        """Return the median response time in milliseconds, after a few warm-up requests."""
         durations = []
         for turn in range(times + 5):
             began = time.perf_counter()
@@ -109,5 +109,5 @@ class Client:
         response = self._connection.getresponse()
         content = response.read()
         if response.status not in {200, 201}:
-            raise Unmeasurable(f"{method} {path} answered {response.status}: {content[:300]!r}")
+            raise Unmeasurable(f"{method} {path} responded with {response.status}: {content[:300]!r}")
         return response.headers, content

@@ -1,6 +1,6 @@
 """Record the memory of a web process over an hour: ``python -m benchmarks.memory [--minutes 60] [--burst 1]``.
 
-Every minute each kind of request is sent as fast as possible for ``--burst`` seconds, from 16 connections; then the
+Every minute, each type of request is sent as fast as possible for ``--burst`` seconds over 16 connections. Then the
 memory of the largest web process is measured. The first tenth of the time fills the caches and does not count.
 """
 
@@ -19,7 +19,7 @@ LIMIT_MB = 250
 
 
 def record_memory(running: servers.RunningServer, token: str, minutes: int, burst: float) -> tuple[list[float], int]:
-    """Return the megabytes after each minute, and the number of responses."""
+    """Return the memory in megabytes after each minute, and the number of responses."""
     weighed: list[float] = []
     answered = 0
     for minute in range(minutes):
@@ -28,7 +28,7 @@ def record_memory(running: servers.RunningServer, token: str, minutes: int, burs
             number = (minute + 1) * 1_000_000 if scenario == "create" else ROWS
             answered += load.run_load(running.port, kind, token, path, number, burst).requests
         weighed.append(running.memory())
-        print_progress(f"minute {minute + 1:3}  {weighed[-1]:6.1f} MB  {answered:,} answers")
+        print_progress(f"minute {minute + 1:3}  {weighed[-1]:6.1f} MB  {answered:,} responses")
         time.sleep(max(0.0, until - time.monotonic()))
     return weighed, answered
 
@@ -51,9 +51,9 @@ def main() -> None:
     early, late = statistics.fmean(counted[:quarter]), statistics.fmean(counted[-quarter:])
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "memory.json").write_text(json.dumps({"mb": weighed, "answers": answered}, indent=1))
-    print(f"{answered:,} answers in {options.minutes} minutes")
-    print(f"largest web process {max(weighed):.0f} MB (must be at most {LIMIT_MB})")
-    print(f"mean of the first quarter {early:.1f} MB, of the last {late:.1f} MB: {late / early - 1:+.1%}")
+    print(f"{answered:,} responses in {options.minutes} minutes")
+    print(f"largest web process: {max(weighed):.0f} MB (limit {LIMIT_MB} MB)")
+    print(f"mean of the first quarter {early:.1f} MB, of the last quarter {late:.1f} MB: {late / early - 1:+.1%}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Measure sixteen writers on one product's stock: ``python -m benchmarks.one_product [--rounds 5] [--seconds 4]``.
+"""Measure 16 concurrent writers for one product: ``python -m benchmarks.one_product [--rounds 5] [--seconds 4]``.
 
-Two processes of the product adjust one variant from 16 connections on PostgreSQL, against a floor in the same run: bare
-transactions that update one level, from as many connections. Both wait for the same row lock, so the ratio shows how
-long the product holds the lock.
+Over 16 connections, two processes of the product adjust the inventory of one variant on PostgreSQL. The floor is a
+transaction that only updates the inventory level, also over 16 connections. Both wait for the same row lock, so the
+ratio shows how long the product keeps the row locked.
 """
 
 import argparse
@@ -22,7 +22,7 @@ ROWS = 1_000
 
 
 def create_item(client: load.Client) -> tuple[int, int]:
-    """Return the inventory item of a new product's variant, and a location."""
+    """Create a product; return the ids of the variant's inventory item and of a location."""
     (location, *_) = client.get(f"{PREFIX}locations.json")["locations"]
     body = '{"product":{"title":"Mug","variants":[{"price":"5.00","inventory_management":"shopify"}]}}'
     (variant,) = client.post(f"{PREFIX}products.json", body)["product"]["variants"]
@@ -30,7 +30,7 @@ def create_item(client: load.Client) -> tuple[int, int]:
 
 
 def measure_floor(url: str, item: int, seconds: float) -> float:
-    """Return bare transactions per second."""
+    """Return the number of transactions per second that only update the inventory level."""
     counts, until = [0] * load.CONNECTIONS, time.monotonic() + seconds
 
     def write(index: int) -> None:
@@ -75,9 +75,9 @@ def main() -> None:
                     halves.append(figures.p50)
                     ends.append(figures.p99)
     rate, bare = statistics.median(rates), statistics.median(floors)
-    print("| 16 writers on one product | per second | p50 | p99 | of the floor |\n|---|---|---|---|---|")
-    print(f"| adjustments | {rate:,.0f} | {statistics.median(halves):.0f} ms | {statistics.median(ends):.0f} ms |"
-          f" {rate / bare:.2f} |\n| bare transactions | {bare:,.0f} | | | |")  # fmt: skip
+    print("| 16 writers, one product | per second | p50 | p99 | ratio to the floor |\n|---|---|---|---|---|")
+    print(f"| inventory changes | {rate:,.0f} | {statistics.median(halves):.0f} ms | {statistics.median(ends):.0f} ms |"
+          f" {rate / bare:.2f} |\n| floor | {bare:,.0f} | | | |")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Print the measurements against their goals."""
+"""Print the measurements and compare them with the goals."""
 
 import statistics
 from collections.abc import Iterable
@@ -8,18 +8,18 @@ Results = dict[str, Any]
 
 
 def get_median_rate(results: Results, variant: str, scenario: str) -> float | None:
-    """Return the median rate of a variant; None if not measured."""
+    """Return the median rate of a variant, or None if it was not measured."""
     runs = results["variants"].get(variant, {}).get(scenario)
     return statistics.median(run["rate"] for run in runs) if runs else None
 
 
 def print_rates(results: Results) -> None:
-    """Print responses per second of every variant."""
+    """Print the responses per second of each variant."""
     scenarios = list(
         dict.fromkeys(name for matching_variant in results["variants"].values() for name in matching_variant)
     )
     print(
-        "\n| answers per second (p99 in ms) | "
+        "\n| responses per second (p99 in ms) | "
         + " | ".join(scenarios)
         + " | MB |\n|---|"
         + "---|" * (len(scenarios) + 1)
@@ -34,21 +34,21 @@ def print_rates(results: Results) -> None:
 
 
 def get_least_cost(results: Results, variant: str, scenario: str) -> float | None:
-    """Return processor milliseconds per response, the least of all rounds; None if the database's share is unknown."""
+    """Return the lowest CPU time per response in milliseconds, or None if the database's CPU time is unknown."""
     runs = results["variants"].get(variant, {}).get(scenario)
     if not runs or variant == "naive":
-        # Its connections are not persistent, so their time is unknown.
+        # The naive variant has no persistent connections, so the database's CPU time is unknown.
         return None
     least: float = min(run["web_ms"] + run["database_ms"] for run in runs)
     return least
 
 
 def print_costs(results: Results) -> None:
-    """Print processor time per response, of web processes and database: the least of all rounds."""
+    """Print the lowest CPU time per response, for the web processes and the database."""
     scenarios = list(
         dict.fromkeys(name for matching_variant in results["variants"].values() for name in matching_variant)
     )
-    print(f"\n| processor milliseconds per answer, web + database | {' | '.join(scenarios)} |")
+    print(f"\n| CPU ms per response, web + database | {' | '.join(scenarios)} |")
     print("|---|" + "---|" * len(scenarios))
     for variant, matching_variant in results["variants"].items():
         cells = (_cost(matching_variant.get(scenario)) for scenario in scenarios)
@@ -63,8 +63,8 @@ def _cost(runs: list[dict[str, float]] | None) -> str:
 
 
 def print_ratios(results: Results) -> None:
-    """Print the table of ``docs/performance.md``: by rate, and by processor time, which is more stable."""
-    print("\n| | by rate | by processor time | must | stretch | by rate |\n|---|---|---|---|---|---|")
+    """Print the ratios of ``docs/performance.md`` by rate and by CPU time, which is more stable."""
+    print("\n| | by rate | by CPU time | must | stretch | result by rate |\n|---|---|---|---|---|---|")
     for name, value, used_seconds, must, stretch, unit in list_criteria(results):
         at_most = unit != "×" or name.startswith(("growth", "page"))
         good = [bound is None or (value <= bound if at_most else value >= bound) for bound in (must, stretch)]
@@ -80,20 +80,20 @@ def print_ratios(results: Results) -> None:
 
 
 def list_criteria(results: Results) -> Iterable[tuple[str, float, float | None, float | None, float | None, str]]:
-    """Return ``(name, value, by processor time, must, stretch, unit)`` of the measurements; None without a goal."""
+    """Yield ``(name, value, value by CPU time, must, stretch, unit)``. A goal is None if it is not set."""
     comparisons: tuple[tuple[str, str, str, str, float | None, float | None], ...] = (
-        ("list, warm / floor A", "ours", "floor a", "list", 1.5, None),
-        ("list, warm / floor B", "ours", "floor b", "list", None, 0.8),
-        ("list, nothing to re-use / floor A", "cold", "floor a", "list", 0.5, 0.8),
-        ("one / floor A", "ours", "floor a", "one", 0.4, 0.7),
-        ("create / floor A", "ours", "floor a", "create", 0.4, 0.7),
+        ("list, cached / floor a", "ours", "floor a", "list", 1.5, None),
+        ("list, cached / floor b", "ours", "floor b", "list", None, 0.8),
+        ("list, not cached / floor a", "cold", "floor a", "list", 0.5, 0.8),
+        ("one / floor a", "ours", "floor a", "one", 0.4, 0.7),
+        ("create / floor a", "ours", "floor a", "create", 0.4, 0.7),
         ("list / naive", "ours", "naive", "list", 30, 100),
         ("one / naive", "ours", "naive", "one", 8, 20),
         ("create / naive", "ours", "naive", "create", 6, 12),
-        ("products, warm / floor A", "ours", "floor a", "products", 1.2, 2.0),
-        ("products, nothing to re-use / floor A", "cold", "floor a", "products", 0.4, 0.7),
-        ("orders, warm / floor A", "ours", "floor a", "orders", 1.2, 2.0),
-        ("orders, nothing to re-use / floor A", "cold", "floor a", "orders", 0.4, 0.7),
+        ("products, cached / floor a", "ours", "floor a", "products", 1.2, 2.0),
+        ("products, not cached / floor a", "cold", "floor a", "products", 0.4, 0.7),
+        ("orders, cached / floor a", "ours", "floor a", "orders", 1.2, 2.0),
+        ("orders, not cached / floor a", "cold", "floor a", "orders", 0.4, 0.7),
         ("SQLite / PostgreSQL, list", "sqlite", "ours", "list", 0.7, 1.0),
         ("SQLite / PostgreSQL, one", "sqlite", "ours", "one", 0.7, 1.0),
         ("SQLite / PostgreSQL, orders", "sqlite", "ours", "orders", 0.7, 1.0),

@@ -23,7 +23,7 @@ RESULTS = Path(__file__).with_name("results")
 
 
 def measure_variants(variants_by_name: dict[str, Variant], *, rounds: int, seconds: float) -> None:
-    """Load all variants alternately, so that other load on the machine affects all of them."""
+    """Measure all variants alternately, so that other load on the machine affects all variants equally."""
     number = 0
     for scenario in SCENARIOS:
         concerned = {name: variant for name, variant in variants_by_name.items() if scenario in variant.scenarios}
@@ -37,12 +37,12 @@ def measure_variants(variants_by_name: dict[str, Variant], *, rounds: int, secon
                     variant.figures.setdefault(scenario, []).append(figures)
                     print_progress(
                         f"{scenario:9} {name:8} {figures.rate:9,.0f}/s  p50 {figures.p50:.1f} p99 {figures.p99:.1f} ms"
-                        f"  processor {figures.web_ms:.2f} + {figures.database_ms:.2f} ms"
+                        f"  CPU {figures.web_ms:.2f} + {figures.database_ms:.2f} ms"
                     )
 
 
 def measure_cold_start(database: Database, times: int) -> list[float]:
-    """Return the seconds from the start of a server with one process to its first response."""
+    """Return the seconds from the start of a server with one process to the first response."""
     durations = []
     for _ in range(times):
         environment = {**database.environment, "WEB_PROCESSES": "1"}
@@ -54,7 +54,7 @@ def measure_cold_start(database: Database, times: int) -> list[float]:
 
 
 def measure_latencies(database: Database, times: int) -> dict[str, float]:
-    """Return milliseconds of single requests without concurrency."""
+    """Return the median response time of single requests in milliseconds, without concurrency."""
     with servers.run_server(
         "ours", servers.OURS, servers.find_free_port(), database.environment, CUSTOMERS, database.token
     ) as ours:
@@ -73,7 +73,7 @@ def measure_latencies(database: Database, times: int) -> dict[str, float]:
 
 
 def _token(database: Database, before: int) -> str:
-    """Return a page token for customers below an id, as in the API's own ``Link`` header."""
+    """Return a page token for customers below an id, as in the API's ``Link`` header."""
     for name, value in database.environment.items():
         os.environ[name] = value
     os.environ["DJANGO_SETTINGS_MODULE"] = "backoffice.settings"
@@ -91,7 +91,7 @@ def print_progress(text: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="under three minutes: shorter rounds, no million rows")
+    parser.add_argument("--quick", action="store_true", help="shorter rounds, no million rows (under 3 minutes)")
     parser.add_argument("--only", default="", help="variants to start, separated by commas, e.g. ours,floor a")
     options = parser.parse_args()
     load.require_wrk()
@@ -107,10 +107,10 @@ def main() -> None:
         for database in (postgres, sqlite):
             database.prepare(ROWS)
         databases.fill_documents(postgres)
-        print_progress(f"data after {time.monotonic() - began:.0f} s")
+        print_progress(f"databases filled after {time.monotonic() - began:.0f} s")
         with start_variants(postgres, sqlite, frozenset(filter(None, options.only.split(",")))) as matches:
             check_responses(matches)
-            print_progress(f"servers after {time.monotonic() - began:.0f} s")
+            print_progress(f"servers started after {time.monotonic() - began:.0f} s")
             measure_variants(matches, rounds=3, seconds=1 if options.quick else 3)
             results["memory_mb"] = {name: round(variant.running.memory(), 1) for name, variant in matches.items()}
         results["variants"] = {
@@ -131,7 +131,7 @@ def main() -> None:
     print_rates(results)
     print_costs(results)
     print_ratios(results)
-    print(f"\n{results['seconds']} s; raw figures in {path}")
+    print(f"\n{results['seconds']} s; raw results in {path}")
 
 
 if __name__ == "__main__":

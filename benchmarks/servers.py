@@ -1,4 +1,4 @@
-"""Start and stop the measured servers, each with two processes on loopback in its own process group."""
+"""Start and stop the measured servers, with two processes each on the loopback interface."""
 
 import contextlib
 import os
@@ -38,7 +38,7 @@ def find_free_port() -> int:
 
 @dataclass
 class RunningServer:
-    """A started server."""
+    """A running server."""
 
     name: str
     port: int
@@ -46,11 +46,11 @@ class RunningServer:
     seconds_to_first_answer: float
 
     def memory(self) -> float:
-        """Return megabytes of the largest web process (its private memory and its share of shared memory)."""
+        """Return the memory of the largest web process in megabytes, including its share of shared memory."""
         return max(_megabytes(pid) for pid in _children(self.process.pid) or [self.process.pid])
 
     def processor_seconds(self) -> float:
-        """Return the processor time of its processes so far, a measure of cost even on a busy machine."""
+        """Return the CPU time of the server's processes so far in seconds."""
         return sum(get_processor_seconds(pid) for pid in [self.process.pid, *_children(self.process.pid)])
 
 
@@ -58,7 +58,7 @@ class RunningServer:
 def run_server(
     name: str, command: Sequence[str], port: int, environment: Mapping[str, str], path: str, token: str
 ) -> Iterator[RunningServer]:
-    """Start a server that responds at ``path``; stop it after the block.
+    """Start a server, wait until it responds at ``path``, and stop it after the block.
 
     Raises:
         Unmeasurable: The server does not respond within a minute.
@@ -86,11 +86,11 @@ def _wait(name: str, process: subprocess.Popen[bytes], port: int, path: str, tok
             with urllib.request.urlopen(request, timeout=30):
                 return
         except urllib.error.HTTPError as error:
-            raise Unmeasurable(f"{name} answered {error.code}: {error.read()[:500]!r}") from None
+            raise Unmeasurable(f"{name} responded with {error.code}: {error.read()[:500]!r}") from None
         except OSError as error:
             problem = error
             time.sleep(0.02)
-    raise Unmeasurable(f"{name} does not answer ({problem}); BENCH_VERBOSE=1 shows its errors")
+    raise Unmeasurable(f"{name} does not respond ({problem}). Set BENCH_VERBOSE=1 to display errors.")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -109,12 +109,12 @@ def _children(pid: int) -> list[int]:
 
 
 def get_family_megabytes(pid: int) -> float:
-    """Return megabytes of a process and its descendants, with shared memory counted once."""
+    """Return the memory of a process and its descendants in megabytes, with shared memory counted once."""
     return _megabytes(pid) + sum(get_family_megabytes(child) for child in _children(pid))
 
 
 def get_processor_seconds(pid: int) -> float:
-    """Return user and system time of one process; 0 if it has ended."""
+    """Return the CPU time of a process in seconds, or 0 if the process has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except FileNotFoundError:
@@ -126,4 +126,4 @@ def _megabytes(pid: int) -> float:
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) / 1024
-    raise Unmeasurable("The kernel does not tell the memory of processes")
+    raise Unmeasurable("The kernel does not report the memory of processes.")

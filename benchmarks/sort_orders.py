@@ -1,8 +1,8 @@
-"""Measure a page of a collection's products in every sort order against the page by id, in the same run.
+"""Measure a page of a collection's products in every sort order, compared with a page sorted by id in the same run.
 
-``python -m benchmarks.sort_orders`` fills its own shop in the database of ``DATABASE_URL`` (already migrated) with
-10,000 products of 3 variants and 2 images, and prints, for both kinds of collections, the ratio of a page of 250 that
-was never rendered before. Must: at most 3.
+``python -m benchmarks.sort_orders`` fills a new shop in the migrated database of ``DATABASE_URL`` with 10,000 products,
+with three variants and two images each. For a custom and a smart collection, it prints the time of an uncached page of
+250 products and the ratio to the page by id, which must be at most 3.
 """
 
 import os
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collection]":
-    """Create a custom and a smart collection with all products, within the shop's scope."""
+    """Create products, and a custom and a smart collection with all products, in the current shop."""
     from django.utils import timezone
 
     from apps.catalog.domain.collections import lifecycle
@@ -115,7 +115,7 @@ def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collecti
 
 
 def measure_page(client: "Client", collection_id: int, query: str) -> float:
-    """Return how long a page takes that was never rendered before."""
+    """Return the median time of an uncached page in milliseconds."""
     from apps.api.rows import render_cache
 
     durations = []

@@ -1,10 +1,10 @@
-"""Measure theme extraction against ``zipfile.extractall``, in time and memory.
+"""Measure the time and memory of theme extraction, compared with ``zipfile.extractall``.
 
 Run: ``.venv/bin/python benchmarks/theme_extraction.py [--files 300] [--megabytes 10] [--rounds 15]``
 
-Both sides alternate on the same archive and disk. The two halves of each round are compared, which other load affects
-equally, and the median of the ratios counts. Ours is everything from an open archive to database rows: validation,
-digests, files, assets, the event.
+In each round, both extract the same archive to the same disk one after the other, so that other load affects both
+equally. The result is the median of the ratios. Theme extraction includes everything from the open archive to the
+database rows: validation, digests, files, assets and the event.
 """
 
 import argparse
@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 
 def make_archive(files: int, size: int) -> bytes:
-    """Create an archive: half text that compresses well, half images that do not."""
+    """Create an archive: half of the files are compressible text, half are incompressible images."""
     chance = random.Random(300)
     words = [bytes(chance.choices(range(97, 123), k=chance.randint(2, 9))) for _ in range(2000)]
     buffer = io.BytesIO()
@@ -76,7 +76,7 @@ def main() -> int:
         domain="bench.example", name="Bench", email="owner@bench.example", actor="system", at=timezone.now()
     )
     path = FOLDER / "theme.zip"
-    # In a separate process, so its memory is not counted as ours.
+    # Create the archive in a separate process, because this process's memory is measured.
     size = ("--files", str(options.files), "--megabytes", str(options.megabytes))
     subprocess.run([sys.executable, __file__, "--make", str(path), *size], check=True)
 
@@ -98,7 +98,7 @@ def main() -> int:
         FileContent.objects.exclude(pk__in=used).delete()
         shutil.rmtree(FOLDER / "data" / "media" / "shops" / str(shop.pk) / "content", ignore_errors=True)
         if connection.vendor == "sqlite":
-            # Flush the cleanup's writes before the next round is timed.
+            # Write the changes of the cleanup to disk before the next round.
             with connection.cursor() as cursor:
                 cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

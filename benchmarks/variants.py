@@ -1,4 +1,4 @@
-"""The measured variants, each with its server, and the check that all give the same responses."""
+"""Start the servers of the measured variants, and check that all variants return the same responses."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from typing import Any
 
 from benchmarks import load, servers
 from benchmarks.databases import Database
-from benchmarks.floors.creating import build_example
+from benchmarks.floors.create_customer import build_example
 from benchmarks.servers import RunningServer
 
 PREFIX = "/admin/api/2026-07/"
 CUSTOMERS = f"{PREFIX}customers.json"
-# By scenario, the load generator's method and path.
+# The type of request for ``load.lua`` and the path, by scenario.
 SCENARIOS = {
     "list": ("list", CUSTOMERS),
     "one": ("one", f"{PREFIX}customers/ID.json"),
@@ -31,7 +31,7 @@ ROWS = 10_000
 
 @dataclass
 class Variant:
-    """A measured server and its results."""
+    """A measured server with its results."""
 
     running: RunningServer
     database: Database
@@ -43,11 +43,11 @@ class Variant:
         return load.Client(self.running.port, self.database.token)
 
     def processor_seconds(self) -> tuple[float, float]:
-        """Return the processor time of web processes and database so far."""
+        """Return the CPU time of the web processes and of the database so far in seconds."""
         return self.running.processor_seconds(), self.database.processor_seconds(self.running.name)
 
     def load(self, scenario: str, number: int, seconds: float) -> load.Figures:
-        """Load the server once."""
+        """Send the requests of a scenario for some seconds; return the results with CPU times."""
         kind, path = SCENARIOS[scenario]
         before = self.processor_seconds()
         figures = load.run_load(self.running.port, kind, self.database.token, path, number, seconds)
@@ -59,7 +59,7 @@ class Variant:
 
 @contextlib.contextmanager
 def start_variants(postgres: Database, sqlite: Database, only: frozenset[str]) -> Iterator[dict[str, Variant]]:
-    """Start all servers."""
+    """Start the servers of all variants, or of the variants in ``only``, within the block."""
     cold = {"BACKOFFICE_RENDER_CACHE_MB": "0"}
     ports = {name: servers.find_free_port() for name in ("ours", "cold", "sqlite", "floor a", "floor b", "naive")}
     plans: dict[str, tuple[list[str], dict[str, str], Database, tuple[str, ...]]] = {
@@ -82,7 +82,7 @@ def start_variants(postgres: Database, sqlite: Database, only: frozenset[str]) -
 
 
 def check_responses(variants_by_name: dict[str, Variant]) -> None:
-    """Check that every variant responds the same; only then are their speeds comparable.
+    """Check that all variants return the same responses, because otherwise the results are not comparable.
 
     Raises:
         Unmeasurable: A variant responds differently.
@@ -93,13 +93,13 @@ def check_responses(variants_by_name: dict[str, Variant]) -> None:
             if name in {"ours", "naive"} or scenario not in variant.scenarios:
                 continue
             if (got := variant.client.get(path)) != expected:
-                raise load.Unmeasurable(f"{name} answers {path} otherwise:\n{_differences(expected, got)}")
+                raise load.Unmeasurable(f"{name} has a different response for {path}:\n{_differences(expected, got)}")
         if (
             "naive" in variants_by_name
             and scenario in variants_by_name["naive"].scenarios
             and _shape(variants_by_name["naive"].client.get(path)) != _shape(expected)
         ):
-            raise load.Unmeasurable(f"naive answers {path} in another shape")
+            raise load.Unmeasurable(f"naive has different fields in the response for {path}")
     for number, variant in enumerate(variants_by_name.values()):
         if "create" in variant.scenarios:
             customer = variant.client.post(CUSTOMERS, build_example(900_000 + number))
@@ -117,7 +117,7 @@ def _differences(expected: Any, got: Any, path: str = "") -> str:
 
 
 def _shape(value: Any) -> Any:
-    """Return the names in a response: objects by their keys, lists by their first item."""
+    """Return the field names in a response. Lists only have the names of the first item."""
     if isinstance(value, dict):
         return {
             name: _shape(item) for name, item in value.items() if name != "next" and item is not None and item != ""

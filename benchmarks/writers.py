@@ -1,7 +1,8 @@
-"""Measure concurrent writers on SQLite with and without the gate: ``python -m benchmarks.writers [--rounds 5]``.
+"""Measure concurrent writers on SQLite with and without the queue: ``python -m benchmarks.writers [--rounds 5]``.
 
-Two servers on one database file take creates from 16 connections alternately, so other load affects both. The gate is
-fair if the slowest percent waits at most five times the median; exits with 1 otherwise.
+Two servers use the same database file. Each server in turn receives requests that create customers over 16 connections,
+so that other load affects both servers equally. The queue is fair if the 99th percentile of the response time is at
+most five times the median. Otherwise the exit code is 1.
 """
 
 import argparse
@@ -15,14 +16,14 @@ from benchmarks import databases, load, servers
 from benchmarks.run import print_progress
 from benchmarks.variants import CUSTOMERS
 
-GATE, NONE = "with the gate", "without"
-SETTINGS = {GATE: "backoffice.settings", NONE: "benchmarks.ungated"}
+GATE, NONE = "with the queue", "without the queue"
+SETTINGS = {GATE: "backoffice.settings", NONE: "benchmarks.ungated_settings"}
 FAIR = 5
 ROWS = 1_000
 
 
 def measure_rounds(folder: Path, rounds: int, seconds: float) -> dict[str, list[load.Figures]]:
-    """Return the figures of each round; a short first round warms up both and does not count."""
+    """Return the results of each round, except a short first round that warms up both servers."""
     database = databases.create_sqlite(folder)
     database.prepare(ROWS)
     matching_figures: dict[str, list[load.Figures]] = {name: [] for name in SETTINGS}
@@ -38,7 +39,7 @@ def measure_rounds(folder: Path, rounds: int, seconds: float) -> dict[str, list[
                 figures = load.run_load(port, "create", database.token, CUSTOMERS, number, seconds if turn else 1)
                 if turn:
                     matching_figures[name].append(figures)
-                    print_progress(f"{name:14} {figures.rate:6,.0f}/s  p50 {figures.p50:.1f}  p99 {figures.p99:.1f} ms")
+                    print_progress(f"{name:17} {figures.rate:6,.0f}/s  p50 {figures.p50:.1f}  p99 {figures.p99:.1f} ms")
     return matching_figures
 
 
@@ -50,7 +51,7 @@ def main() -> None:
     load.require_wrk()
     with tempfile.TemporaryDirectory() as folder:
         measurements = measure_rounds(Path(folder), options.rounds, options.seconds)
-    print("| creates, 16 connections | per second | p50 | p99 | p99 / p50 |\n|---|---|---|---|---|")
+    print("| creating customers, 16 connections | per second | p50 | p99 | p99 / p50 |\n|---|---|---|---|---|")
     spread = {}
     for name, rounds in measurements.items():
         rate, p50, p99 = (
@@ -62,7 +63,7 @@ def main() -> None:
         spread[name] = statistics.median(first_round.p99 / first_round.p50 for first_round in rounds)
         print(f"| {name} | {rate:,.0f} | {p50:.0f} ms | {p99:.0f} ms | {spread[name]:.1f} |")
     ratios = [gated.rate / free.rate for gated, free in zip(measurements[GATE], measurements[NONE], strict=True)]
-    print(f"\nrate with the gate / without: {statistics.median(ratios):.2f} (each round: {get_ratios(ratios)})")
+    print(f"\nrate with / without the queue: {statistics.median(ratios):.2f} (each round: {get_ratios(ratios)})")
     sys.exit(spread[GATE] > FAIR)
 
 

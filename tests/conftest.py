@@ -21,19 +21,19 @@ from apps.ground.tenancy import shop_scope
 from apps.jobs.domain import queue as jobs
 from apps.shops.models import Installation, Shop
 from backoffice.storages import get_storage_settings
-from tests import factories, parts
+from tests import factories, services
 from tests.deadlocks import Deadlocks
 from tests.second_database import is_in_second_run, uses_database
 from tests.shared_shop import SHARED, SharedShop, get_fill, make_acme, uses_shop
 
-# Deadlines of single examples would only measure the machine.
+# Hypothesis's time limit per example would fail on a slow machine.
 hypothesis_settings.register_profile("untimed", deadline=None)
 hypothesis_settings.load_profile("untimed")
 
 if TYPE_CHECKING:
     from django.test.client import _MonkeyPatchedWSGIResponse
 
-# The response class of Django's test client, which exists in the stubs only.
+# The response class of Django's test client. Only the type stubs define it.
 Response: TypeAlias = "_MonkeyPatchedWSGIResponse"
 
 VERSION = "2026-07"
@@ -41,7 +41,7 @@ DEADLOCKS = pytest.StashKey[Deadlocks]()
 
 
 class ApiClient:
-    """A client of the REST interface with one access token; paths are relative to the version, bodies are JSON."""
+    """A client for the REST API with one access token. Paths start after the version, and bodies are JSON."""
 
     def __init__(self, token: str, installation: Installation, version: str = VERSION) -> None:
         self.token = token
@@ -84,9 +84,9 @@ ClientWith = Callable[..., ApiClient]
 
 @pytest.fixture(scope="session", autouse=True)
 def _temporary_storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Store the files of tests in a temporary folder; only the live server serves the panel's static files."""
+    """Store the tests' files in a temporary folder, and do not scan the panel's static files."""
     folder = tmp_path_factory.mktemp("files")
-    # Whitenoise would scan all static files for each client that a test creates.
+    # With finders, WhiteNoise would scan all static files for each client that a test creates.
     with override_settings(
         STORAGES={**settings.STORAGES, **get_storage_settings("", folder)}, WHITENOISE_USE_FINDERS=False
     ):
@@ -95,7 +95,7 @@ def _temporary_storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture(scope="session", autouse=True)
 def _flush_without_event_triggers() -> Iterator[None]:
-    """Clear all tables after tests with their own transactions; triggers forbid deleting events otherwise."""
+    """Flush the database after transactional tests without the triggers that forbid deleting events."""
     clear = BaseDatabaseOperations.execute_sql_flush
 
     def lifted(operations: BaseDatabaseOperations, statements: list[str]) -> None:
@@ -113,7 +113,7 @@ def _flush_without_event_triggers() -> Iterator[None]:
 
 
 def delete_all_rows() -> None:
-    """Delete all rows of tables that have some, without triggers: TRUNCATE of all tables takes PostgreSQL a second."""
+    """Delete all rows without running triggers. This is faster than TRUNCATE, which takes a second for all tables."""
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
@@ -124,8 +124,8 @@ def delete_all_rows() -> None:
 
 @pytest.fixture
 def bucket(_open_shared_shop: None) -> Iterator[None]:
-    """Store files in an empty bucket of an S3-compatible service, set by ``STORAGE_URL``."""
-    # Imported here because loading them takes longer than most tests.
+    """Store files in an empty bucket of an S3-compatible service, as with ``STORAGE_URL``."""
+    # Imported here because importing boto3 and moto takes longer than most tests.
     import boto3
     from moto.server import ThreadedMotoServer
 
@@ -146,14 +146,14 @@ def bucket(_open_shared_shop: None) -> Iterator[None]:
 
 @pytest.fixture
 def media_root(_open_shared_shop: None, settings: Any, tmp_path: Path) -> Path:
-    """Store the test's files in a folder of its own; the files of the shared shop stay in the common folder."""
+    """Store the test's files in a separate folder. The shared shop's files remain in the common folder."""
     settings.STORAGES = {**settings.STORAGES, **get_storage_settings("", tmp_path / "m")}
     return tmp_path / "m"
 
 
 @pytest.fixture(autouse=True)
 def _reset_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turn off rate limits and broker notifications for jobs, and clear all caches of the process."""
+    """Turn off rate limits and job notifications, and clear all caches of the process."""
     monkeypatch.setattr(jobs, "_notifiers", [])
     settings.RATE_LIMIT = False
     settings.CACHES = {"default": {**settings.CACHES["default"], "KEY_PREFIX": uuid.uuid4().hex}}
@@ -164,17 +164,17 @@ def _reset_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def django_db_setup(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, pytestconfig: pytest.Config
 ) -> Iterator[None]:
-    """Create pytest-django's test database, behind PgBouncer if ``TEST_POOLER`` is on.
+    """Create the test database, behind PgBouncer if ``TEST_POOLER`` is on.
 
-    On PostgreSQL, check at the end that the number of deadlocks is the number that tests announced.
+    On PostgreSQL, check at the end of the run that only the announced deadlocks occurred.
     """
-    if not parts.is_postgres():
+    if not services.is_postgres():
         yield
         return
     with django_db_blocker.unblock():
         deadlocks = pytestconfig.stash[DEADLOCKS] = Deadlocks()
     if os.environ.get("TEST_POOLER") == "on":
-        # Imported here because it loads what only tests with a server need.
+        # Imported here because only runs with PgBouncer need this module.
         from tests.pooler import SESSIONS, set_database_timeouts, use_pooler
 
         with django_db_blocker.unblock():
@@ -188,7 +188,7 @@ def django_db_setup(
 
 
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Add the deadlocks that the test is going to provoke to the expected ones."""
+    """Add the deadlocks that the test announces to the expected number."""
     if deadlocks := item.config.stash.get(DEADLOCKS, None):
         deadlocks.announce(item)
 
@@ -202,9 +202,9 @@ def _shared_shop(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> I
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Close the shared shop before a test that must not see it or needs other rows in it.
+    """Close the shared shop before a test that must run without it or needs other rows in it.
 
-    Fixtures would be too late: some use the database, and the test's own transaction may already be open.
+    A fixture could run too late, when another fixture has already opened the test's own transaction.
     """
     if not SHARED.suits(item):
         SHARED.close()
@@ -212,31 +212,31 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def _open_shared_shop(request: pytest.FixtureRequest, _shared_shop: SharedShop) -> None:
-    """Open the shared shop before the test's own transaction begins, so that the latter is a savepoint."""
+    """Open the shared shop before the test's transaction begins, so that the test runs in a savepoint."""
     if uses_shop(request.node):
         _shared_shop.open(get_fill(request.node))
 
 
 @pytest.fixture
 def db(_open_shared_shop: None, db: None) -> None:
-    """Wrap pytest-django's ``db`` in the transaction of the shared shop if the test uses a shop."""
+    """Run pytest-django's ``db`` inside the shared shop's transaction if the test uses a shop."""
 
 
 @pytest.fixture
 def shop(db: None) -> Shop:
-    """Return a newly created shop."""
+    """Return the shared shop in its initial state, or a new shop."""
     return SHARED.fetch() if SHARED.is_open else make_acme()
 
 
 @pytest.fixture
 def shared_rows(shop: Shop) -> Any:
-    """Return the result of the ``fill`` function of the test's mark ``shop_with``."""
+    """Return the result of the ``fill`` function in the test's ``shop_with`` mark."""
     return SHARED.filled
 
 
 @pytest.fixture
 def other_shop(db: None) -> Shop:
-    """Return a second shop, for tests of tenancy."""
+    """Return a second shop for tenancy tests."""
     return factories.make_shop(domain="stranger.example", name="Stranger")
 
 
@@ -266,32 +266,34 @@ def api(client_with: ClientWith) -> ApiClient:
 
 @pytest.fixture
 def other_shop_api(client_with: ClientWith, other_shop: Shop) -> ApiClient:
-    """Return a client with all scopes of the other shop."""
+    """Return a client of the other shop with all scopes."""
     return client_with(*factories.ALL_SCOPES, shop=other_shop)
 
 
 @pytest.fixture(scope="session")
 def redis_url() -> str:
-    """Return the URL of a Redis on this machine; skip the test if there is none."""
-    return parts.require_service("Redis", parts.get_redis_url())
+    """Return the URL of a local Redis server; skip the test if none is running."""
+    return services.require_service("Redis", services.get_redis_url())
 
 
 @pytest.fixture(scope="session")
 def rabbitmq_url() -> str:
-    """Return the URL of a RabbitMQ on this machine; skip the test if there is none."""
-    return parts.require_service("RabbitMQ", parts.get_rabbitmq_url())
+    """Return the URL of a local RabbitMQ server; skip the test if none is running."""
+    return services.require_service("RabbitMQ", services.get_rabbitmq_url())
 
 
 @pytest.fixture(scope="session")
 def node_packages() -> Path:
-    """Return the folder with the packages of package.json; skip the test if they or Node are missing."""
+    """Return the ``node_modules`` folder; skip the test if Node or a package is missing."""
     return Path(
-        parts.require_service("the packages of package.json: install npm and run npm ci", parts.find_node_packages())
+        services.require_service(
+            "the packages of package.json: install npm and run npm ci", services.find_node_packages()
+        )
     )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option of CI's run on the second database."""
+    """Add the option that CI uses for its run on the second database."""
     parser.addoption(
         "--second-database",
         action="store_true",
@@ -300,12 +302,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def is_excluded_behind_pooler(item: pytest.Item) -> bool:
-    """Return True if the run behind a pooler leaves the test out."""
+    """Return True if the test is excluded from the run behind a pooler."""
     return any(item.get_closest_marker(name) for name in ("browser", "own_sessions"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect tests outside of the second run; skip tests that need a missing service and name the service."""
+    """Deselect tests that this run excludes, and skip tests with a missing service."""
     if config.getoption("second_database"):
         selected = [item for item in items if is_in_second_run(item)]
         config.hook.pytest_deselected(items=list({*items} - {*selected}))
@@ -315,8 +317,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=list({*items} - {*pooled}))
         items[:] = pooled
     for item in items:
-        if item.get_closest_marker("postgres") and not parts.is_postgres():
-            # Never a failure: each run has one database, and CI runs the suite on both.
+        if item.get_closest_marker("postgres") and not services.is_postgres():
+            # Always skipped, never failed: each run has one database, and CI runs the suite on SQLite and PostgreSQL.
             item.add_marker(pytest.mark.skip(reason="needs PostgreSQL: set DATABASE_URL"))
-        if item.get_closest_marker("browser") and not parts.find_chromium():
-            parts.skip_or_fail(item, "Chromium")
+        if item.get_closest_marker("browser") and not services.find_chromium():
+            services.skip_or_fail(item, "Chromium")

@@ -17,10 +17,10 @@ WAIT_SECONDS = 10
 
 
 class Deadlocks:
-    """The deadlocks counted in this process's database and those announced by its tests."""
+    """The deadlocks counted in this process's database, and the deadlocks announced by the process's tests."""
 
     def __init__(self) -> None:
-        """Start from the current count: the database may be reused from an earlier run."""
+        """Store the current count, because a reused database contains the deadlocks of earlier runs."""
         self.before = count_deadlocks()
         self.announced = 0
 
@@ -45,8 +45,8 @@ class Deadlocks:
 def count_deadlocks() -> int:
     """Return the number of deadlocks counted in the database.
 
-    A connection reports its statistics when it is closed at the latest, so this closes the connections of the thread
-    and waits until all others are closed.
+    PostgreSQL may report a connection's statistics only when the connection is closed. So this function closes the
+    thread's connections and waits until all other connections are closed.
     """
     connections.close_all()
     until = time.monotonic() + WAIT_SECONDS

@@ -1,4 +1,4 @@
-"""Factories that all apps use; each domain has its own in ``tests/<domain>/factories.py``."""
+"""Factories for all tests. The factories of one domain are in ``tests/<domain>/factories.py``."""
 
 import json
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ ALL_SCOPES = tuple(sorted(SCOPES))
 
 
 def make_shop(**settings: Any) -> Shop:
-    """Create a shop with ``create_shop``."""
+    """Create a shop with default values."""
     number = Shop.objects.count() + 1
     values = {"domain": f"shop-{number}.example", "name": f"Shop {number}", "email": "owner@shop.example", **settings}
     return shop_creation.create_shop(actor="system", at=timezone.now(), **values)
@@ -32,12 +32,12 @@ def make_installation(shop: Shop, scopes: Any = ALL_SCOPES, **app: Any) -> Insta
 
 
 def make_token(installation: Installation) -> str:
-    """Create an access token of an installation."""
+    """Create an access token for an app installation."""
     return tokens.issue_token(installation, actor="system", at=timezone.now())
 
 
 class UserFactory(DjangoModelFactory[User]):
-    """A factory of staff members without a shop."""
+    """A factory for staff members without a membership."""
 
     class Meta:
         model = User
@@ -58,7 +58,7 @@ def make_member(shop: Shop, *permissions: str, view_only: Iterable[str] = (), ow
 
 
 class ScriptTagFactory(DjangoModelFactory[ScriptTag]):
-    """A factory of script tags; pass ``shop`` and ``app``."""
+    """A factory for script tags. ``shop`` and ``app`` are required."""
 
     class Meta:
         model = ScriptTag
@@ -67,5 +67,5 @@ class ScriptTagFactory(DjangoModelFactory[ScriptTag]):
 
 
 def to_json(value: Any) -> bytes:
-    """Encode a request body as clients do."""
+    """Encode a request body as JSON."""
     return json.dumps(value).encode()

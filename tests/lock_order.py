@@ -1,8 +1,8 @@
 """Record which rows a transaction locks and in which order, on PostgreSQL.
 
-The database itself reports what a statement locks: the keys of ``SELECT … FOR UPDATE`` are read first, those of UPDATE
-and DELETE come from ``RETURNING``, or are read first if RETURNING has another meaning in the statement. Rows that the
-transaction itself created are ignored, as no other transaction can lock them.
+The keys of locked rows come from the database. For ``SELECT … FOR UPDATE``, a query reads the keys before the statement
+runs. For UPDATE and DELETE, a RETURNING clause is added; if the statement already has a RETURNING clause, a query reads
+the keys first. Rows created in the same transaction are ignored, because no other transaction can lock them.
 """
 
 import re
@@ -16,7 +16,7 @@ from django.db import connection
 
 Key = tuple[Any, ...]
 
-# Rows are locked by ascending keys; these tables use another key than the primary key.
+# Rows are locked in ascending order of their keys. In these tables the key is not the primary key.
 KEYS: dict[str, tuple[str, ...]] = {
     "inventory_inventorylevel": ("item_id", "location_id"),
     "content_filecontent": ("sha256",),
@@ -33,9 +33,9 @@ class LockRecorder:
     """The row locks of each transaction.
 
     Attributes:
-        roots: The root table of the aggregate of each table; a lock on the root covers its parts.
-        steps: Pairs ``(held, locked)``: each newly locked table after each table held, with the statement.
-        disorder: Statements that lock rows of a table below a locked row, or in no defined order.
+        roots: By table, the root table of the aggregate. A lock on the root row covers the aggregate's other rows.
+        steps: The statement by ``(held, locked)``: a table with locked rows and the table locked next.
+        disorder: Statements that lock rows of a table in an undefined order, or below an already locked key.
     """
 
     roots: Mapping[str, str] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class LockRecorder:
         return execute(sql, params, many, context)
 
     def _note_each(self, sql: str, params: list[Any]) -> None:
-        """Record the locks of a statement that runs once per row of parameters or has its own RETURNING."""
+        """Record the locks of a statement that runs for many rows of parameters or has a RETURNING clause."""
         match = _EACH.match(sql)
         if match and self._columns(match[1]):
             before = (match[2] or "").count("%s")
@@ -84,7 +84,7 @@ class LockRecorder:
                 )
 
     def _follow(self) -> None:
-        """Reset the held locks when a new outermost transaction begins."""
+        """Clear the recorded locks when a new outermost transaction begins."""
         ids = connection.savepoint_ids
         unit = ids[self._base] if len(ids) > self._base else None
         if unit is None or unit != self._unit:
@@ -131,7 +131,7 @@ def _get_models_by_table() -> dict[str, Any]:
 
 @contextmanager
 def watch_locks(roots: Mapping[str, str]) -> Iterator[LockRecorder]:
-    """Record the locks of this thread's connection."""
+    """Record the row locks of this thread's connection within the block."""
     watch = LockRecorder(roots)
     watch._base = len(connection.savepoint_ids)
     with connection.execute_wrapper(watch):

@@ -1,7 +1,7 @@
-"""Run the tests' database behind PgBouncer in transaction mode, configured as in docs/operators.md.
+"""Run the test database behind PgBouncer in transaction mode, configured as in docs/operators.md.
 
-With ``TEST_POOLER=on`` (``make test-pooled``) each process of the run creates and migrates its database directly, then
-starts a PgBouncer of its own and uses the database through it.
+With ``TEST_POOLER=on`` (``make test-pooled``), each test process creates and migrates a database directly. Then the
+process starts a separate PgBouncer and connects to the database through PgBouncer.
 """
 
 import os
@@ -16,13 +16,13 @@ from django.conf import settings
 from django.db import connection, connections
 
 from backoffice.databases import get_database_settings
-from tests import parts
+from tests import services
 from tests.client.conftest import find_free_port
-from tests.machine import wait_until
+from tests.timing import wait_until
 
-# The largest number of sessions that a race test holds at a time.
+# The maximum number of database sessions that a race test uses concurrently.
 SESSIONS = 20
-# Timeouts are set for the role or the database, because processes cannot set them per session behind a pooler.
+# These timeouts are set for the whole database, because processes behind a pooler cannot set timeouts per session.
 TIMEOUTS = {"lock_timeout": "2500ms", "statement_timeout": "60s", "idle_in_transaction_session_timeout": "60s"}
 
 
@@ -30,13 +30,13 @@ TIMEOUTS = {"lock_timeout": "2500ms", "statement_timeout": "60s", "idle_in_trans
 def run_pooler(sessions: int) -> Iterator[int]:
     """Start PgBouncer with ``sessions`` server sessions per database and yield its port.
 
-    Consecutive transactions get different sessions, so that code which relies on session state fails.
+    Consecutive transactions use different sessions, so that code that relies on session state fails.
     """
-    program = parts.require_service("PgBouncer", parts.find_pgbouncer())
+    program = services.require_service("PgBouncer", services.find_pgbouncer())
     values, port = connection.settings_dict, find_free_port()
     login = f"user={values['USER']}" + (f" password={values['PASSWORD']}" if values["PASSWORD"] else "")
     with tempfile.TemporaryDirectory(prefix="pooler") as folder:
-        # PgBouncer does not run as root and must be able to read its configuration.
+        # PgBouncer does not run as root but must be able to read the configuration file.
         Path(folder).chmod(0o755)
         file = Path(folder) / "pgbouncer.ini"
         file.write_text(
@@ -57,7 +57,7 @@ def run_pooler(sessions: int) -> Iterator[int]:
         user = ["-u", "nobody"] if os.getuid() == 0 else []
         process = subprocess.Popen([program, "-q", *user, str(file)])
         try:
-            wait_until(lambda: parts.is_listening(port), bool)
+            wait_until(lambda: services.is_listening(port), bool)
             yield port
         finally:
             process.terminate()
@@ -66,7 +66,7 @@ def run_pooler(sessions: int) -> Iterator[int]:
 
 @contextmanager
 def use_pooler(sessions: int) -> Iterator[None]:
-    """Connect this process and the processes it starts to the tests' database through PgBouncer."""
+    """Connect this process and all processes that it starts to the test database through PgBouncer."""
     with run_pooler(sessions) as port, pytest.MonkeyPatch.context() as patch:
         patch.setenv("BACKOFFICE_DATABASE_POOLER", "on")
         database_settings = get_database_settings(settings.DATA_DIR) | {"HOST": "127.0.0.1", "PORT": str(port)}
@@ -78,7 +78,7 @@ def use_pooler(sessions: int) -> Iterator[None]:
 
 
 def set_database_timeouts() -> None:
-    """Set the timeouts on the tests' database, which processes otherwise set per session."""
+    """Set timeouts for the test database. Without a pooler, processes set these timeouts per session."""
     with connection.cursor() as cursor:
         name = connection.ops.quote_name(connection.settings_dict["NAME"])
         for setting, time in TIMEOUTS.items():

@@ -1,9 +1,8 @@
-"""Run code concurrently on PostgreSQL, each function in a thread with its own connection.
+"""Run functions concurrently on PostgreSQL, each in a thread with a separate connection.
 
-A race test names its control with the mark ``@pytest.mark.race(control="test_…")``: the control is a test without the
-guard, in which the race shows. ``tests/test_race_controls.py`` enforces the mark. Several races may share a control,
-and
-``race(no_guard="…")`` says why there is no guard to turn off.
+A race test names its control with the mark ``@pytest.mark.race(control="test_…")``. The control is a test that turns
+off the guard, such as a lock, and proves that the race then occurs. ``tests/test_race_controls.py`` enforces the mark.
+Several race tests may share a control. ``race(no_guard="…")`` gives the reason why a test has no guard to turn off.
 """
 
 import re
@@ -38,7 +37,7 @@ def run_concurrently(
     def run(index: int, function: Callable[[], Any]) -> None:
         try:
             with shop_scope(shop):
-                Shop.objects.exists()  # Connect before the start.
+                Shop.objects.exists()  # Open the connection before the start.
                 ready.wait(WAIT_SECONDS)
                 results[index] = function()
         except Exception as error:
@@ -61,16 +60,16 @@ def run_concurrently(
 def run_while_uncommitted(
     shop: Shop, first: Callable[[], Any], second: Callable[[], Any], then: Callable[[], Any] | None = None
 ) -> Any:
-    """Run ``first`` in a transaction, start ``second`` in a thread, and commit when ``second`` waits for a lock.
+    """Run ``first`` in a transaction and ``second`` in a thread, and commit ``first`` once ``second`` waits for a lock.
 
     Args:
         shop: The shop for the scope of all functions.
-        first: Runs first and is not committed when ``second`` starts.
-        second: Runs with its own connection and must wait for ``first``.
+        first: Runs in a transaction that is still open when ``second`` starts.
+        second: Runs with a separate connection and must wait for the transaction of ``first``.
         then: Runs in the transaction of ``first`` while ``second`` waits.
 
     Returns:
-        The result of ``second``; an error of any function fails the test.
+        The result of ``second``. An error in any function is raised.
     """
     return _run_second_in_thread(shop, first, second, then, must_wait=True)
 
@@ -83,17 +82,17 @@ def run_unguarded(
     locks: Collection[str] = (),
     conditions: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Any:
-    """Run the control of a race: like ``run_while_uncommitted`` without the guard, so ``second`` need not wait.
+    """Run the control of a race, like ``run_while_uncommitted`` but without the guard that makes ``second`` wait.
 
     Args:
         shop: The shop for the scope of both functions.
-        first: Runs first and is not committed when ``second`` starts.
-        second: Runs with its own connection; the guard would have made ``second`` wait.
-        locks: Tables from which both read rows without ``FOR UPDATE``.
-        conditions: Columns per table that the WHERE clauses of updates ignore.
+        first: Runs in a transaction that is still open when ``second`` starts.
+        second: Runs with a separate connection. With the guard, it would wait for the transaction of ``first``.
+        locks: Tables from which both functions read rows without ``FOR UPDATE``.
+        conditions: Columns, by table, that are ignored in the WHERE clauses of UPDATE statements.
 
     Returns:
-        The result of ``second``; an error of either function fails the test.
+        The result of ``second``. An error in either function is raised.
     """
 
     def careless(work: Callable[[], Any]) -> Callable[[], Any]:
@@ -141,7 +140,7 @@ def _run_second_in_thread(
 
 
 def _wait_for_lock(thread: threading.Thread) -> bool:
-    """Return True if another connection waits for this connection's transaction before the thread ends."""
+    """Wait until another connection waits for this transaction, and return True. Return False if the thread ends."""
     waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
     until = time.monotonic() + WAIT_SECONDS
     with connection.cursor() as cursor:
@@ -158,7 +157,7 @@ _LOCKING_QUERY = re.compile(r'FROM "?(\w+)"?(?= ).*?( FOR (?:NO KEY UPDATE|UPDAT
 
 @contextmanager
 def _without_row_locks(tables: Collection[str]) -> Iterator[None]:
-    """Remove ``FOR UPDATE`` from this thread's queries of these tables."""
+    """Remove ``FOR UPDATE`` from this thread's queries on these tables."""
 
     def read(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
         if isinstance(sql, str) and (match := _LOCKING_QUERY.search(sql)) and match[1] in tables:
@@ -171,7 +170,7 @@ def _without_row_locks(tables: Collection[str]) -> Iterator[None]:
 
 @contextmanager
 def _without_conditions(columns: Mapping[str, Collection[str]]) -> Iterator[None]:
-    """Ignore these columns in the WHERE clauses of this thread's updates."""
+    """Ignore these columns in the WHERE clauses of this thread's UPDATE statements."""
 
     def write(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
         table = next((name for name in columns if isinstance(sql, str) and sql.startswith(f'UPDATE "{name}"')), None)
@@ -187,14 +186,14 @@ def _without_conditions(columns: Mapping[str, Collection[str]]) -> Iterator[None
 
 
 def _build_true_condition(condition: re.Match[str]) -> str:
-    """Return a condition that is always true and uses the same parameters."""
+    """Return a condition that is always true but has the same placeholders."""
     placeholders = condition[1] or condition[2]
     return f"COALESCE({placeholders})::text IS NOT NULL" if placeholders else "TRUE"
 
 
 @contextmanager
 def without_constraint(model: type[models.Model], *columns: str) -> Iterator[None]:
-    """Drop a unique or foreign key for the block; empty the table before creating the key again."""
+    """Drop a unique or foreign key within the block. Afterwards, empty the table and restore the key."""
     table = model._meta.db_table
     with connection.cursor() as cursor:
         keys = connection.introspection.get_constraints(cursor, table).items()
@@ -210,7 +209,7 @@ def without_constraint(model: type[models.Model], *columns: str) -> Iterator[Non
             cursor.execute(restore)
 
 
-# A conditional unique key is only an index, any other is a constraint.
+# Django creates a conditional unique constraint as an index, and all other keys as constraints.
 _DEFINITION = """
     SELECT format('ALTER TABLE %%s DROP CONSTRAINT %%I', conrelid::regclass, conname),
         format('ALTER TABLE %%s ADD CONSTRAINT %%I %%s', conrelid::regclass, conname, pg_get_constraintdef(oid))

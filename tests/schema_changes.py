@@ -1,4 +1,4 @@
-"""Find operations in migrations that would break or block processes of the previous release."""
+"""Find migration operations that would break or block processes of the previous release."""
 
 import inspect
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from apps.ground.migration_operations import (
     SetFillFactor,
 )
 
-# Operations that remove what running code uses, and operations that cannot be checked.
+# Operations that remove tables or columns used by running code, and operations that cannot be checked.
 _FORBIDDEN_OPERATIONS = (
     migrations.RemoveField,
     migrations.RenameField,
@@ -44,7 +44,7 @@ _HARMLESS = (
 
 
 def find_unsafe_operations(migration: migrations.Migration, before: ProjectState) -> list[str]:
-    """Return a sentence per operation that is unsafe on a table in use; ``before`` is the previous state."""
+    """Return a message for each operation that is unsafe while a table is in use. ``before`` is the previous state."""
     if migration.initial:
         return []
     state = before.clone()

@@ -1,14 +1,14 @@
 """Select the tests that CI runs a second time, on PostgreSQL.
 
-The first run, on SQLite, executes the whole suite. The second run (``--second-database``) executes what can behave
-differently on PostgreSQL: locks and races, query plans, search, migrations, constraints, sums of money, counters, and
-code with SQL for each vendor. A test belongs to it if
+The first run, on SQLite, executes the whole suite. The second run (``--second-database``) executes tests of code that
+can behave differently on PostgreSQL: locks and races, query plans, search, migrations, constraints, sums of amounts,
+counters, and code with different SQL for each database. A test is in the second run if
 
-- it has one of the markers in ``MARKERS``, or
-- it uses the database and its file or folder is listed in ``PATHS``.
+- the test has a marker from ``MARKERS``, or
+- the test uses the database, and the test's file or folder is listed in ``PATHS``.
 
-Add a file to ``PATHS``, or the marker ``both_databases`` to single tests, when the code under test depends on the
-database. ``DATABASE_URL=postgres://… make test`` still runs the whole suite on PostgreSQL.
+If code depends on the database, add the test file to ``PATHS``, or mark single tests with ``both_databases``.
+``DATABASE_URL=postgres://… make test`` runs the whole suite on PostgreSQL.
 """
 
 from pathlib import Path
@@ -17,25 +17,25 @@ import pytest
 
 TESTS = Path(__file__).parent
 MARKERS = ("both_databases", "deadlocks", "own_sessions", "postgres", "race")
-# A path below tests/, and why its tests can behave differently on another database.
+# By path below tests/, the reason why the tests can behave differently on another database.
 PATHS = {
     "api/test_conditional.py": "versions are counted by the database; with Redis as the cache",
     "api/test_dates.py": "comparison of timestamps with microseconds",
     "api/test_idempotency.py": "unique keys inside a transaction that goes on",
     "api/test_large_pages.py": "server-side cursors",
-    "api/test_narrowed.py": "keyset conditions, NULLs in the order of rows",
+    "api/test_filtered_pages.py": "keyset conditions, NULLs in the order of rows",
     "api/test_paging.py": "keyset conditions, NULLs in the order of rows",
     "api/test_throttling.py": "with Redis as the cache",
     "backups": "dump, restore and move rows with the tools of each database",
     "bulk/test_resuming.py": "leases and row locks",
     "catalog/test_collections.py": "counters and positions",
-    "catalog/test_folding.py": "comparison without regard to case",
+    "catalog/test_case_folding.py": "comparison without regard to case",
     "catalog/test_handles.py": "unique keys inside a transaction that goes on",
     "catalog/test_presentment_prices.py": "decimals",
     "catalog/test_product_lists.py": "filters and aggregates",
     "catalog/test_products.py": "constraints",
     "catalog/test_races.py": "row locks",
-    "catalog/test_ranks.py": "columns maintained by triggers",
+    "catalog/test_sort_tables.py": "columns maintained by triggers",
     "catalog/test_rules.py": "conditions of smart collections as SQL",
     "catalog/test_scale.py": "filters and order on many rows",
     "catalog/test_sort_orders.py": "collation, NULLs in the order of rows",
@@ -52,12 +52,12 @@ PATHS = {
     "customers/test_consents.py": "constraints",
     "customers/test_customers_api.py": "constraints, unique email and phone",
     "customers/test_erasure.py": "where the database keeps deleted text",
-    "customers/test_merging.py": "updates of many tables in one transaction",
+    "customers/test_merge.py": "updates of many tables in one transaction",
     "customers/test_personal_data.py": "JSON columns",
     "customers/test_plans.py": "query plans",
     "customers/test_races.py": "row locks and unique keys",
     "customers/test_search.py": "full-text search",
-    "customers/test_words.py": "columns maintained by triggers",
+    "customers/test_search_table.py": "columns maintained by triggers",
     "exchange": "bulk inserts with conflicts",
     "faults": "outages, locks, kills and restarts of the database",
     "fulfillment/test_fulfillment_orders.py": "row locks and counters of open units",
@@ -67,18 +67,18 @@ PATHS = {
     "fulfillment/test_routing.py": "aggregates over stock",
     "fulfillment/test_service_races.py": "row locks",
     "fulfillment/test_services.py": "constraints",
-    "fulfillment/test_with_orders.py": "row locks and counters of open units",
+    "fulfillment/test_order_changes.py": "row locks and counters of open units",
     "inventory": "stock counters, row locks and the ledger",
     "jobs": "leases, turns and heartbeats",
     "metafields/test_api.py": "constraints",
     "metafields/test_owners.py": "generic references without foreign keys",
-    "orders/test_amending.py": "sums of money",
-    "orders/test_doubtful.py": "the nightly checks' SQL",
+    "orders/test_editing.py": "sums of money",
+    "orders/test_repair_candidates.py": "the nightly checks' SQL",
     "orders/test_duties.py": "sums of money",
     "orders/test_events.py": "filters on JSON columns",
     "orders/test_exchange.py": "bulk inserts, server-side cursors",
     "orders/test_export_parts.py": "leases, server-side cursors",
-    "orders/test_extremes.py": "numbers at the limits of their columns",
+    "orders/test_extreme_values.py": "numbers at the limits of their columns",
     "orders/test_histories.py": "sums of money and counters",
     "orders/test_import_batches.py": "bulk inserts with conflicts, savepoints",
     "orders/test_import_kills.py": "leases",
@@ -91,28 +91,28 @@ PATHS = {
     "orders/test_transactions.py": "sums of money",
     "panel/test_audit_trail.py": "triggers that protect the trail",
     "panel/test_bulk_edits.py": "row locks and bulk updates",
-    "panel/test_deleting.py": "counts of related rows",
-    "panel/test_erasing.py": "batches of updates",
-    "panel/test_far_ends.py": "query plans of filtered lists",
-    "panel/test_fulfilling.py": "forms that write under row locks",
+    "panel/test_deletion.py": "counts of related rows",
+    "panel/test_erasure.py": "batches of updates",
+    "panel/test_filtered_pagination.py": "query plans of filtered lists",
+    "panel/test_fulfillment_forms.py": "forms that write under row locks",
     "panel/test_home.py": "counts of what waits",
     "panel/test_lists.py": "search and counts of lists",
     "panel/test_low_stock.py": "a column computed by the database",
-    "panel/test_meanwhile.py": "optimistic locks",
-    "panel/test_once.py": "unique keys and row locks",
+    "panel/test_edit_conflicts.py": "optimistic locks",
+    "panel/test_single_use_forms.py": "unique keys and row locks",
     "panel/test_order_lines.py": "forms that write under row locks",
-    "panel/test_product_sheet.py": "forms that write under row locks",
+    "panel/test_variant_grid.py": "forms that write under row locks",
     "panel/test_refund_report.py": "sums of money by day in the shop's time zone",
     "panel/test_refunds.py": "forms that write under row locks",
     "panel/test_sales.py": "sums of money by day in the shop's time zone",
     "panel/test_sales_report.py": "sums of money by day in the shop's time zone",
-    "panel/test_searching.py": "full-text search and query plans",
+    "panel/test_search.py": "full-text search and query plans",
     "panel/test_stock_grid.py": "row locks on stock",
     "panel/test_typed_filters.py": "casts of what was typed",
-    "panel/test_work_list.py": "order and filters of the work list",
-    "panel/test_work_list_plans.py": "query plans",
+    "panel/test_fulfillment_queue.py": "order and filters of the work list",
+    "panel/test_fulfillment_queue_plans.py": "query plans",
     "payments/test_races.py": "row locks",
-    "payments/test_redeeming.py": "unique keys",
+    "payments/test_redemption.py": "unique keys",
     "performance/test_costs.py": "number of queries",
     "performance/test_largest_bodies.py": "number of queries",
     "performance/test_query_counts.py": "number of queries",
@@ -129,25 +129,25 @@ PATHS = {
     "shops/test_ids.py": "sequences",
     "shops/test_many_rows.py": "bulk inserts of every column type",
     "shops/test_purchases.py": "row locks",
-    "start/test_watching.py": "figures that the database keeps of itself",
+    "startup/test_monitoring.py": "figures that the database keeps of itself",
     "test_distribution.py": "catalog of the server",
     "test_lock_order.py": "order of row locks",
     "test_migrations.py": "migrations",
-    "test_overlapping.py": "row locks",
+    "test_concurrent_changes.py": "row locks",
     "test_readiness.py": "a database that is away",
-    "test_sparing_states.py": "migrations",
+    "test_migration_states.py": "migrations",
     "upgrades": "a database written by the last release",
     "webhooks/test_claims.py": "claims and leases of deliveries",
-    "webhooks/test_delivering.py": "claims and leases of deliveries",
-    "webhooks/test_figures.py": "aggregates over deliveries",
-    "webhooks/test_pacing.py": "claims of several dispatchers",
+    "webhooks/test_delivery.py": "claims and leases of deliveries",
+    "webhooks/test_metrics.py": "aggregates over deliveries",
+    "webhooks/test_rate_limits.py": "claims of several dispatchers",
     "webhooks/test_queues.py": "claims and leases of deliveries",
     "webhooks/test_subscriptions.py": "unique keys, filters on JSON columns",
 }
 
 
 def is_in_second_run(item: pytest.Item) -> bool:
-    """Return True if the test belongs to the second run."""
+    """Return True if the test is in the second run."""
     if any(item.get_closest_marker(name) for name in MARKERS):
         return True
     path = item.path.relative_to(TESTS)
@@ -156,6 +156,6 @@ def is_in_second_run(item: pytest.Item) -> bool:
 
 
 def uses_database(item: pytest.Item) -> bool:
-    """Return True if the test uses the database of the run; pytest-django keeps all others away from it."""
+    """Return True if the test uses the database. pytest-django blocks database access in all other tests."""
     names = set(getattr(item, "fixturenames", ()))
     return bool(names & {"db", "transactional_db", "live_server"}) or item.get_closest_marker("django_db") is not None

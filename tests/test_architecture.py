@@ -1,4 +1,4 @@
-"""Checks of the architecture: the diagram in the docs agrees with the import contracts, and names are clear."""
+"""Tests of the architecture: the diagram in the docs matches the import contracts, and names are clear."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ PICTURE = settings.BASE_DIR / "docs" / "architecture.md"
 
 
 def read_contract(name: str) -> list[set[str]]:
-    """Return the layers of an import contract from top to bottom, each as the set of its apps."""
+    """Return the layers of an import contract from top to bottom, as sets of apps."""
     tools = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["tool"]
     layers = next(rule["layers"] for rule in tools["importlinter"]["contracts"] if rule["name"] == name)
     apps = [{part.split(".")[1] for part in re.split(r"\s*[|:]\s*", layer)} for layer in layers]
@@ -18,7 +18,7 @@ def read_contract(name: str) -> list[set[str]]:
 
 
 def read_diagram() -> dict[str, list[set[str]]]:
-    """Return the layers of the diagram per section."""
+    """Return the layers in each section of the diagram."""
     block = PICTURE.read_text().split("```")[1]
     part, lines = "", dict[str, list[set[str]]]()
     for line in filter(None, block.splitlines()):
@@ -41,7 +41,7 @@ def test_the_picture_shows_every_app() -> None:
     assert set().union(*(set().union(*lines) for lines in read_diagram().values())) == folders
 
 
-# Participles, adjectives and pronouns that say nothing without their context.
+# Participles, adjectives and other words that have no clear meaning without context.
 UNCLEAR_NAMES = frozenset(
     [
         "found",
@@ -155,13 +155,13 @@ UNCLEAR_NAMES = frozenset(
         "without",
     ]
 )
-# Names that Django, Celery, strawberry or our own loader by module name look for in every app.
+# Names with a special meaning, which may occur in many modules.
 HOOKS = frozenset({"ready", "upgrade", "downgrade", "handle", "main"})
 PRODUCT = ("apps", "backoffice")
 
 
 def get_public_functions() -> dict[str, list[str]]:
-    """Return the modules that define each public function of the product."""
+    """Return the product's public functions, with the modules that define each name."""
     modules: dict[str, list[str]] = {}
     for folder in PRODUCT:
         for path in sorted((settings.BASE_DIR / folder).rglob("*.py")):

@@ -1,4 +1,4 @@
-"""Obstacles to sharding the database by shop: the counts in docs/scaling.md are current."""
+"""Tests that the counts of sharding obstacles in docs/scaling.md are up to date."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from django.db import connection
 pytestmark = pytest.mark.postgres
 
 PAGE = Path(settings.BASE_DIR, "docs", "scaling.md").read_text().partition("## Sharding one shop")[2]
-# Tables with rows of shops and their shop column.
+# The tables with a shop column, and the number of this column.
 SHOP_TABLES = """WITH of_shops AS (
     SELECT a.attrelid AS id, a.attnum AS shop FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     WHERE a.attname = 'shop_id' AND c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace
@@ -35,7 +35,7 @@ UNIQUE_WITHOUT_SHOP = f"""{SHOP_TABLES}
 
 
 def get_documented_count(beginning: str) -> int:
-    """Return the number in the row of the page's table that begins with ``beginning``."""
+    """Return the number in the table row that begins with ``beginning`` on the page."""
     match = re.search(rf"^\| {beginning}[^|]*\| (\d+)", PAGE, re.MULTILINE)
     assert match, beginning
     return int(match[1])

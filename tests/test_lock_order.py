@@ -1,4 +1,4 @@
-"""All code locks rows in the order of ``docs/architecture.md``, so that no deadlocks occur."""
+"""Tests that code locks rows in the order defined in ``docs/architecture.md``, so that no deadlocks occur."""
 
 import re
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _ROW = re.compile(r"^\| `(\w+)` \|(.*)\|$", re.MULTILINE)
 
 
 def read_lock_order() -> dict[str, list[str]]:
-    """Return the root tables in lock order, each with its parts."""
+    """Return the root tables in lock order, with the other tables of each aggregate."""
     text = (Path(settings.BASE_DIR) / "docs/architecture.md").read_text().split("### Lock order")[1]
     return {root: re.findall(r"`(\w+)`", parts) for root, parts in _ROW.findall(text.split("\n## ")[0])}
 
@@ -41,7 +41,7 @@ POSITIONS = {name: place for place, root in enumerate(TABLE) for name in (root, 
 
 
 def find_breaches(watch: LockRecorder) -> list[str]:
-    """Return the locks that were out of order."""
+    """Return a description of each lock that was out of order."""
     wrong = [
         f"{locked_before} before {locked}: {sql}"
         for (locked_before, locked), sql in watch.steps.items()
@@ -95,7 +95,7 @@ def test_the_life_of_an_order_locks_in_order(shop: Shop, lock_recorder: LockReco
 
 @pytest.mark.postgres
 def test_the_watch_sees_what_is_out_of_order(shop: Shop) -> None:
-    """Control: lock a product before its inventory level, and two products in descending order."""
+    """Show that two errors are found: a product before its level, and products in descending order."""
     first, second = make_variant(shop, stock=5), make_variant(shop)
     with watch_locks(ROOTS) as watch, shop_scope(shop):
         _lock_in_wrong_order(first.product_id, second.product_id, first.inventory_item)

@@ -1,4 +1,4 @@
-"""Email without a configured mail server: links are printed only by the demo."""
+"""Tests of email without a configured mail server: only the demo prints links."""
 
 import logging
 import re

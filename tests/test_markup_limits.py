@@ -1,4 +1,4 @@
-"""Sanitizing HTML takes quadratic time in the nesting depth; accepted HTML is sanitized quickly."""
+"""Tests that accepted HTML is sanitized quickly, although the time is quadratic in the nesting depth."""
 
 import time
 
@@ -15,7 +15,7 @@ WORST = {
 }
 
 
-# Seconds of processor time: three times the worst case on an idle machine, 0.6.
+# The limit in seconds of CPU time. The worst case on an idle machine takes 0.6 seconds.
 LIMIT = 2
 
 

@@ -1,6 +1,6 @@
-"""Migrations on a database in use: compatible with the previous release, with limited waiting for locks.
+"""Tests of migrations on a database in use: compatibility with the previous release, and limited waits for locks.
 
-Rule: reliability, F14.
+Check F14 of docs/reliability.md.
 """
 
 import os
@@ -26,9 +26,9 @@ from apps.jobs.management.commands import migrate
 from tests.client.conftest import get_database_url
 from tests.faults.conftest import connect_from_outside
 from tests.schema_changes import find_unsafe_operations
-from tests.upgrades.places import scratch_database
+from tests.upgrades.paths import scratch_database
 
-# The last migration of each app before the rule was introduced.
+# The last migration of each app that is exempt because it is older than this rule.
 BEFORE_THE_RULE = {
     "api": "0003_answers_know_their_request",
     "catalog": "0008_indexes_of_folded_columns",
@@ -46,7 +46,7 @@ BEFORE_THE_RULE = {
 
 
 def iterate_own_migrations() -> Iterator[tuple[migrations.Migration, ProjectState]]:
-    """Yield each of our migrations since then with the state before the migration."""
+    """Yield each of the product's migrations that the rule applies to, with the state before the migration."""
     loader = MigrationLoader(None)
     for (app, name), migration in sorted(loader.disk_migrations.items()):
         ours = type(migration).__module__.startswith("apps.")
@@ -59,7 +59,7 @@ def get_migration_key(migration: migrations.Migration) -> tuple[str, str]:
 
 
 def test_migrations_leave_the_release_before_running_or_the_changelog_announces_them() -> None:
-    """Check that CHANGELOG.md names breaking migrations as ``app.0007_name``; operators stop the processes first."""
+    """Check that CHANGELOG.md names each breaking migration, so that operators stop all processes first."""
     announced = (settings.BASE_DIR / "CHANGELOG.md").read_text()
 
     breaking = {
@@ -171,7 +171,7 @@ def test_a_table_that_the_migration_makes_is_its_own() -> None:
 
 @pytest.fixture
 def pending_migration(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Unapply the newest migration of the script tags' app, make it lock a table and lower the lock timeout."""
+    """Mark the newest content migration as not applied, and replace its operations with a table lock."""
     monkeypatch.setattr(migrate, "PAUSE_SECONDS", 0.2)
 
     def lock(apps: Any, schema_editor: Any) -> None:
@@ -243,7 +243,7 @@ def test_concurrent_index_replaces_an_invalid_one() -> None:
 
 @contextmanager
 def create_empty_database(folder: Path) -> Iterator[tuple[str, Any]]:
-    """Create an empty database of the run's engine and yield its URL and a connection."""
+    """Create an empty database with the test run's engine, and yield the URL and a connection."""
     if connection.vendor == "postgresql":
         with scratch_database(get_database_url()) as url, psycopg.connect(url, autocommit=True) as plain:
             yield url, plain
@@ -262,11 +262,11 @@ TRIGGERS = {
 @pytest.mark.django_db
 @pytest.mark.own_sessions
 def test_no_trigger_writes_into_a_table_that_was_undone(tmp_path: Path) -> None:
-    """Otherwise no product could be saved any more."""
+    """Check triggers after reversing migrations. A trigger on a dropped table would make saving a product fail."""
     with create_empty_database(tmp_path) as (url, plain):
 
         def migrated(*to: str) -> set[str]:
-            """Migrate and return the names of the existing triggers."""
+            """Migrate the database and return the names of all triggers."""
             env = {**os.environ, "DATABASE_URL": url, "BACKOFFICE_DATA_DIR": str(tmp_path)}
             command = [sys.executable, "manage.py", "migrate", "--verbosity", "0", *to]
             process = subprocess.run(

@@ -1,4 +1,4 @@
-"""Amounts are decimals everywhere and rounded in one module, checked in the source code."""
+"""Tests that the source code uses decimals for all amounts and rounds amounts in only one module."""
 
 import ast
 from collections.abc import Iterator
@@ -11,20 +11,20 @@ APPS = settings.BASE_DIR / "apps"
 MONEY_MODULES = (
     "ground/money.py", "orders", "refunds", "catalog", "customers", "inventory", "exchange", "bulk", "panel/money.py",
 )  # fmt: skip
-# Numbers that clients know as JSON floats: per file, the argument of ``float``. Two are no amounts, the third is sent
-# next to the exact decimal string.
+# Arguments of ``float`` by file, for numbers that clients expect as JSON floats. The first two are not amounts. The
+# third is sent in addition to the exact decimal string.
 JSON_FLOATS = {
     ("orders/api/money.py", "tax['rate']"),
     ("catalog/api/fields.py", "value"),
     ("refunds/api/refunds.py", "amount"),
 }
-# Modules that may round to a number of decimals.
+# Modules that may round numbers.
 ROUNDING_MODULES = {"ground/money.py", "catalog/domain/weights.py", "api/resources/fields/scalar.py"}
 
 
 @pytest.fixture(scope="module")
 def syntax_trees() -> list[tuple[str, ast.Module]]:
-    """Parse the files of ``EXACT`` once for all tests."""
+    """Parse the files in ``MONEY_MODULES`` once for all tests."""
     files = [
         file
         for folder in MONEY_MODULES
@@ -74,7 +74,7 @@ def test_no_amount_is_worked_out_with_floats(syntax_trees: list[tuple[str, ast.M
 def test_amounts_round_in_one_place_and_half_up() -> None:
     rounding = ("quantize", "get_currency_precision")
     texts = [(path, path.read_text()) for path in APPS.rglob("*.py")]
-    # Parsing takes seconds, so only where one of the names occurs at all.
+    # Parsing takes seconds, so only parse files in which a name occurs.
     everywhere = [(path, ast.parse(text)) for path, text in texts if any(name in text for name in rounding)]
     calls_by_file = {
         path.relative_to(APPS).as_posix()

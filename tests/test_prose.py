@@ -1,4 +1,4 @@
-"""Texts use plain words: docstrings, comments, docs, the change log and texts for staff."""
+"""Tests of plain wording in docstrings, comments, docs, the change log and texts for staff."""
 
 import ast
 import io
@@ -13,7 +13,7 @@ from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
 CODE = ("apps", "backoffice", "benchmarks", "tests", "frontend", "docs")
-# Words that native speakers hardly use in technical English, and words that only this code base used.
+# Words that are unusual in technical English, and words that only this product used.
 ODD_WORDS = re.compile(
     r"\b(anew|whose|told|retold|beside|alike|likewise|bears?|thereof|therein|whoever|whatever|whichever|whomever|"
     r"meanwhile|nobody|somebody|aloud|at hand|those that|that which|said|of which|stands|henceforth|hitherto|thereupon|"
@@ -21,7 +21,7 @@ ODD_WORDS = re.compile(
     r"hence|lest|thrice|for want of|makes? known|as it were|in the first place|doorbells?|rung|strangers?)\b",
     re.IGNORECASE,
 )
-# Words that no imperative sentence begins with.
+# Words that cannot begin an imperative sentence.
 NOT_VERBS = frozenset(
     [
         "The",
@@ -112,7 +112,7 @@ def _texts_of_docs() -> Iterator[Text]:
         ROOT / "CHANGELOG.md",
         *sorted((ROOT / "docs").rglob("*.md")),
     ]:
-        # The glossary lists the words that are not used.
+        # The glossary also lists words to avoid.
         if path.name != "glossary.md":
             lines = path.read_text().splitlines()
             yield from ((f"{path.relative_to(ROOT)}:{line}", text) for line, text in enumerate(lines, 1))

@@ -1,4 +1,4 @@
-"""Every race test names a control that shows the race without its guard, or says why there is none."""
+"""Tests that every race test names a control without the guard, or explains why there is no guard to turn off."""
 
 import ast
 from collections.abc import Iterator
@@ -8,13 +8,21 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from tests import races
+
 TESTS = Path(settings.BASE_DIR) / "tests"
-RACES = {"at_once", "meanwhile"}
+RACES = {races.run_concurrently.__name__, races.run_while_uncommitted.__name__}
 
 
 @dataclass(frozen=True)
 class RaceCase:
-    """A test as ``file.py::name``, its control ("" if none), and ``True`` if the test races without a mark."""
+    """A test and its control.
+
+    Attributes:
+        name: The test as ``file.py::name``.
+        control: The control as ``file.py::name``, or an empty string.
+        bare: True if the test runs code concurrently but has no mark.
+    """
 
     name: str
     control: str
@@ -22,7 +30,7 @@ class RaceCase:
 
 
 def get_race_mark(function: ast.FunctionDef) -> dict[str, str]:
-    """Return the arguments of the mark ``race``: ``control`` or ``no_guard``."""
+    """Return the arguments of the test's ``race`` mark, which are ``control`` or ``no_guard``."""
     for mark in function.decorator_list:
         if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.race":
             return {str(word.arg): ast.literal_eval(word.value) for word in mark.keywords}
@@ -37,7 +45,7 @@ def get_called_names(function: ast.FunctionDef) -> Iterator[str]:
 
 
 def get_cases(path: Path) -> Iterator[RaceCase]:
-    """Return the tests of a file; a test that calls a racing function of the file races, too."""
+    """Yield the tests in a file. Tests can run code concurrently through helper functions in the same file."""
     file = str(path.relative_to(TESTS))
     functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
     calls = {node.name: set(get_called_names(node)) for node in functions}
@@ -73,11 +81,11 @@ def test_every_control_is_there(race_cases: list[RaceCase]) -> None:
 
 def test_a_race_is_found_behind_a_helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "test_a.py").write_text(
-        "def both(): return at_once(1)\n"
+        "def both(): return run_concurrently(1)\n"
         "def test_one(): both()\n"
         "@pytest.mark.race(control='test_three')\n"
-        "def test_two(): meanwhile(1)\n"
-        "def test_three(): unguarded(1)\n"
+        "def test_two(): run_while_uncommitted(1)\n"
+        "def test_three(): run_unguarded(1)\n"
         "@pytest.mark.race(no_guard='it is the same twice')\n"
         "def test_four(): both()\n"
     )

@@ -1,4 +1,4 @@
-"""Readiness checks: correct, fast, and cheap for unauthenticated callers."""
+"""Tests of readiness checks, which must be correct and fast, and must be cheap even for many callers."""
 
 import os
 import threading
@@ -19,14 +19,14 @@ from apps.ground.tenancy import shop_scope
 from apps.jobs.models import Job
 from apps.shops.models import Shop
 from backoffice import health
-from tests.machine import get_time_limit
+from tests.timing import get_time_limit
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
 def readiness(monkeypatch: pytest.MonkeyPatch) -> health.CachedChecks:
-    """Replace the process's cached checks by new ones."""
+    """Replace the process's checks with new checks without cached results."""
     checks = health.create_required_checks()
     monkeypatch.setattr(health, "required_checks", checks)
     monkeypatch.setattr(health, "optional_checks", health.create_optional_checks())
@@ -75,7 +75,7 @@ def test_an_unreachable_database_is_named_in_the_response(
 
 @pytest.fixture
 def wait_for_blocked_check(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """Block the check until the test ends; calling the fixture's value waits until a check runs."""
+    """Block checks until the test ends; return a function that starts a check and waits until the check runs."""
     looks, over = threading.Event(), threading.Event()
 
     def look() -> dict[str, bool]:

@@ -1,4 +1,4 @@
-"""Tests of docs/reliability.md: the page covers every check, and every check names tests that exist."""
+"""Tests that docs/reliability.md lists every check, and that the tests named for each check exist."""
 
 import ast
 import difflib
@@ -15,11 +15,11 @@ from django.conf import settings
 PAGE = Path(settings.BASE_DIR) / "docs" / "reliability.md"
 TESTS = Path(settings.BASE_DIR) / "tests"
 CHECKS: dict[str, dict[str, Any]] = tomllib.loads((TESTS / "reliability.toml").read_text())
-# Number of checks per letter, in the order of the page.
+# The number of checks per letter, in the page's order.
 NUMBERS = {"A": 17, "M": 18, "U": 14, "W": 15, "D": 13, "F": 16, "B": 30, "X": 13, "P": 12, "L": 8}
 _ROW = re.compile(r"^\| ([A-Z])(\d+)(?:–([A-Z])(\d+))? \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 _FILE = re.compile(r"`([\w/]+\.py)`")
-# Checks and test files of each line of the page.
+# The checks and test files in each table row on the page.
 ROWS = [
     ([f"{letter}{number}" for number in range(int(first), int(last or first) + 1)], _FILE.findall(files))
     for letter, first, _, last, _, files in _ROW.findall(PAGE.read_text())

@@ -1,4 +1,4 @@
-"""The selection of the second database's tests names files that exist, and takes what it says."""
+"""Tests of selecting tests for the second database: the listed files exist, and the right tests are selected."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from tests.second_database import PATHS, TESTS, is_in_second_run
 
 
 def make_item(path: str, *markers: str, fixtures: tuple[str, ...] = ("db",)) -> pytest.Item:
-    """Return what ``runs_again`` asks of a test."""
+    """Return a test item with the attributes that ``is_in_second_run`` reads."""
     item: Any = SimpleNamespace(
         path=Path(TESTS / path),
         fixturenames=fixtures,

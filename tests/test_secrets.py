@@ -1,6 +1,6 @@
-"""No log, event, job, stored response or cache entry contains a secret after all flows that use secrets.
+"""Tests that logs, events, jobs, stored responses and the cache contain no secrets after all flows with secrets.
 
-Rule: reliability, A11.
+Check A11 of docs/reliability.md.
 """
 
 import base64
@@ -34,10 +34,10 @@ from apps.staff.models import User
 from backoffice.logs import LineFormatter, get_logging_settings
 from tests import factories
 from tests.conftest import ApiClient
-from tests.machine import wait_until
 from tests.panel.conftest import Panel
 from tests.panel.test_login import get_totp_code
-from tests.shops.test_authorizing import REDIRECT, OAuthFlow
+from tests.shops.test_oauth import REDIRECT, OAuthFlow
+from tests.timing import wait_until
 
 STAFF_PASSWORD = "planted-staff-secret-5417"
 WRONG_PASSWORD = "planted-wrong-secret-9023"
@@ -50,7 +50,7 @@ KEY = {"idempotency_key": "once"}
 
 
 class LogCollector(logging.Handler):
-    """A log handler that keeps all lines down to DEBUG."""
+    """A log handler that stores all lines, including DEBUG."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -63,7 +63,7 @@ class LogCollector(logging.Handler):
 
 @pytest.fixture
 def log_collector() -> Iterator[LogCollector]:
-    """Yield a handler that receives all lines logged with ``BACKOFFICE_LOG_LEVEL`` DEBUG."""
+    """Yield a handler that collects all lines that are logged with ``BACKOFFICE_LOG_LEVEL=DEBUG``."""
     logging_settings: Any = get_logging_settings("DEBUG")
     levels = {"": "DEBUG", **{name: values["level"] for name, values in logging_settings["loggers"].items()}}
     before = {name: logging.getLogger(name).level for name in levels}
@@ -78,7 +78,10 @@ def log_collector() -> Iterator[LogCollector]:
 
 
 def run_staff_flow(shop: Shop) -> set[str]:
-    """Log in with a wrong and a right password, set up a second factor, change the password and install an app."""
+    """Log in with wrong and correct passwords, set up a second factor, change the password and install an app.
+
+    Return the secrets that were used.
+    """
     user: User = factories.make_member(shop, owner=True, email="kim@example.com")
     user.set_password(STAFF_PASSWORD)
     user.save()
@@ -111,7 +114,10 @@ def run_staff_flow(shop: Shop) -> set[str]:
 
 
 def run_customer_flow(api: ApiClient, shop: Shop) -> set[str]:
-    """Create customers with passwords, invite and activate them, with idempotency keys, and run all jobs."""
+    """Create, invite and activate customers with passwords and idempotency keys, and run all jobs.
+
+    Return the secrets that were used.
+    """
     password = {"password": BUYER_PASSWORD, "password_confirmation": BUYER_PASSWORD}
     response = api.post("customers.json", {"customer": {"email": "a@example.com", **password}}, idempotency_key="first")
     assert response.status_code == 201
@@ -129,7 +135,7 @@ def run_customer_flow(api: ApiClient, shop: Shop) -> set[str]:
     assert Client().post(page, {**password_form, "password_confirmation": "another"}).status_code < 500
     assert Client().post(f"{page}x", password_form).status_code in {400, 404, 410}
     assert Client().post(page, password_form).status_code in {200, 302}
-    # Django logs this line when a page fails.
+    # Django logs this line if a page raises an error.
     logging.getLogger("django.request").error("Internal Server Error: %s", page)
     api.get(f"{path}.json")
     api.put(f"{path}.json", {"customer": password})
@@ -137,7 +143,7 @@ def run_customer_flow(api: ApiClient, shop: Shop) -> set[str]:
 
 
 def run_app_flow(api: ApiClient) -> set[str]:
-    """Send requests with valid and invalid tokens, in all places where clients put them; some requests fail."""
+    """Send valid and invalid access tokens in all possible places of a request; return the tokens."""
     path = "/admin/api/2026-07/shop.json"
     for token in (WRONG_TOKEN, api.token):
         for headers in ({"X-Platform-Access-Token": token}, {"Authorization": f"Bearer {token}"}):
@@ -150,7 +156,7 @@ def run_app_flow(api: ApiClient) -> set[str]:
 
 
 def run_authorization_flow(shop: Shop) -> set[str]:
-    """Exchange one authorization code, leave another one, and send right and wrong client secrets."""
+    """Exchange one of two authorization codes, send correct and wrong client secrets, and return all secrets."""
     app = app_installation.create_app(name="Asks", distribution="public", redirect_urls=[REDIRECT])
     flow = OAuthFlow(app, Panel(factories.make_member(shop, "applications"), shop))
     fetched = flow.code()
@@ -164,7 +170,7 @@ def run_authorization_flow(shop: Shop) -> set[str]:
 
 
 def read_stored_texts() -> Iterator[tuple[str, str]]:
-    """Yield the place and the text of everything in the database, its sessions and the cache."""
+    """Yield the location and the text of all rows in the database, all sessions and all cache entries."""
     for model in apps.get_models():
         if model._meta.managed:
             with connection.cursor() as cursor:
@@ -182,7 +188,7 @@ def read_stored_texts() -> Iterator[tuple[str, str]]:
 
 
 def _get_text(value: Any) -> str:
-    """Return a column's value as text; bytes are decoded and decompressed."""
+    """Return a column's value as text. Bytes are decompressed and decoded."""
     if not isinstance(value, bytes | memoryview):
         return str(value)
     raw = bytes(value)
@@ -192,12 +198,12 @@ def _get_text(value: Any) -> str:
 
 
 def get_encodings(secret: str) -> list[str]:
-    """Return a secret as plain text, URL-encoded and in Base64."""
+    """Return a secret as plain text, URL-encoded and Base64-encoded."""
     return [secret, quote(secret, safe=""), base64.b64encode(secret.encode()).decode().rstrip("=")]
 
 
 def find_secrets(secrets: set[str], listener: LogCollector) -> list[str]:
-    """Return the places that contain one of the secrets although they must not."""
+    """Return a message for each location that contains a secret."""
     texts = [("a log", line) for line in listener.heard] + list(read_stored_texts())
     pattern = re.compile("|".join(re.escape(spelt) for secret in secrets for spelt in get_encodings(secret)))
     matches = {(location, match[0]) for location, text in texts for match in pattern.finditer(text)}
@@ -212,7 +218,7 @@ def test_no_log_row_job_or_kept_answer_holds_a_secret(api: ApiClient, shop: Shop
 
 
 def test_a_secret_is_found_wherever_it_is_kept(shop: Shop, log_collector: LogCollector) -> None:
-    """Check that the search sees each place: logs, arguments of jobs, events, sessions, the cache."""
+    """Check that secrets are found in logs, job arguments, events, sessions, stored responses and the cache."""
     logging.getLogger("apps.anything").debug("said %s", "planted-1")
     logging.getLogger("django.request").error("failed: /a/planted-2")
     with shop_scope(shop):
@@ -227,7 +233,7 @@ def test_a_secret_is_found_wherever_it_is_kept(shop: Shop, log_collector: LogCol
     )
 
     def found() -> set[str]:
-        # Another process of the tests may clear the cache in between.
+        # Set the key in each attempt, because another test process may clear the cache.
         cache.set("planted-6", "planted-7")
         return {line[-1] for line in find_secrets({f"planted-{number}" for number in range(1, 9)}, log_collector)}
 

@@ -1,8 +1,8 @@
-"""Check that a response has every field of its route, each with a type from the wire tables.
+"""Check that a response has all fields of the route, with the types in the wire tables.
 
-``tests/wire/<resource>.json`` lists, per route, the query parameters, request fields and response fields of existing
-clients. A bare ``null`` means nullable with the type that the specification or a sibling route gives, so any type
-fits; an object that a route does not spell out is described under ``objects`` by its name.
+For each route, ``tests/wire/<resource>.json`` lists the query parameters, request fields and response fields that
+existing clients use. A field with only the type ``null`` is nullable, and its other type is in the specification or a
+sibling route, so any type is accepted. If a route does not list an object's fields, they are under ``objects``.
 """
 
 import json
@@ -19,17 +19,17 @@ MISSING = object()
 
 @cache
 def load_table(resource: str) -> dict[str, Any]:
-    """Return the table of a resource."""
+    """Return the wire table of a resource."""
     return json.loads((FOLDER / f"{resource}.json").read_text())
 
 
 def get_routes(resource: str) -> list[str]:
-    """Return the routes of a table, e.g. ``GET /products.json``."""
+    """Return the routes in a resource's table, such as ``GET /products.json``."""
     return [name for name in load_table(resource) if name != "objects"]
 
 
 def get_response_fields(resource: str, route: str) -> dict[str, str]:
-    """Return ``{dotted path: types}`` of a route's response, with named objects expanded."""
+    """Return the types of a route's response fields by dotted path, including the fields of named objects."""
     fields = dict(load_table(resource)[route].get("response", {}))
     objects = load_table(resource).get("objects", {})
     for path, types in list(fields.items()):
@@ -45,7 +45,7 @@ def _find_object_name(name: str, objects: dict[str, Any]) -> str | None:
 
 
 def find_misfits(resource: str, route: str, body: Any) -> list[str]:
-    """Return the missing and wrongly typed fields of a response; empty lists and objects are skipped."""
+    """Return a message for each missing field and each field with a wrong type. Empty lists and objects are skipped."""
     problems = []
     for path, types in get_response_fields(resource, route).items():
         for where, value in _get_values(body, path.split(".")):
@@ -57,12 +57,12 @@ def find_misfits(resource: str, route: str, body: Any) -> list[str]:
 
 
 def assert_fits(resource: str, route: str, body: Any) -> None:
-    """Fail with all missing and wrongly typed fields of a response."""
+    """Fail if a response has missing fields or fields with a wrong type."""
     assert find_misfits(resource, route, body) == []
 
 
 def _get_values(value: Any, parts: list[str], prefix: str = "") -> list[tuple[str, Any]]:
-    """Return all values at a path; an absent key is ``MISSING``, an absent parent gives no value."""
+    """Return all values at a path. A missing key has the value ``MISSING``; a missing parent has no value."""
     if not parts:
         return [(prefix, value)]
     name, is_list = parts[0].removesuffix("[]"), parts[0].endswith("[]")

@@ -1,1 +1,1 @@
-"""Measure the processor time of the largest body of each writing route: ``python -m benchmarks.bodies``."""
+"""Measure the CPU time for the largest body of each writing route: ``python -m benchmarks.bodies``."""

@@ -1,8 +1,8 @@
-"""Print the processor time of the largest body of each writing route.
+"""Print the CPU time for the largest body of each writing route.
 
-Uses the database of ``DATABASE_URL`` (already migrated) with its own shop, in one process without a server: the
-measured time is from the bytes of the request to the bytes of the response. Requests over one second of processor time
-are marked. Exits with 1 if a request is marked or a writing route is left out.
+The command creates a shop in the migrated database of ``DATABASE_URL`` and sends the requests within this process,
+without a server. The measured time is from the bytes of the request to the bytes of the response. Requests that take
+more than one second of CPU time are marked. The exit code is 1 if a request is marked or a writing route is missing.
 """
 
 import gc
@@ -10,8 +10,8 @@ import os
 import sys
 import time
 
-from benchmarks.bodies.bench import MOST_SECONDS, ROOT, Bench
-from benchmarks.bodies.setting import BenchRows
+from benchmarks.bodies.runner import MOST_SECONDS, ROOT, Bench
+from benchmarks.bodies.shop_data import BenchRows
 
 ROUNDS = 3
 
@@ -35,11 +35,11 @@ def measure_all(rounds: int) -> Bench:
 
 
 def open_bench() -> tuple[Bench, BenchRows]:
-    """Create a shop with data, and the sender of requests."""
+    """Create a shop with data, and return a bench for the shop."""
     from django.utils import timezone
 
     from apps.shops.domain import shop_creation
-    from benchmarks.bodies.setting import create_client, stock_shop
+    from benchmarks.bodies.shop_data import create_client, stock_shop
 
     now = timezone.now()
     domain = f"bodies-{time.time_ns()}.example"
@@ -47,26 +47,26 @@ def open_bench() -> tuple[Bench, BenchRows]:
     bench = Bench(create_client(shop, "Bench"))
     bench.client.get(f"{ROOT}/shop.json")
     goods = stock_shop(shop)
-    # The server does the same after loading.
+    # The server also freezes objects after loading.
     gc.collect()
     gc.freeze()
     return bench, goods
 
 
 def main() -> int:
-    """Measure and print."""
+    """Measure all requests and print the results."""
     import django
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
     os.environ["BACKOFFICE_RATE_LIMIT"] = "off"
     django.setup()
     bench = measure_all(ROUNDS)
-    print("| request | body | seconds of processor time | statements | |\n|---|---|---|---|---|")
+    print("| request | body | CPU seconds | statements | |\n|---|---|---|---|---|")
     for name, first in bench.least.items():
-        mark = "" if first.seconds <= MOST_SECONDS else "too long"
+        mark = "" if first.seconds <= MOST_SECONDS else "too slow"
         print(f"| {name} | {first.size / 1024:,.0f} KB | {first.seconds:.2f} | {first.statements:,} | {mark} |")
     floors = ", ".join(f"{seconds:.3f}" for seconds in bench.floors)
-    print(f"\nFloor, the same work in each round: {floors} s.")
+    print(f"\nReference work in each round, to compare machines: {floors} s.")
     print("".join(f"Not measured: {route}\n" for route in bench.missing()), end="")
     return int(bool(bench.missing()) or any(first.seconds > MOST_SECONDS for first in bench.least.values()))
 

@@ -1,15 +1,15 @@
-"""Webhook subscriptions, payment handlers and fulfillment services."""
+"""Requests for webhook subscriptions, payment handlers and fulfillment services."""
 
 import time
 from typing import Any
 
-from benchmarks.bodies.bench import Bench
+from benchmarks.bodies.runner import Bench
 
 CURRENCIES = ["EUR", "USD", "GBP", "SEK", "JPY"]
 
 
 def send_apps(bench: Bench, number: int) -> None:
-    """Create, update and delete the largest of each."""
+    """Create, update and delete the largest object of each type."""
     _subscriptions(bench, number)
     _handlers(bench, number)
     _services(bench, number)

@@ -1,24 +1,24 @@
-"""Products, variants, images, collections and stock."""
+"""Requests for products, variants, images, collections and inventory levels."""
 
 import json
 from itertools import islice, product
 from urllib.parse import urlencode
 
-from benchmarks.bodies.bench import ROOT, Bench, Body
-from benchmarks.bodies.setting import COLLECTS, BenchRows, build_image, build_markup, build_metafields, build_tags
+from benchmarks.bodies.runner import ROOT, Bench, Body
+from benchmarks.bodies.shop_data import COLLECTS, BenchRows, build_image, build_markup, build_metafields, build_tags
 
 VARIANTS, IMAGES, RULES, CODES = 2048, 250, 60, 250
-# The maximum of a query's parameters, minus one for another parameter.
+# One less than the maximum number of query parameters, because the request has another parameter.
 NAMED = 999
-# All new images of a body together.
+# The maximum total size of new images in a body.
 MEGAPIXELS = 100
-# All variants of a body together.
+# The maximum number of metafields on all variants in a body.
 OF_PARTS = 1000
 Owners = dict[str, int]
 
 
 def build_variants(first: str = "") -> list[Body]:
-    """Return the maximum number of variants of a product, with three options."""
+    """Return the maximum number of variants for a product with three options."""
     values = islice(product(range(8), range(16), range(16)), VARIANTS)
     return [
         {
@@ -33,7 +33,7 @@ def build_variants(first: str = "") -> list[Body]:
 
 
 def send_catalog(bench: Bench, goods: BenchRows) -> Owners:
-    """Send all requests; return rows that can own metafields."""
+    """Send all requests; return the ids of objects that can own metafields."""
     _of_many_variants(bench)
     body = bench.send(
         "POST products, markup, 250 metafields and tags",
@@ -68,16 +68,18 @@ def _of_many_variants(bench: Bench) -> None:
         changed: Body = bench.send(f"PUT products, {name}", "PUT", f"{path}.json", {"product": {"variants": rows}})
         return changed["product"]
 
-    bench.send("PUT products, all as it was", "PUT", f"{path}.json", {"product": new_body})
+    bench.send("PUT products, unchanged", "PUT", f"{path}.json", {"product": new_body})
     put(f"{VARIANTS:,} prices", [{"id": pk, "price": "10.90"} for pk in ids])
     put(f"{VARIANTS:,} SKUs", [{"id": pk, "sku": f"NEW-{pk}"} for pk in ids])
-    put(f"{VARIANTS:,} places", [{"id": pk, "position": index} for index, pk in enumerate(reversed(ids), start=1)])
+    put(f"{VARIANTS:,} positions", [{"id": pk, "position": index} for index, pk in enumerate(reversed(ids), start=1)])
     parts = [{"id": pk, "metafields": build_metafields(count=1)} for pk in ids[:OF_PARTS]]
-    put(f"{OF_PARTS:,} metafields of variants", parts + [{"id": pk} for pk in ids[OF_PARTS:]])
-    first = put("all variants by others", build_variants("other "))["variants"][0]["id"]
+    put(f"{OF_PARTS:,} variant metafields", parts + [{"id": pk} for pk in ids[OF_PARTS:]])
+    first = put("all variants replaced", build_variants("other "))["variants"][0]["id"]
     last = {"variant": {"id": first, "position": VARIANTS}}
-    bench.send("PUT variants, from the first place to the last", "PUT", f"variants/{first}.json", last)
-    bench.send("PUT products/variants, back", "PUT", f"{path}/variants/{first}.json", {"variant": {"position": 1}})
+    bench.send("PUT variants, from the first position to the last", "PUT", f"variants/{first}.json", last)
+    bench.send(
+        "PUT products/variants, back to the first", "PUT", f"{path}/variants/{first}.json", {"variant": {"position": 1}}
+    )
     bench.send("DELETE products/variants, the first", "DELETE", f"{path}/variants/{first}.json")
     more = {"option1": "more", "option2": "1", "option3": "1"}
     bench.send("POST products/variants, one more", "POST", f"{path}/variants.json", {"variant": more})
@@ -95,9 +97,9 @@ def _of_references(bench: Bench, goods: BenchRows) -> None:
 def _of_pictures(bench: Bench, product_id: int) -> int:
     path = f"products/{product_id}/images"
     largest = {"image": {"attachment": build_image(5000, 5000), "metafields": build_metafields()}}
-    new_body = bench.send("POST images, 25 megapixels, on its side", "POST", f"{path}.json", largest)["image"]
+    new_body = bench.send("POST images, 25 megapixels, rotated", "POST", f"{path}.json", largest)["image"]
     lossless = {"image": {"attachment": build_image(2580, 2580, "PNG")}}
-    bench.send("POST images, PNG of 20 MB, on its side", "POST", f"{path}.json", lossless)
+    bench.send("POST images, PNG of 20 MB, rotated", "POST", f"{path}.json", lossless)
     changed = {"image": {"alt": "a" * 512, "position": 2, "metafields": build_metafields("other")}}
     bench.send("PUT images", "PUT", f"{path}/{new_body['id']}.json", changed)
     single = {"attachment": build_image(300, 300)}
@@ -105,13 +107,13 @@ def _of_pictures(bench: Bench, product_id: int) -> int:
     flat = {"attachment": build_image(5000, 5000, "PNG", flat=True)}
     vast = {"product": {"title": "Vast", "images": [flat] * (MEGAPIXELS // 25)}}
     bench.send(f"POST products, {MEGAPIXELS} megapixels", "POST", "products.json", vast)
-    many_product = bench.send(f"POST products, {IMAGES} small pictures", "POST", "products.json", body)["product"]
+    many_product = bench.send(f"POST products, {IMAGES} small images", "POST", "products.json", body)["product"]
     turned = [{"id": image["id"], "alt": "other"} for image in reversed(many_product["images"])]
     body = {"product": {"images": turned}}
-    bench.send(f"PUT products, {IMAGES} pictures in another order", "PUT", f"products/{many_product['id']}.json", body)
+    bench.send(f"PUT products, {IMAGES} images in a new order", "PUT", f"products/{many_product['id']}.json", body)
     first = f"products/{many_product['id']}/images/{many_product['images'][0]['id']}.json"
     bench.send(f"DELETE images, one of {IMAGES}", "DELETE", first)
-    bench.send(f"DELETE products, {IMAGES} pictures", "DELETE", f"products/{many_product['id']}.json")
+    bench.send(f"DELETE products, {IMAGES} images", "DELETE", f"products/{many_product['id']}.json")
     pk: int = new_body["id"]
     return pk
 
@@ -129,9 +131,9 @@ def _of_collections(bench: Bench, goods: BenchRows) -> Owners:
     pk = new_body["custom_collection"]["id"]
     places = [{"product_id": pk, "position": index} for index, pk in enumerate(reversed(goods.products), start=1)]
     first = {"custom_collection": {"collects": places}}
-    bench.send(f"PUT {path}, {COLLECTS:,} other places", "PUT", f"{path}/{pk}.json", first)
+    bench.send(f"PUT {path}, {COLLECTS:,} new positions", "PUT", f"{path}/{pk}.json", first)
     picture_too = {"custom_collection": {"image": image}}
-    bench.send(f"PUT {path}, 25 megapixels, on its side", "PUT", f"{path}/{pk}.json", picture_too)
+    bench.send(f"PUT {path}, 25 megapixels, rotated", "PUT", f"{path}/{pk}.json", picture_too)
     collect = bench.client.get(f"{ROOT}/collects.json?collection_id={pk}&limit=1").json()["collects"][0]
     bench.send(f"DELETE collects, one of {COLLECTS:,}", "DELETE", f"collects/{collect['id']}.json")
     back = {"collect": {"collection_id": pk, "product_id": collect["product_id"], "position": 1}}

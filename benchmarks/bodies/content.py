@@ -1,16 +1,16 @@
-"""Script tags, blogs, articles, themes, theme files and mobile apps."""
+"""Requests for script tags, blogs, articles, themes, theme files and mobile apps."""
 
 import base64
 from urllib.parse import quote
 
-from benchmarks.bodies.bench import ROOT, Bench, Body
-from benchmarks.bodies.setting import BenchRows, build_image, build_markup, build_metafields, build_tags
+from benchmarks.bodies.runner import ROOT, Bench, Body
+from benchmarks.bodies.shop_data import BenchRows, build_image, build_markup, build_metafields, build_tags
 
 FILES = 10_000
 
 
 def send_content(bench: Bench, goods: BenchRows) -> dict[str, int]:
-    """Send all requests; return rows that can own metafields."""
+    """Send all requests; return the ids of objects that can own metafields."""
     _of_themes(bench, goods)
     _of_apps(bench)
     return _of_blogs(bench)
@@ -63,12 +63,12 @@ def _of_themes(bench: Bench, goods: BenchRows) -> None:
         "config/a.json": {"value": nested},
         "assets/a.bin": {"attachment": raw},
     }.items():
-        bench.send("PUT assets, at its limit", "PUT", path, {"asset": {"key": key, **content}})
+        bench.send("PUT assets, maximum size", "PUT", path, {"asset": {"key": key, **content}})
         bench.send("DELETE assets", "DELETE", f"{path}?asset%5Bkey%5D={quote(key)}")
 
 
 def _unpack(goods: BenchRows, theme_id: int) -> None:
-    """Add as many files to a theme as an archive may contain, as the worker does."""
+    """Add the maximum number of files in an archive to a theme, like the worker."""
     from django.utils import timezone
 
     from apps.content.domain import blob_store, themes

@@ -1,15 +1,15 @@
-"""Customers and their addresses."""
+"""Requests for customers and addresses."""
 
 from urllib.parse import urlencode
 
-from benchmarks.bodies.bench import ROOT, Bench, Body
-from benchmarks.bodies.setting import build_metafields, build_tags
+from benchmarks.bodies.runner import ROOT, Bench, Body
+from benchmarks.bodies.shop_data import build_metafields, build_tags
 
 ADDRESSES = 100
 
 
 def send_customers(bench: Bench, number: int) -> dict[str, int]:
-    """Send all requests; return rows that can own metafields."""
+    """Send all requests; return the ids of objects that can own metafields."""
     body = bench.send(
         "POST customers, 100 addresses, 250 metafields and tags, a password",
         "POST",

@@ -1,15 +1,15 @@
-"""GraphQL documents, and uninstalling an app."""
+"""Requests with GraphQL documents, and a request that uninstalls an app."""
 
-from benchmarks.bodies.bench import Bench
-from benchmarks.bodies.setting import BenchRows, create_client
+from benchmarks.bodies.runner import Bench
+from benchmarks.bodies.shop_data import BenchRows, create_client
 
-# A mutation with its result costs twelve points of a document's thousand.
+# A mutation with its result costs twelve points. A document can cost 1,000 points.
 MUTATIONS, ROWS = 83, 240
 NODE = "id topic uri filter includeFields metafieldNamespaces format createdAt updatedAt"
 
 
 def send_documents(bench: Bench, goods: BenchRows, number: int) -> None:
-    """Send all requests, as an app that is then uninstalled."""
+    """Send all requests from a new app. The last request uninstalls the app."""
     client = create_client(goods.shop, f"Leaving {number}")
     body = bench.send(f"POST graphql, {MUTATIONS} mutations", "POST", "graphql.json", _creations(number), client)
     assert not body.get("errors"), str(body)[:500]

@@ -1,10 +1,10 @@
-"""Fulfillment orders with the maximum of line items, fulfillments, and fulfillment events."""
+"""Requests for fulfillments, fulfillment events, and fulfillment orders with the maximum number of line items."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.bodies.bench import Bench, Body
-from benchmarks.bodies.setting import BenchRows, create_fulfillment_orders
+from benchmarks.bodies.runner import Bench, Body
+from benchmarks.bodies.shop_data import BenchRows, create_fulfillment_orders
 
 LINES, PARTS, DEADLINES, NUMBERS, LONGEST, WORDS = 500, 250, 250, 100, 2048, 1000
 LATER, LATEST = "2031-03-02T12:00:00Z", "2031-04-02T12:00:00Z"
@@ -14,7 +14,7 @@ MESSAGE = "a" * WORDS
 
 @dataclass(frozen=True)
 class RoutedOrder:
-    """A fulfillment order with all its line items."""
+    """A fulfillment order with the ids of its line items."""
 
     pk: int
     order: int
@@ -25,7 +25,7 @@ class RoutedOrder:
         return f"{ORDERS}/{self.pk}"
 
     def units(self, count: int = 1) -> list[Body]:
-        """Return a quantity of each line item."""
+        """Return the line items with a quantity, as in a request body."""
         return [{"id": pk, "quantity": count} for pk in self.lines]
 
 
@@ -38,7 +38,7 @@ def send_fulfillment(bench: Bench, goods: BenchRows, number: int) -> None:
 
 
 def _routed(bench: Bench, goods: BenchRows, body: Body, **when: Any) -> RoutedOrder:
-    """Return the fulfillment order of a new order, routed as the worker does."""
+    """Create an order, route the order like the worker, and return the fulfillment order."""
     from django.utils import timezone
 
     from apps.fulfillment.domain import routing
@@ -56,7 +56,7 @@ def _counted(goods: BenchRows) -> Body:
 
 
 def _of_states(bench: Bench, goods: BenchRows, number: int) -> None:
-    """Hold, move and cancel; schedule, reschedule and open."""
+    """Send requests that hold, move and cancel one fulfillment order, and reschedule and open another one."""
     from django.utils import timezone
 
     from apps.ground.tenancy import shop_scope
@@ -87,7 +87,7 @@ def _moment() -> Any:
 
 
 def _of_requests(bench: Bench, goods: BenchRows, number: int) -> None:
-    """Request fulfillment from a service, accept and reject, and request cancellation."""
+    """Send fulfillment requests and cancellation requests to a service, and accept and reject them."""
     service = {"name": f"Requests {number}", "callback_url": f"https://depot.example/{number}"}
     handle = bench.made("fulfillment_services.json", {"fulfillment_service": service})["fulfillment_service"]["handle"]
     line = {"title": "Line", "price": "4.00", "quantity": 4, "fulfillment_service": handle}
@@ -107,7 +107,7 @@ def _of_requests(bench: Bench, goods: BenchRows, number: int) -> None:
 
 
 def _request(bench: Bench, row: RoutedOrder) -> tuple[RoutedOrder, str]:
-    """Request one item of each line; return the remaining fulfillment order and the path of the request."""
+    """Request one unit of each line item; return the remaining fulfillment order and the requested one's path."""
     body = {"fulfillment_request": {"message": MESSAGE, NAMED: row.units()}}
     path = f"{row.path}/fulfillment_request.json"
     response = bench.send(f"POST {ORDERS}/fulfillment_request, {LINES} lines", "POST", path, body)
@@ -119,7 +119,7 @@ def _request(bench: Bench, row: RoutedOrder) -> tuple[RoutedOrder, str]:
 
 
 def _said(path: str, wrapper: str, **more: Any) -> tuple[str, str, str, Body]:
-    """Send a request with the longest message."""
+    """Return the arguments of ``Bench.send`` for an action with the longest message."""
     action = path.split("/", maxsplit=2)[2]
     return f"POST {ORDERS}/{action}, {LINES} lines", "POST", f"{path}.json", {wrapper: {"message": MESSAGE, **more}}
 
@@ -130,7 +130,7 @@ def _tracking() -> Body:
 
 
 def _of_parcels(bench: Bench, goods: BenchRows) -> None:
-    """Fulfill with the maximum of tracking numbers, add events, and cancel."""
+    """Create a fulfillment with the maximum number of tracking numbers, add an event, and cancel the fulfillment."""
     row = _routed(bench, goods, _counted(goods))
     payload = {
         "line_items_by_fulfillment_order": [{"fulfillment_order_id": row.pk, NAMED: row.units()}],
@@ -152,7 +152,7 @@ def _of_parcels(bench: Bench, goods: BenchRows) -> None:
 
 
 def _of_many(bench: Bench, goods: BenchRows) -> None:
-    """Fulfill the maximum of fulfillment orders in one body; they are created once, which takes longest."""
+    """Fulfill the maximum number of fulfillment orders with one body. Only the first round does this, to save time."""
     rows = create_fulfillment_orders(goods, PARTS, LINES)
     body = {"fulfillment_order_ids": [row for row, _ in rows][:DEADLINES], "fulfillment_deadline": LATER}
     path = f"{ORDERS}/set_fulfillment_orders_deadline"

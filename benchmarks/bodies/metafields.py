@@ -1,8 +1,8 @@
-"""Metafields by their own routes, for every type of owner."""
+"""Requests to the metafield routes of every owner type."""
 
-from benchmarks.bodies.bench import Bench
+from benchmarks.bodies.runner import Bench
 
-# The maximum bytes of a value of type ``json``.
+# The maximum size of a ``json`` value in bytes.
 LARGEST = 512 * 1024
 
 

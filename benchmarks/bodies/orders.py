@@ -1,7 +1,7 @@
-"""Orders at the limits of their lists, and their transactions."""
+"""Requests for orders with lists of the maximum length, and for transactions and refunds."""
 
-from benchmarks.bodies.bench import ROOT, Bench, Body
-from benchmarks.bodies.setting import BenchRows, build_metafields, build_tags
+from benchmarks.bodies.runner import ROOT, Bench, Body
+from benchmarks.bodies.shop_data import BenchRows, build_metafields, build_tags
 
 LINES, SHIPPING, CODES, TAXES, MEMBERS, PAYBACKS = 500, 100, 100, 20, 250, 100
 DUTIES, DUTY_TAXES = 5, 3
@@ -9,7 +9,7 @@ _PAID = {"financial_status": "paid", "inventory_behaviour": "decrement_obeying_p
 
 
 def send_orders(bench: Bench, goods: BenchRows) -> dict[str, int]:
-    """Send all requests; return rows that can own metafields."""
+    """Send all requests; return the ids of objects that can own metafields."""
     counted = [{"variant_id": pk, "quantity": 2} for pk in goods.variants]
     for name, body in {
         f"{LINES} products with stock, paid": {"line_items": counted, **_PAID},
@@ -40,7 +40,7 @@ def send_orders(bench: Bench, goods: BenchRows) -> dict[str, int]:
 
 
 def _refund(bench: Bench, name: str, path: str, order_body: Body) -> None:
-    """Refund one item of each line with restock, and the maximum number of transactions."""
+    """Refund and restock one unit of each line item, with the maximum number of transactions."""
     units = [{"line_item_id": line["id"], "quantity": 1} for line in order_body["line_items"]]
     ids = [duty["id"] for line in order_body["line_items"] for duty in line["duties"]][:LINES]
     duties = [{"duty_id": pk, "refund_type": "PROPORTIONAL"} for pk in ids]

@@ -1,1 +1,1 @@
-"""Measure the webhook engine's throughput against a minimal sender in the same run."""
+"""Measure the webhook engine and compare it with a minimal sender in the same run."""

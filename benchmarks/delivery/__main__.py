@@ -1,10 +1,10 @@
-"""Measure the webhook engine's throughput against the same requests by aiohttp alone, in the same run.
+"""Measure the webhook engine and compare it with the same requests sent by aiohttp alone, in the same run.
 
 Run: ``python -m benchmarks.delivery [--deliveries 20000] [--only fan_out,hang,…]``
 
-Uses PostgreSQL of ``DATABASE_URL`` (in a new database that is dropped afterwards), or SQLite without it. Endpoints,
-database and dispatchers share the machine. Ratios within one run and processor times are reproducible; absolute numbers
-are not. Prints one line of JSON for each measurement.
+The command creates a database on the PostgreSQL server in ``DATABASE_URL`` and drops it afterwards. Without
+``DATABASE_URL``, it uses SQLite. Endpoints, database and dispatchers share the machine. Ratios within one run and CPU
+times are reproducible, but absolute numbers are not. The command prints one line of JSON per measurement.
 """
 
 import argparse
@@ -15,34 +15,34 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.delivery import measures, reserves, retention
-from benchmarks.delivery.world import SERVER, create_database, drop_database
+from benchmarks.delivery import backlog, measurements, retention
+from benchmarks.delivery.environment import SERVER, create_database, drop_database
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--deliveries", type=int, default=20_000)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="how much is there when a claim is timed")
-    parser.add_argument("--only", help="some of the measures, by name, with commas between")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="number of deliveries in the backlog")
+    parser.add_argument("--only", help="names of measurements, separated by commas")
     options = parser.parse_args()
     count = options.deliveries
     existing: dict[str, Callable[[], dict[str, Any]]] = {
-        "write": reserves.measure_write,
-        "fan_out": lambda: measures.measure_fan_out(count),
-        "one_worker": lambda: measures.measure_rate(count, 1, 10),
-        "two_workers": lambda: measures.measure_rate(count, 2, 11),
-        "latency": lambda: measures.measure_latency(min(count, 5000)),
-        "hang": lambda: measures.measure_hang(count, 9, 1, 20),
-        "thousand": lambda: measures.measure_hang(count, 900, 100, 30),
-        "shops": lambda: measures.measure_shops(count),
-        "backlog": lambda: reserves.measure_backlog(options.rows),
+        "write": backlog.measure_write,
+        "fan_out": lambda: measurements.measure_fan_out(count),
+        "one_worker": lambda: measurements.measure_rate(count, 1, 10),
+        "two_workers": lambda: measurements.measure_rate(count, 2, 11),
+        "latency": lambda: measurements.measure_latency(min(count, 5000)),
+        "hang": lambda: measurements.measure_hang(count, 9, 1, 20),
+        "thousand": lambda: measurements.measure_hang(count, 900, 100, 30),
+        "shops": lambda: measurements.measure_shops(count),
+        "backlog": lambda: backlog.measure_backlog(options.rows),
         "retention": lambda: retention.measure_retention(options.rows),
         "partitions": lambda: retention.measure_partitions(options.rows),
-        "recovery": lambda: reserves.measure_recovery(min(100_000, options.rows)),
+        "recovery": lambda: backlog.measure_recovery(min(100_000, options.rows)),
     }
     parts = options.only.split(",") if options.only else list(existing)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(65_536, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
-    # A benchmark that is terminated also drops its database.
+    # Drop the database even if the benchmark is terminated.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     create_database()
     try:

@@ -1,4 +1,4 @@
-"""Test endpoints in a separate process, and the floor: the same requests to them by aiohttp alone."""
+"""Test endpoints in a separate process, and the floor, which sends the same requests with aiohttp alone."""
 
 import asyncio
 import base64
@@ -18,7 +18,7 @@ FLOOR_AT_ONCE = 50
 
 
 class SinkProtocol(asyncio.Protocol):
-    """Responds 200 to each request at once, or never; records the arrival times."""
+    """Records the arrival time of each request and responds with 200, or never responds."""
 
     arrived: list[tuple[float, str]] = []
 
@@ -43,7 +43,7 @@ class SinkProtocol(asyncio.Protocol):
 
 
 def run_receivers(pipe: Connection, healthy: int, hanging: int) -> None:
-    """Listen on this many ports; then answer the commands ``count``, ``take``, ``stop``."""
+    """Listen on one port per endpoint, and respond to the commands ``count``, ``take`` and ``stop``."""
 
     async def listen() -> None:
         loop = asyncio.get_running_loop()
@@ -67,7 +67,7 @@ def run_receivers(pipe: Connection, healthy: int, hanging: int) -> None:
 
 
 class Receivers:
-    """Endpoints in a separate process; the hanging ones come last."""
+    """Endpoints in a separate process. The last ``hanging`` ports never respond."""
 
     def __init__(self, healthy: int, hanging: int = 0) -> None:
         self.pipe, there = multiprocessing.Pipe()
@@ -86,7 +86,7 @@ class Receivers:
 
 
 async def floor(ports: list[int]) -> tuple[float, float]:
-    """Return requests per second by aiohttp alone, with two signatures and the same headers; and its processor time."""
+    """Send the same signed requests by aiohttp alone; return the rate and the CPU time per request."""
     import aiohttp
 
     body, key = b"x" * BODY_BYTES, b"k" * 40

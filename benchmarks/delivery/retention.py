@@ -1,7 +1,8 @@
-"""Measure the cost of deleting old deliveries row by row, and what partitioned tables would cost senders.
+"""Measure the cost of deleting old deliveries row by row, and the cost of partitioned tables for dispatchers.
 
-The floor of the first is dropping a table with the same rows. The second moves the deliveries into thirty partitions by
-ranges of ids, as many as days of retention, and measures the same claims and results on both. PostgreSQL only.
+The floor for the deletion is dropping a table with the same rows. For the second measurement, the deliveries are moved
+into thirty partitions, one per day of retention, and claims and results are measured with and without partitions. Both
+measurements need PostgreSQL.
 """
 
 import statistics
@@ -11,8 +12,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from benchmarks.delivery.reserves import copy_deliveries
-from benchmarks.delivery.world import (
+from benchmarks.delivery.backlog import copy_deliveries
+from benchmarks.delivery.environment import (
     create_shop_with_subscriptions,
     delete_deliveries,
     fan_out_all,
@@ -25,7 +26,7 @@ ROUNDS = 60
 
 
 def measure_retention(rows: int) -> dict[str, Any]:
-    """Measure the deletion of a thirtieth of the rows against a dropped table, and the claims in the same time."""
+    """Measure the deletion of a thirtieth of the rows, the floor, and claims before and during the deletion."""
     from django.db import connection
     from django.utils import timezone
 
@@ -75,7 +76,7 @@ def measure_retention(rows: int) -> dict[str, Any]:
 
 
 def measure_partitions(rows: int) -> dict[str, Any]:
-    """Measure claims of a hundred and their results, in one table and in thirty partitions."""
+    """Measure claims of a hundred deliveries and writing the results, in one table and in thirty partitions."""
     room = _fill(4100, rows)
     undivided = _claims(room)
     _divide()
@@ -90,7 +91,7 @@ def measure_partitions(rows: int) -> dict[str, Any]:
 
 
 def _fill(number: int, rows: int) -> dict[int, int]:
-    """Insert delivered deliveries with an attempt each, and waiting ones; return the number per claim and endpoint."""
+    """Insert finished deliveries with an attempt, and due deliveries; return the claim size for each endpoint."""
     from django.db import connection
 
     from apps.webhooks.domain.engine import maintenance
@@ -120,7 +121,7 @@ def _fill(number: int, rows: int) -> dict[int, int]:
 
 
 def _claims(room: dict[int, int], go_on: Callable[[], bool] = lambda: True) -> list[float]:
-    """Return the seconds of consecutive claims with their results."""
+    """Return the seconds of each claim, including writing the results."""
     from apps.webhooks.domain.engine import claims, results
     from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
     from apps.webhooks.domain.engine.results import DeliveryResult
@@ -138,9 +139,9 @@ def _claims(room: dict[int, int], go_on: Callable[[], bool] = lambda: True) -> l
 
 
 def _divide() -> None:
-    """Move the deliveries into partitions, with all indexes of the table but the impossible one.
+    """Move the deliveries into partitions with the same indexes, except unique indexes.
 
-    A unique index of a partitioned table must contain the partition key.
+    In a partitioned table, a unique index must contain the partition key.
     """
     from django.db import connection
 

@@ -1,4 +1,4 @@
-"""The minimal cost of a response: no framework, prepared statements, the same bytes as the product's.
+"""Minimal servers for comparison. They use no framework, and return the product's response bytes.
 
-In floor A the database builds the JSON; in floor B every document is stored in a column.
+In floor A, the database builds the JSON. In floor B, all documents are stored as JSON in a table.
 """

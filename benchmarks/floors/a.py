@@ -1,15 +1,15 @@
-"""Floor A: the database builds the JSON, and its bytes are sent unchanged."""
+"""Floor A, in which the database builds the JSON and the server sends the bytes unchanged."""
 
 from typing import Any
 
-from benchmarks.floors import documents
-from benchmarks.floors.creating import create_customer
-from benchmarks.floors.frame import Resource, create_application, fetch_row, get_connection
+from benchmarks.floors import json_sql
+from benchmarks.floors.common import Resource, create_application, fetch_row, get_connection
+from benchmarks.floors.create_customer import create_customer
 
-CUSTOMERS = documents.select_list(documents.CUSTOMER, "customers", "DESC")
-PRODUCTS = documents.select_list(documents.PRODUCT, "products", "ASC")
-ORDERS = documents.select_list(documents.ORDER, "orders", "DESC", only="r.status = 'open'")
-CUSTOMER = documents.select_one(documents.CUSTOMER, "customer")
+CUSTOMERS = json_sql.select_list(json_sql.CUSTOMER, "customers", "DESC")
+PRODUCTS = json_sql.select_list(json_sql.PRODUCT, "products", "ASC")
+ORDERS = json_sql.select_list(json_sql.ORDER, "orders", "DESC", only="r.status = 'open'")
+CUSTOMER = json_sql.select_one(json_sql.CUSTOMER, "customer")
 
 
 def list_customers(shop_id: int) -> bytes:

@@ -1,22 +1,22 @@
-"""Floor B: every document is stored in its own table; writes update it in the same transaction."""
+"""Floor B, in which all documents are stored as JSON in a table. Writes update documents in the same transaction."""
 
 from typing import Any
 
-from benchmarks.floors import documents
-from benchmarks.floors.creating import create_customer
-from benchmarks.floors.frame import Resource, create_application, fetch_row, get_connection
+from benchmarks.floors import json_sql
+from benchmarks.floors.common import Resource, create_application, fetch_row, get_connection
+from benchmarks.floors.create_customer import create_customer
 
 TABLE = "bench_documents"
 FILL = f"""
 DROP TABLE IF EXISTS {TABLE};
 CREATE TABLE {TABLE} (shop_id bigint, kind text, id bigint, body text, PRIMARY KEY (shop_id, kind, id));
-INSERT INTO {TABLE} SELECT {{shop}}, 'customer', x.id, row_to_json(x)::text FROM ({documents.CUSTOMER}) x;
+INSERT INTO {TABLE} SELECT {{shop}}, 'customer', x.id, row_to_json(x)::text FROM ({json_sql.CUSTOMER}) x;
 """
 _MANY = f"SELECT body FROM {TABLE} WHERE shop_id = %s AND kind = 'customer' ORDER BY id DESC LIMIT 50"
 _ONE = f"SELECT body FROM {TABLE} WHERE shop_id = %s AND kind = 'customer' AND id = %s"
 _STORE = f"""
 INSERT INTO {TABLE} SELECT %s, 'customer', x.id, row_to_json(x)::text
-FROM ({documents.CUSTOMER} WHERE r.shop_id = %s AND r.id = %s) x
+FROM ({json_sql.CUSTOMER} WHERE r.shop_id = %s AND r.id = %s) x
 RETURNING body
 """
 

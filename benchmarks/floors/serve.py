@@ -1,4 +1,4 @@
-"""Serve a floor with the product's own server and settings: ``python -m benchmarks.floors.serve a``."""
+"""Run a floor on the product's server: ``python -m benchmarks.floors.serve a``."""
 
 import importlib
 import os

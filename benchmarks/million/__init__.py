@@ -1,4 +1,4 @@
-"""Measure every read of one shop with a million rows among fifty small shops.
+"""Measure every read in a shop with a million rows, next to fifty small shops.
 
-``make bench-million``, or ``python -m benchmarks.million [--rows 100000]``. Needs PostgreSQL.
+Run ``make bench-million`` or ``python -m benchmarks.million [--rows 100000]``. The benchmark needs PostgreSQL.
 """

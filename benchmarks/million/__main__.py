@@ -1,4 +1,4 @@
-"""Fill, read everything, and print what is over its limit; see the package."""
+"""Fill the shops, send all requests, and print the cases over a limit."""
 
 import argparse
 import gc
@@ -11,30 +11,30 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import bulk, databases
-from benchmarks.million import filling, ids, writes
-from benchmarks.million.asking import Cost, limit_statements, request_page
+from benchmarks import bulk_insert, databases
+from benchmarks.million import fill, ids, writes
 from benchmarks.million.report import Row, print_pages, print_rows
+from benchmarks.million.requests import Cost, limit_statements, request_page
 
 if TYPE_CHECKING:
     from django.test import Client
 
 RESULTS = Path(__file__).parents[1] / "results"
 SMALL = 1_000
-# At this number of rows, everything with a bound has reached it.
+# At this number of rows, all bounded queries have reached their bound.
 MIDDLE = 100_000
 SIZES = ("small", "middle", "big")
 
 
 def create_clients(shop_id: int, token: str) -> "tuple[Client, Client]":
-    """Return a client of the API, and a client of the panel logged in as a user with every permission."""
+    """Return a client for the API, and a client for the panel that is logged in as an account owner."""
     from django.test import Client
     from django.utils import timezone
 
     from apps.ground.tenancy import shop_scope
     from apps.staff.models import Membership, User
 
-    shop = filling.get_shop(shop_id)
+    shop = fill.get_shop(shop_id)
     person, _created = User.objects.get_or_create(email="owner@bench.example", defaults={"first_name": "Sam"})
     if _created:
         with shop_scope(shop):
@@ -45,15 +45,15 @@ def create_clients(shop_id: int, token: str) -> "tuple[Client, Client]":
 
 
 def request_all(shop_id: int, token: str, rows: int, only: str) -> dict[str, Cost]:
-    """Request everything once."""
+    """Send the requests of all cases with ``only`` in their name."""
     from benchmarks.million import panel, rest
 
     interface, browser = create_clients(shop_id, token)
-    shop = filling.get_shop(shop_id)
+    shop = fill.get_shop(shop_id)
     ids.create_missing_rows(interface, shop_id)
     description = json.loads(Path("docs/openapi.json").read_text())
     costs: dict[str, Cost] = {}
-    # A garbage collection would count for the page during which it happens.
+    # Reduce garbage collection, which would add to the time of a random page.
     gc.freeze()
     walked = rest.RestRoutes(description, ids.get_row_ids(shop_id), rows)
     for client, cases in ((interface, walked.addresses()), (browser, panel.list_addresses(browser, shop, rows))):
@@ -64,38 +64,38 @@ def request_all(shop_id: int, token: str, rows: int, only: str) -> dict[str, Cos
             if costs[name].ms > 200 or costs[name].status >= 400:
                 print_progress(f"{costs[name].ms:8.0f} ms  {costs[name].status}  {name}")
     for pattern in walked.unreached:
-        print_progress(f"not walked: {pattern}")
+        print_progress(f"not requested: {pattern}")
     return costs
 
 
 def measure_writes(size: int) -> writes.Shares:
-    """Fill, and write a little."""
-    shop_id, token = filling.create_shops()
-    filling.grow_big_shop(shop_id, None, filling.Size(size))
+    """Fill the shop and measure some writes."""
+    shop_id, token = fill.create_shops()
+    fill.grow_big_shop(shop_id, None, fill.Size(size))
     print_progress(f"{size:,} rows")
     interface, _ = create_clients(shop_id, token)
     return writes.measure_shares(interface, ids.get_row_ids(shop_id))
 
 
 def measure_shop(size: int, only: str) -> tuple[list[Row], writes.Shares, dict[str, float]]:
-    """Fill and read three times, then write a little."""
+    """Measure all reads at three sizes, and then some writes."""
     seconds: dict[str, float] = {}
-    shop_id, token = filling.create_shops()
+    shop_id, token = fill.create_shops()
     walks: dict[int, dict[str, Cost]] = {}
-    before: filling.Size | None = None
+    before: fill.Size | None = None
     for number in sorted({min(SMALL, size), min(MIDDLE, size), size}):
         began = time.monotonic()
-        filling.grow_big_shop(shop_id, before, filling.Size(number))
-        before = filling.Size(number)
+        fill.grow_big_shop(shop_id, before, fill.Size(number))
+        before = fill.Size(number)
         seconds[f"filled to {number:,} rows in"] = time.monotonic() - began
         print_progress(f"{number:,} rows after {time.monotonic() - began:.0f} s")
         began = time.monotonic()
         limit_statements()
         walks[number] = request_all(shop_id, token, number, only)
-        seconds[f"walked at {number:,} in"] = time.monotonic() - began
+        seconds[f"read at {number:,} rows in"] = time.monotonic() - began
     small, middle, big = (walks[min(number, size)] for number in (SMALL, MIDDLE, size))
-    # SQLite does not count writes without index updates.
-    counted = bulk.is_postgres() and not only
+    # SQLite has no statistics of heap-only updates.
+    counted = bulk_insert.is_postgres() and not only
     shares = writes.measure_shares(create_clients(shop_id, token)[0], ids.get_row_ids(shop_id)) if counted else {}
     rows = [Row(name, small[name], middle[name], cost) for name, cost in big.items() if name in small.keys() & middle]
     for name in sorted(big.keys() ^ small.keys()):
@@ -108,12 +108,12 @@ def print_progress(text: str) -> None:
 
 
 def main() -> int:
-    """Measure and print; return 1 if a figure is over its limit."""
+    """Measure the reads and writes, and print the results; return 1 if a result is over the limit."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="customers and orders of the big shop")
-    parser.add_argument("--only", default="", help="cases whose name holds this text")
-    parser.add_argument("--writes", action="store_true", help="fill and write, and walk nothing")
-    parser.add_argument("--here", action="store_true", help="in the database of DATABASE_URL, empty and migrated")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="number of customers and orders in the big shop")
+    parser.add_argument("--only", default="", help="only cases with this text in their name")
+    parser.add_argument("--writes", action="store_true", help="only measure writes")
+    parser.add_argument("--here", action="store_true", help="use the empty, migrated database of DATABASE_URL")
     options = parser.parse_args()
     if options.here:
         return _run(options)

@@ -1,4 +1,4 @@
-"""Rows of the big shop to request by id."""
+"""Find a row in each table of the big shop, for requests by id."""
 
 import json
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ ROOT = "/admin/api/2026-07"
 
 
 def get_row_ids(shop_id: int) -> dict[str, int]:
-    """Return the id of a middle row of each table, by the last part of a route's path."""
+    """Return the lowest id in each table by the last segment of the route's path."""
     from django.apps import apps
     from django.db import connection
 
@@ -28,7 +28,7 @@ def get_row_ids(shop_id: int) -> dict[str, int]:
                 counts[name] = pk
         cursor.execute("SELECT kind, min(id) FROM catalog_collection WHERE shop_id = %s GROUP BY kind", [shop_id])
         counts |= {f"{kind}_collections": pk for kind, pk in cursor.fetchall()}
-    # Routes use other names than the tables for some rows; the order is the one with every part.
+    # Some routes and tables have different names. The order must be the order that has all related rows.
     aliases = {"images": "product_images", "webhooks": "subscriptions", "payment_handlers": "payment_handler_configs"}
     counts |= {route: counts[table] for route, table in aliases.items() if table in counts}
     return counts | _order_with_everything(shop_id)
@@ -47,12 +47,12 @@ def _order_with_everything(shop_id: int) -> dict[str, int]:
 
 
 def create_missing_rows(client: "Client", shop_id: int) -> None:
-    """Create by API what the big tables lack: a paid and fulfilled order, a script tag, a webhook."""
+    """Create rows that the filled tables lack: a paid order, a script tag, a webhook and a shop metafield."""
     from django.db.models import F
 
     from apps.orders.models import OrderCounter
 
-    # Above the numbers of the orders that are still to be inserted.
+    # Continue with numbers that are higher than the numbers of orders that are inserted later.
     OrderCounter._base_manager.filter(shop_id=shop_id).update(last_number=F("last_number") + 10_000_000)
     lines = [{"title": "Mug", "price": "10.00", "quantity": 2}]
     payment = [{"kind": "sale", "status": "success", "amount": "20.00"}]

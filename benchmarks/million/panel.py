@@ -1,4 +1,4 @@
-"""Every list of the panel with every sort, filter and search; the palette, the home page, and a page of each kind."""
+"""List the panel's pages: every list with every sort order, filter and search, the palette, and pages of one object."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -34,9 +34,9 @@ WORDS = (
     "state:enabled",
     "lu",
 )
-# Search words used together with a filter.
+# Search terms to combine with filters.
 SEARCHED = ("grace", "mug 99", "nobodyatall")
-# By filter name, the typed words: of many rows, of some, of none.
+# By filter name, a word with many or some matches, and a word without matches.
 TYPED = {
     "vendor": ("smithy", "nobody"),
     "type": ("Kitchen", "nothing"),
@@ -44,16 +44,16 @@ TYPED = {
     "channel": ("web", "nosuch"),
     "product": ("mug 1017", "nothing"),
 }
-# The number of rows of the list for which the size is reported.
+# The page size of the lists that are checked for their size in bytes.
 OF_THE_WEIGHT = 25
 Query = dict[str, str]
 
 
 def list_addresses(client: "Client", shop: "Shop", rows: int) -> Iterator[tuple[str, str]]:
-    """Return the name and address of each case; lists are opened once to learn their options.
+    """Yield the name and URL of each case. Each list is opened to find its options.
 
     Raises:
-        AssertionError: A list opened without its options.
+        AssertionError: A list page has no change list and is not listed in ``_TOGETHER``.
     """
     from django.contrib import admin
 
@@ -68,7 +68,7 @@ def list_addresses(client: "Client", shop: "Shop", rows: int) -> Iterator[tuple[
         response: Any = client.get(path)
         yield f"panel {name}", path
         entries = response.context_data.get("cl") if response.status_code == 200 else None
-        assert entries or response.status_code != 200 or name in _TOGETHER, f"{name} does not say what it offers"
+        assert entries or response.status_code != 200 or name in _TOGETHER, f"{name} has no change list"
         for called, query in _choices(entries, screen, name, rows) if entries else _together(name):
             yield f"panel {name}?{called}", f"{path}?{urlencode(query)}"
         row = model._base_manager.filter(**_of(model, shop)).order_by("id").values_list("pk", flat=True).first()
@@ -85,9 +85,9 @@ def _of(model: Any, shop: "Shop") -> dict[str, Any]:
 
 
 def _choices(page: "ChangeList", screen: Any, name: str, rows: int) -> Iterator[tuple[str, Query]]:
-    """Yield the queries of a list's links, fields, filters and search box, with their names."""
+    """Yield the names and queries for a list's sort orders, filters, pages and searches."""
     sorts = list(_sorts(page))
-    # The session remembers the page size; all other pages have fifty rows.
+    # The session stores the page size, so all pages after the first two cases have fifty rows.
     plain = [{"size": str(OF_THE_WEIGHT)}, {"size": "50"}, *sorts, *_links(page), {"p": "3"}]
     if page.search_fields:
         plain += [{"q": word} for word in WORDS]
@@ -119,7 +119,7 @@ def _sorts(page: "ChangeList") -> Iterator[Query]:
 
 
 def _links(page: "ChangeList") -> Iterator[Query]:
-    """Return the filter links."""
+    """Yield the queries of the filter links."""
     from apps.panel.admin_base.typed_filters import TypedFilter
 
     for spec in page.filter_specs:
@@ -135,14 +135,14 @@ def _links(page: "ChangeList") -> Iterator[Query]:
 
 
 def _views(page: "ChangeList") -> Iterator[Query]:
-    """Return the list's predefined views."""
+    """Yield the queries of the list's predefined views."""
     for spec in page.filter_specs:
         if getattr(spec, "parameter_name", "") == "view":
             yield from ({"view": str(value)} for value, _ in getattr(spec, "lookup_choices", ()))
 
 
 def _typed(spec: Any, rows: int) -> Iterator[tuple[str, Query]]:
-    """Return input for a filter: of few rows, of many, of those at one end, and of none."""
+    """Yield filter input that matches few rows, many rows, the first or last rows, and no rows."""
     from apps.panel.admin_base.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
 
     name = getattr(spec, "parameter_name", "")
@@ -170,7 +170,7 @@ def _day(second: float) -> str:
     return datetime.fromtimestamp(BEGIN + second, UTC).date().isoformat()
 
 
-# Filters that are often combined, and queries of pages that are not Django changelists.
+# Filters that are often combined, and queries for pages that are not Django change lists.
 _TOGETHER: dict[str, tuple[dict[str, str], ...]] = {
     "orders_order": (
         {"view": "open", "fulfillment_status__exact": "fulfilled"},

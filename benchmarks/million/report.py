@@ -1,28 +1,28 @@
-"""Tables of what is over its limit, and of the total cost of each panel screen."""
+"""Print tables of the cases over a limit, and of the total cost of each panel screen."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.million.asking import Cost
+from benchmarks.million.requests import Cost
 
 MOST_MS, MOST_MS_OF_A_COUNT = 50, 100
 MOST_GROWTH = 3
-# Below this, growth depends more on the clock than on the query.
+# Growth is ignored below this time, because it depends more on the clock than on the query.
 GROWTH_FROM_MS = 10
-# An exact count grows with its rows; an index-only scan takes this long per million rows.
+# The time of an index-only scan per million rows, because an exact count grows with the number of rows.
 MS_FOR_A_MILLION_COUNTED = 100
-# A panel page: processor time of the database and of the process, and the bytes of a list of 25 rows.
+# Limits for panel pages: CPU time of the database and this process, and the size of a list of 25 rows in bytes.
 MOST_MS_OF_A_PAGE, MOST_BYTES_OF_A_LIST = 500, 60_000
 _SCREEN = re.compile(r"panel (?P<screen>\w+)(?P<rest>.*)")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One case: its cost at a thousand rows, at an intermediate size, and at many.
+    """A case with its cost at a thousand rows, at an intermediate size, and at the full size.
 
-    A bounded query (a list counts 10,000 rows at most, a search reads as many) grows up to its bound, which the
-    intermediate size reaches; a query that still grows after that is unbounded.
+    The cost of a bounded query, such as counting up to 10,000 rows, grows until the bound is reached, which is before
+    the intermediate size. A query with a cost that still grows after this size is unbounded.
     """
 
     name: str
@@ -37,22 +37,22 @@ class Row:
 
     @property
     def limit(self) -> int:
-        """Return the maximum milliseconds of the database."""
+        """Return the limit for the database time in milliseconds."""
         return MOST_MS_OF_A_COUNT if self.is_count else MOST_MS
 
     @property
     def growth(self) -> float:
-        """Return the ratio of the cost at many rows to the cost at few."""
+        """Return the ratio of the database time at the full size to the time at a thousand rows."""
         return self.big.ms / max(self.small.ms, 0.01)
 
     @property
     def later_growth(self) -> float:
-        """Return the ratio of the cost at many rows to the intermediate cost."""
+        """Return the ratio of the database time at the full size to the time at the intermediate size."""
         return self.big.ms / max(self.middle.ms, 0.01)
 
     @property
     def reaches_a_bound(self) -> bool:
-        """Return True if the cost grows up to the intermediate size and no longer after it, or with the count."""
+        """Return True if the time grows only up to the intermediate size, or in proportion to an exact count."""
         if self.growth <= MOST_GROWTH or self.big.ms <= GROWTH_FROM_MS:
             return False
         if self.is_count:
@@ -61,9 +61,9 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Return why the case fails; empty if it passes."""
+        """Return the reason why the case fails, or an empty string."""
         if self.big.status >= 500 or self.small.status >= 500:
-            return "refused"
+            return "failed"
         if self.big.ms > self.limit:
             return f"over {self.limit} ms"
         if self.growth > MOST_GROWTH and self.big.ms > GROWTH_FROM_MS and not self.reaches_a_bound:
@@ -71,7 +71,7 @@ class Row:
         if self.big.statements > self.small.statements + 3:
             return "more statements"
         if self._is_page and self.big.in_all_ms > MOST_MS_OF_A_PAGE:
-            return f"over {MOST_MS_OF_A_PAGE} ms in all"
+            return f"over {MOST_MS_OF_A_PAGE} ms in total"
         if "?size=25" in self.name and self.big.size > MOST_BYTES_OF_A_LIST:
             return f"over {MOST_BYTES_OF_A_LIST // 1000} KB"
         return ""
@@ -82,9 +82,9 @@ class Row:
 
 
 def print_rows(rows: Sequence[Row]) -> list[Row]:
-    """Print the failed cases as Markdown, the slowest first; return them."""
+    """Print the failed cases as a Markdown table, slowest first; return the failed cases."""
     over = sorted((row for row in rows if row.verdict), key=lambda row: -row.big.ms)
-    print("| case | at 1,000 | statements | between | at the end | statements | growth | |")
+    print("| case | at 1,000 rows | statements | intermediate | full size | statements | growth | |")
     print("|---|---|---|---|---|---|---|---|")
     for row in over:
         print(
@@ -93,32 +93,33 @@ def print_rows(rows: Sequence[Row]) -> list[Row]:
         )
     quiet = sorted(row.big.ms for row in rows if not row.verdict)
     if quiet:
-        print(f"\nWithin the limits: {len(quiet):,} of {len(rows):,}; their median {quiet[len(quiet) // 2]:.1f} ms.")
+        median = quiet[len(quiet) // 2]
+        print(f"\nWithin the limits: {len(quiet):,} of {len(rows):,} cases, with a median of {median:.1f} ms.")
     _print_bounded([row for row in rows if not row.verdict and row.reaches_a_bound])
     return over
 
 
 def _print_bounded(rows: Sequence[Row]) -> None:
-    """Print the number of cases that grew up to a bound, and the slowest of them."""
+    """Print the number of cases that grow up to a bound, and the slowest of these cases."""
     for kind, by_cost in (
-        ("counts, which grow with what they count", [row for row in rows if row.is_count]),
-        ("others, which grow up to a bound that they have", [row for row in rows if not row.is_count]),
+        ("are exact counts, which grow with the number of rows", [row for row in rows if row.is_count]),
+        ("only grow up to a bound", [row for row in rows if not row.is_count]),
     ):
         if by_cost:
             most = max(by_cost, key=lambda row: row.big.ms)
             print(
-                f"Of these, {len(by_cost)} {kind}; the slowest {most.big.ms:.1f} ms: {most.name}"
-                f" ({most.small.ms:.1f} ms at 1,000, {most.middle.ms:.1f} ms between)."
+                f"Of these cases, {len(by_cost)} {kind}. The slowest takes {most.big.ms:.1f} ms: {most.name}"
+                f" ({most.small.ms:.1f} ms at 1,000 rows, {most.middle.ms:.1f} ms at the intermediate size)."
             )
 
 
 def print_pages(rows: Sequence[Row]) -> None:
-    """Print the total time of each panel screen's pages, and their sizes."""
+    """Print the total time and the size of each panel screen's pages."""
     screens: dict[str, list[tuple[str, Cost]]] = {}
     for row in rows:
         if match := _SCREEN.fullmatch(row.name):
             screens.setdefault(match["screen"], []).append((match["rest"], row.big))
-    print("\n| screen | list of 25 | | its slowest sort, filter or search | | change page | |")
+    print("\n| screen | list of 25 rows | | slowest sort, filter or search | cases | change page | |")
     print("|---|---|---|---|---|---|---|")
     for screen, pages in screens.items():
         by_rest = dict(pages)
@@ -128,8 +129,8 @@ def print_pages(rows: Sequence[Row]) -> None:
             f"| {screen} | {_told(by_rest.get('?size=25'))}"
             f" | {'' if slowest is None else f'{slowest:.0f} ms'} | {count or ''} | {_told(by_rest.get(' change'))} |"
         )
-    _print_slowest("pages of the panel", (row for row in rows if row.name.startswith("panel")))
-    _print_slowest("searches from anywhere", (row for row in rows if row.name.startswith("palette")))
+    _print_slowest("panel pages", (row for row in rows if row.name.startswith("panel")))
+    _print_slowest("palette searches", (row for row in rows if row.name.startswith("palette")))
 
 
 def _told(cost: Cost | None) -> str:
@@ -142,6 +143,6 @@ def _print_slowest(kind: str, rows: Iterable[Row]) -> None:
     by_cost = sorted(rows, key=lambda row: row.big.in_all_ms)
     if by_cost:
         print(
-            f"\n{len(by_cost):,} {kind}: {by_cost[len(by_cost) // 2].big.in_all_ms:.0f} ms of processor time in all"
-            f" at the median, {by_cost[-1].big.in_all_ms:.0f} ms the slowest ({by_cost[-1].name})."
+            f"\n{len(by_cost):,} {kind}: median {by_cost[len(by_cost) // 2].big.in_all_ms:.0f} ms of CPU time,"
+            f" maximum {by_cost[-1].big.in_all_ms:.0f} ms ({by_cost[-1].name})."
         )

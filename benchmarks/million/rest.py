@@ -1,4 +1,4 @@
-"""Every GET route of the API, with every filter by itself and every pair of terms, from the OpenAPI document."""
+"""List every GET route in the OpenAPI document, with each filter, and with each pair of filters with fixed values."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from benchmarks.data import BEGIN
 
 PREFIX = "/admin/api/"
-# These parameters change only the page and its format; paging has its own case.
+# These parameters only change the page or the format. Pagination has a separate case.
 OF_THE_PAGE = {"limit", "fields", "page_info"}
-# Parameters of lists that the document does not name.
+# Search queries, which are not in the OpenAPI document.
 QUERIES = (
     "grace",
     "grace hopper",
@@ -44,19 +44,19 @@ QUERIES = (
 
 
 def format_moment(second: int) -> str:
-    """Return a time of the data in API format."""
+    """Return a time in API format, in seconds after the first row."""
     import time
 
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(BEGIN + second))
 
 
 class RestRoutes:
-    """The addresses of everything that can be read.
+    """The URLs of all GET requests.
 
     Args:
         description: The OpenAPI document.
-        ids: By table name, the id of a row of the big shop.
-        rows: The number of customers of the shop, which determines its times.
+        ids: The id of a row in the big shop, by table name.
+        rows: The number of customers in the shop, which determines the times in the data.
     """
 
     def __init__(self, description: Mapping[str, Any], ids: Mapping[str, int], rows: int) -> None:
@@ -64,7 +64,7 @@ class RestRoutes:
         self.ids = ids
         self.rows = rows
         self.unreached: list[str] = []
-        # Labels for values that depend on the number of rows.
+        # Case names must not depend on the number of rows, so these values have labels.
         self.called: dict[object, str] = {
             format_moment(rows): "the end",
             format_moment(rows - 20): "20 s before the end",
@@ -75,7 +75,7 @@ class RestRoutes:
         }
 
     def addresses(self) -> Iterator[tuple[str, str]]:
-        """Yield the name and address of each case."""
+        """Yield the name and URL of each case."""
         for pattern, methods in self.description["paths"].items():
             if "get" not in methods or not pattern.startswith("/admin/"):
                 continue
@@ -106,7 +106,7 @@ class RestRoutes:
         return f"{path}?{urlencode(query)}" if query else path
 
     def _path(self, pattern: str) -> str | None:
-        """Return the path with ids of existing rows; None if a row is missing."""
+        """Return the path with ids of existing rows, or None if a row is missing."""
         parts: list[str] = []
         for part in pattern.split("/"):
             if not part.startswith("{"):
@@ -139,7 +139,7 @@ class RestRoutes:
             yield from self._searches()
 
     def _together(self, pattern: str, schemas: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield filters that are often combined."""
+        """Yield combinations of filters that are often used."""
         if "created_at_min" in schemas and "status" in schemas and "orders" in pattern:
             yield {"status": "any", "created_at_min": format_moment(self.rows - 20)}
             yield {"status": "closed", "updated_at_min": format_moment(self.rows)}
@@ -160,7 +160,7 @@ class RestRoutes:
                 yield {"query": "country:Sweden", "order": f"{order} {direction}"}
 
     def _values(self, name: str, schema: Mapping[str, Any], pattern: str) -> Sequence[object]:
-        """Return values for a filter: of few rows, of many, and of none."""
+        """Return values for a filter that match few rows, many rows and no rows."""
         if "enum" in schema:
             return list(schema["enum"])
         if name.endswith("_min"):

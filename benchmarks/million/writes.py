@@ -1,4 +1,4 @@
-"""Measure heap-only (HOT) updates of the large tables, for stock, orders and customers."""
+"""Measure the share of heap-only (HOT) updates in the large tables for inventory changes, orders and customers."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 TABLES = ("catalog_product", "catalog_variant", "inventory_inventorylevel", "customers_customer", "orders_order")
 TIMES = 100
-# By kind of write and table: the number of updated rows, and how many of them heap-only.
+# The number of updated rows and of heap-only updates, by type of write and table.
 Shares = dict[str, dict[str, tuple[int, int]]]
 MUST = 80
 
 
 def measure_shares(client: "Client", ids: dict[str, int]) -> Shares:
-    """Write and count; vacuum first, because new rows' pending cleanup uses space in the pages."""
+    """Send writes and count updates. VACUUM runs first, because dead rows take space that heap-only updates need."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -39,14 +39,14 @@ def measure_shares(client: "Client", ids: dict[str, int]) -> Shares:
 
 
 def print_shares(shares: Shares) -> bool:
-    """Print a table; return True if a share is too small."""
-    print("\n| writes | table | updates | without an index | |\n|---|---|---|---|---|")
+    """Print a table of the shares; return True if a share is below the goal."""
+    print("\n| writes | table | updates | HOT updates | |\n|---|---|---|---|---|")
     short = False
     for name, tables in shares.items():
         for table, (updates, hot) in tables.items():
             share = 100 * hot / updates
             short = short or share < MUST
-            print(f"| {name} | {table} | {updates} | {share:.0f} % | {'' if share >= MUST else f'under {MUST} %'} |")
+            print(f"| {name} | {table} | {updates} | {share:.0f} % | {'' if share >= MUST else f'below {MUST} %'} |")
     return short
 
 

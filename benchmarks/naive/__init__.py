@@ -1,1 +1,1 @@
-"""The same resource as most people write it with DRF: ModelSerializer, default middleware, a connection per request."""
+"""A typical DRF app with the same resource: ModelSerializer, default middleware and a connection per request."""

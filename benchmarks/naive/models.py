@@ -1,4 +1,4 @@
-"""The product's tables, as plain models."""
+"""Plain models for the product's tables."""
 
 import time
 import uuid

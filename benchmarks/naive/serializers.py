@@ -1,11 +1,11 @@
-"""A serializer field per column, nested where the response is nested."""
+"""Serializers with a field per column and nested serializers."""
 
 from typing import Any
 
 from django.db import transaction
 from rest_framework import serializers
 
-from benchmarks.floors.creating import build_search_columns
+from benchmarks.floors.create_customer import build_search_columns
 from benchmarks.naive.models import Address, Customer, Event
 
 

@@ -1,4 +1,4 @@
-"""The settings of ``startproject``, with DRF and the benchmark's database."""
+"""The default settings of ``startproject``, with DRF and the benchmark's database."""
 
 import environ
 

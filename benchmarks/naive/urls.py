@@ -1,4 +1,4 @@
-"""The three measured routes."""
+"""URLs of the measured requests."""
 
 from django.urls import path
 

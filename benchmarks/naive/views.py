@@ -1,4 +1,4 @@
-"""A viewset over the models, and a token check through the ORM."""
+"""A viewset for customers, with a token check that uses the ORM."""
 
 import hashlib
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Invalid values for requests, with names where the value is not readable."""
+"""Invalid bodies and values for requests, named where the value itself is hard to read."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Fixtures for generated API tests: requests with their rows, and a snapshot of the whole database."""
+"""Fixtures for the generated API tests: sample requests, the rows that they need, and database snapshots."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -17,13 +17,13 @@ from tests.conftest import ApiClient, Response
 from tests.samples import Sample, SampleContext
 
 UNRELATED = {"sessions.Session", "contenttypes.ContentType", "auth.Permission"}
-# Every request updates the token's last use, also a failing one.
+# Even a failed request updates the token's last use.
 ALWAYS_UPDATED = {"AccessToken.last_used_at", "AccessToken.updated_at"}
 
 
 @cache
 def _build_snapshot_query() -> str:
-    """Return one query for all tables with each table's name, row count and contents."""
+    """Return one query that selects the name, row count and contents of every table."""
     quote = connection.ops.quote_name
 
     def contents(model: type[Model]) -> str:
@@ -58,7 +58,7 @@ class PreparedRequest:
             self.arguments = sample.arrange(SampleContext(shop, api.installation))
 
     def send(self, client: ApiClient | None = None, **changes: Any) -> Response:
-        """Send the sample or a variation of it."""
+        """Send the sample request, with changes such as another path or body."""
         http = (client or self.api).http
         path = changes.pop("path", self.sample.path(self.arguments))
         body = changes.pop("body", self.sample.body_for(self.arguments))
@@ -73,13 +73,13 @@ class PreparedRequest:
 
 @pytest.fixture
 def prepare_request(api: ApiClient, shop: Shop) -> Any:
-    """Return a function that creates a sample's rows: ``arranged(sample)``."""
+    """Return a function that prepares a sample request: ``prepare_request(sample)``."""
     return lambda sample: PreparedRequest(sample, api, shop)
 
 
 @pytest.fixture
 def assert_database_unchanged() -> Any:
-    """Return a context manager ``unchanged()`` that fails if rows or events were added, changed or deleted."""
+    """Return a context manager that fails if its block adds, changes or deletes rows or events."""
 
     @contextmanager
     def check(*about: object, ignored_tables: Collection[str] = ()) -> Iterator[None]:

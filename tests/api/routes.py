@@ -1,4 +1,4 @@
-"""All routes of the interface, read from the URL conf."""
+"""Routes of the API, read from the URL conf."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from backoffice import api_urls
 PUBLIC = {"GET openapi.json"}
 
 
-# Routes of the interface that have no version.
+# Unversioned routes of the API.
 ABSOLUTE = [entry for entry in api_urls.urlpatterns if hasattr(getattr(entry, "callback", None), "cls")]
 
 
 @dataclass(frozen=True)
 class Route:
-    """A method and URL pattern with its view."""
+    """An HTTP method and a URL pattern, with the view."""
 
     name: str
     view: Any

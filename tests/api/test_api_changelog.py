@@ -1,4 +1,4 @@
-"""``docs/api-changelog.md`` is current and names everything that exists in some versions only."""
+"""``docs/api-changelog.md`` is current and lists everything that exists only in some versions."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ def read_sections() -> dict[str, str]:
 
 
 def find_declared_versions() -> Iterator[tuple[str, str]]:
-    """Yield every version passed to ``since`` or ``until`` or stored in a constant, with its location."""
+    """Yield every version passed to ``since`` or ``until`` or stored in a constant, with the file and line."""
     for path in Path(settings.BASE_DIR, "apps").rglob("*.py"):
         if "migrations" in path.parts:
             continue

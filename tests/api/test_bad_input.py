@@ -1,7 +1,8 @@
-"""Every route rejects invalid input with an error in the interface's format and changes nothing.
+"""Every route rejects invalid input with an error in the API's format and changes nothing.
 
-Rule: reliability, section 6 (B1 to B28). The cases are generated from the URL conf and the samples, so new routes are
-covered: one test per route and kind of input, with all values of the kind. Special cases of single routes follow below.
+Checks B1 to B28 of docs/reliability.md. The cases are generated from the URL conf and the samples, so new routes are
+covered. One test per route and kind of input tries all values of that kind. Special cases of single routes follow
+below.
 """
 
 import json
@@ -15,8 +16,8 @@ from apps.api.resources.serializers import get_writable_fields
 from tests.api.bad_values import CONTENT_TYPES, EXTREMES, MALFORMED, NO_OBJECT, NO_ROW, UNFIT_FILTERS
 from tests.api.conftest import snapshot_database
 from tests.api.routes import Route, get_all_routes
+from tests.collect_failures import Subtests
 from tests.conftest import VERSION, ApiClient, Response
-from tests.each import Subtests
 from tests.samples import load_all_samples
 
 SAMPLES = load_all_samples()
@@ -62,7 +63,7 @@ def test_bodies_without_the_wrapper_are_400(route: Route, prepare_request: Any, 
         bodies |= {f"wrapper holds {kind}": json.dumps({wrapper: value}).encode() for kind, value in NO_ROW.items()}
         bodies["another wrapper"] = b'{"nonsense": {"a": 1}}'
     if not bodies:
-        return  # The route needs no body, or no wrapper in the body.
+        return  # The route accepts requests without a body or wrapper.
 
     with assert_database_unchanged(), Subtests() as subtest:
         for kind, body in bodies.items():
@@ -130,7 +131,7 @@ def iterate_paths(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, .
 
 
 def replace_value(body: Any, at: tuple[Any, ...], value: Any) -> Any:
-    """Return the body with one value replaced or, in an object, added."""
+    """Return the body with one value replaced, or with one value added to an object."""
     if not at:
         return value
     copied = dict(body) if isinstance(body, dict) else list(body)

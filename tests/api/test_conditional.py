@@ -77,7 +77,7 @@ def test_a_tag_depends_on_the_fields_and_not_on_their_order(api: ApiClient, shop
 
 
 def test_a_tag_is_the_same_in_every_process() -> None:
-    """Check it with two hash seeds: the iteration order of sets differs between processes."""
+    """Compare tags under two hash seeds, because the iteration order of sets differs between processes."""
     program = (
         "from types import SimpleNamespace as N; import django; django.setup(); "
         "from apps.api.viewsets import ShopViewSet as V; v = V(); v.plural = 'things'; v.version = '2026-07'; "

@@ -1,4 +1,4 @@
-"""Dates and times in all formats that clients send."""
+"""Tests of dates and times in every format that clients send."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -12,8 +12,8 @@ from apps.ground.tenancy import shop_scope
 from apps.ground.timestamps import InvalidDate, parse_timestamp
 from apps.shops.models import Shop
 from tests.api.routes import Route, get_all_routes
+from tests.collect_failures import Subtests
 from tests.conftest import ApiClient
-from tests.each import Subtests
 
 NEW_YORK = ZoneInfo("America/New_York")
 
@@ -99,7 +99,7 @@ SHOWN = "2025-07-02T11:38:15Z"
 
 
 def get_date_filters(route: Route) -> dict[str, DateTimeFilter]:
-    """Return the date filters of a list."""
+    """Return the date filters of a list route."""
     filters = route.view.filterset_class.base_filters
     return {name: date_filter for name, date_filter in filters.items() if isinstance(date_filter, DateTimeFilter)}
 
@@ -113,7 +113,7 @@ LISTS = [
 
 @pytest.mark.parametrize("route", LISTS, ids=lambda route: route.name)
 def test_a_second_as_it_is_shown_includes_its_row_in_every_date_filter(shop: Shop, route: Route) -> None:
-    """Check each filter: columns store microseconds, clients only see seconds."""
+    """Check each filter: columns store microseconds, but responses show only whole seconds."""
     model = route.view.model
 
     with shop_scope(shop), Subtests() as subtest:

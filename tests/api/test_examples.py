@@ -27,7 +27,7 @@ from tests.api.test_operation_texts import remove_texts
 from tests.conftest import ApiClient
 from tests.samples import Sample, SampleContext, load_all_samples
 
-# Metafields belong to almost every resource; one owner is enough.
+# Almost every resource has metafields. Examples for products and the shop are enough.
 OWNERS = ("products/<owner_id>/", "")
 KEPT = re.compile(r"\b(\d{7,}|[0-9a-f]{32,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
 SECRET = re.compile(r"bk[os]_[\w-]+")
@@ -39,7 +39,7 @@ def needs_example(route: Route) -> bool:
 
 
 class Stabilizer:
-    """Replaces numbers and random texts by stable ones, so that examples do not change each time."""
+    """Replaces ids and random strings with stable values, so that regenerated examples do not change."""
 
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
@@ -60,7 +60,7 @@ class Stabilizer:
 
 
 class DemoShop:
-    """The demo shop, with every request rolled back, and a second shop's app for what the demo shop lacks."""
+    """Sends requests to the demo shop and rolls them back. A second shop's app covers what the demo shop lacks."""
 
     def __init__(self, other_api: ApiClient) -> None:
         call_command("demo", json=True, stdout=io.StringIO())
@@ -71,7 +71,7 @@ class DemoShop:
         self.api, self.beside = ApiClient(token, self.installation), other_api
 
     def example(self, route: Route, sample: Sample, version: str) -> Example:
-        """Return an example with the demo shop's rows if the request reads some, otherwise with rows created for it."""
+        """Return an example: from the demo shop's rows for a GET request that finds some, otherwise from new rows."""
         if sample.method == "get":
             with suppress(Exception):
                 own_example = self._sent(self.api, route, sample, version, self._find_arguments(route))
@@ -105,7 +105,7 @@ class DemoShop:
         return Example(path=path, query=text, body=body, status=response.status_code, answer=response.json())
 
     def _find_arguments(self, route: Route) -> dict[str, Any]:
-        """Return the path arguments of the first row in the demo shop."""
+        """Return the path arguments for the demo shop's first row."""
         names = re.findall(r"<(\w+)>", route.name)
         parents = getattr(route.view, "parents", {})
         with shop_scope(self.shop):
@@ -116,7 +116,7 @@ class DemoShop:
 
 
 def get_descriptions(version: str) -> dict[str, str]:
-    """Return by operation the whole description, with all referenced schemas."""
+    """Return the full description of each operation, including referenced schemas, by operation id."""
     document = get_document(version)
     schemas = {name: json.dumps(schema, sort_keys=True) for name, schema in document["components"]["schemas"].items()}
     descriptions = {}

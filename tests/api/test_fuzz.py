@@ -1,6 +1,6 @@
-"""Parsers accept or reject random input with their own errors, and within a time limit.
+"""Parsers accept random input or reject it with a proper error, within a time limit.
 
-Rule: reliability, B30. In the suite the inputs are few and always the same; ``make soak`` tries new ones.
+Check B30 of docs/reliability.md. The suite tries a few fixed inputs; ``make soak`` tries new ones.
 """
 
 import io
@@ -31,7 +31,7 @@ from apps.query.predicate import compile_filter
 from apps.query.values import parse_interval
 from apps.shops.models import Shop
 from tests.content.test_archive import ZipEntry, make_zip
-from tests.machine import scale_for_soak
+from tests.timing import scale_for_soak
 
 _COMMON: dict[str, Any] = {
     "deadline": timedelta(seconds=10),

@@ -1,6 +1,6 @@
-"""WSGI validation: requests that Django cannot parse, or would read differently than other servers.
+"""WSGI validation: requests that Django cannot parse, or would parse differently from other servers.
 
-Rule: reliability, findings 1 and 2; B5, B6, B13.
+Checks B5, B6 and B13 of docs/reliability.md.
 """
 
 import io
@@ -13,7 +13,7 @@ from backoffice.wsgi import application as served
 from backoffice.wsgi_validation import validate_environ
 from tests.conftest import ApiClient
 
-# The application closes its database connections after the response, as in production.
+# Commit for real, because the application closes its database connections after each response.
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TAG = b'{"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}'
@@ -78,7 +78,7 @@ def test_a_charset_that_is_none_is_415(api: ApiClient, charset: str, query: str)
 @pytest.mark.parametrize(
     "content_type",
     [
-        # Django uses the last charset, other parsers the first.
+        # Django uses the last charset, while other parsers use the first.
         "application/json; charset=utf-8; charset=zlib",
         "application/json; charset*=utf-8''zlib",
         "application/json; charset=",

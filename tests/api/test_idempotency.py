@@ -1,6 +1,6 @@
 """Idempotency keys: a repeated request has no effect and returns the first response.
 
-Rule: decisions, Idempotency; reliability, M3 to M6.
+Checks M3 to M6 of docs/reliability.md.
 """
 
 import io
@@ -79,7 +79,7 @@ def test_a_replay_answers_what_was_stored_when_the_parent_is_gone(api: ApiClient
 
 
 class UnreadableBody(io.BytesIO):
-    """A body that must not be read."""
+    """A request body that fails the test when read."""
 
     def read(self, *_: object) -> bytes:
         raise AssertionError("the body was read")
@@ -118,7 +118,7 @@ def test_a_refusal_is_not_stored(api: ApiClient) -> None:
 
 
 def test_a_replay_downloads_nothing(api: ApiClient, in_shop: Shop, settings: Any) -> None:
-    """Remove the file after the first request: its URL may no longer exist."""
+    """Close the file server after the first request: a replay must not need the image's URL."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     path = f"products/{make_product().pk}/images.json"
     server = Server(send_response(PNG, "Content-Type: image/png"))
@@ -187,9 +187,9 @@ def test_many_at_once_do_the_work_once(client_with: ClientWith) -> None:
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_unique_key_the_work_is_done_twice(api: ApiClient, shop: Shop) -> None:
-    """Control: each request finds no key but its own."""
+    """Show what goes wrong without the constraint: neither request sees the other request's uncommitted key."""
 
-    # Separate tokens, because each request also updates its token's last use.
+    # Use separate tokens: requests with one token would wait for each other to update the token's last use.
     clients = [ApiClient(factories.make_token(api.installation), api.installation) for _ in range(2)]
 
     def post() -> int:

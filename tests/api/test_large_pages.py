@@ -1,4 +1,4 @@
-"""Pages of objects with many related rows are read in batches, with the same result, or rejected early if too large."""
+"""Large pages are read in batches, without a change in the response. Pages above the size limit are rejected early."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -15,13 +15,14 @@ from tests.conftest import ApiClient
 from tests.fulfillment.factories import make_fulfillment_order, make_service
 
 MOST = 12
-# Number of variants per product: a single product below the limit, several above it together, and one above it alone.
+# Variants per product: some products fit into one batch together, others exceed the limit together, and two exceed the
+# limit alone.
 VARIANTS = (1, 5, 5, 5, 2, 20, 1, 7, 1, 1, 1, 1, 1, 1, 3, 1, 13)
 
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Lower the number of related rows that are read at once; prepared statements contain that number."""
+    """Lower the number of related rows per batch, and clear the cached statements that contain the number."""
     monkeypatch.setattr(query_plans, "MAX_RELATED_ROWS", MOST)
     query_plans.get_read_plan.cache_clear()
     yield
@@ -36,7 +37,7 @@ def products(shop: Shop) -> None:
 
 
 def read_unlimited(api: ApiClient, path: str) -> bytes:
-    """Return the page without a limit on related rows."""
+    """Return a page that is read without a limit on related rows."""
     render_cache.cache.clear()
     response = api.get(path).content
     render_cache.cache.clear()
@@ -56,7 +57,7 @@ def test_a_page_with_many_variants_is_the_same_in_pieces(
     assert response.content == expected
     variant_queries = [statement["sql"] for statement in statements if 'FROM "catalog_variant"' in statement["sql"]]
     assert len(variant_queries) > 3
-    # A single product is read whole, with all its variants.
+    # A single product is read with all variants, without a LIMIT.
     assert sum("LIMIT" not in sql for sql in variant_queries) <= len(VARIANTS)
     assert api.get("products.json").content == expected
 
@@ -69,7 +70,7 @@ def test_a_page_that_is_too_large_is_refused_before_it_is_read(
     render_cache.cache.clear()
     refused = api.get("products.json")
 
-    message = "makes an answer larger than 8000 bytes; ask for fewer rows or fields"
+    message = "makes the response larger than 8000 bytes; request fewer rows or fields"
     assert (refused.status_code, refused.json()) == (400, {"errors": {"limit": message}})
     assert 0 < len(render_cache.cache) < len(VARIANTS) / 2
     assert api.get("products.json?fields=id,title").status_code == 200

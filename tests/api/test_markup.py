@@ -1,4 +1,4 @@
-"""HTML in texts: the interface returns it unchanged, as JSON that browsers never interpret as HTML."""
+"""The API returns HTML in texts unchanged, as JSON that browsers never interpret as HTML."""
 
 from typing import Any
 

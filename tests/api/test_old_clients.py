@@ -1,4 +1,4 @@
-"""Requests of existing clients, in the form in which they send them."""
+"""Tests with requests exactly as existing clients send them."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ def test_no_json_address_below_admin_answers_html(db: None, path: str, method: s
 def test_a_variant_that_is_added_to_a_counted_product_is_counted(
     api: ApiClient, first_counted: bool, changes: dict[str, Any] | None, counted: bool
 ) -> None:
-    """Check the default; a client may still turn tracking off."""
+    """Check a new variant's default inventory tracking, which a client can override."""
     management = "platform" if first_counted else None
     first = {"option1": "S", "inventory_management": management}
     product = api.post("products.json", {"product": {"title": "Mug", "variants": [first]}}).json()["product"]
@@ -189,7 +189,7 @@ def test_events_of_collections_say_how_many_products_they_have(api: ApiClient, s
 
 
 def test_what_is_not_known_is_ignored_in_queries_and_bodies(api: ApiClient) -> None:
-    """Send parameters of other versions and invented ones; none reaches the database."""
+    """Send unknown parameters and parameters of other versions; none reaches the database."""
     body = {"product": {"title": "Mug", "nonsense": {"a": [1]}, "shop_id": 9, "id": 9, "version": 1}, "other": True}
 
     created = api.post("products.json?nonsense=1&title__startswith=x", body)

@@ -1,4 +1,4 @@
-"""The OpenAPI document is true: requests and responses of every route fit their schemas."""
+"""The OpenAPI document matches the interface: requests and responses of every route fit their schemas."""
 
 import re
 from typing import Any
@@ -37,7 +37,7 @@ def find_misfits(schema: dict[str, Any], value: Any) -> list[str]:
 
 
 def find_unnamed_properties(schema: dict[str, Any], value: Any, at: str = "$") -> list[str]:
-    """Return the properties of a value that its schema does not name, except in objects without named properties."""
+    """Return a value's properties that the schema lacks, except in objects without named properties."""
     if "$ref" in schema:
         schema = get_latest_document()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     if isinstance(value, list):
@@ -82,7 +82,7 @@ OPERATIONS = [
     for path, operations in get_latest_document()["paths"].items()
     for method, operation in operations.items()
 ]
-# "Fulfillment service" is a term of the interface.
+# The term "fulfillment service" is part of the API.
 INTERNAL = (
     r"\b(rows?|viewset|serializer|(?<!fulfillment )service|plan|kit|tenant|instance|queryset|payload|wrapper|unwrapped"
     r"|caller)\b"
@@ -100,7 +100,7 @@ def test_every_operation_has_a_sentence_of_its_own() -> None:
 
 
 def test_every_list_says_what_is_in_it() -> None:
-    """Check for item schemas: client generators drop a list without one and everything that refers to the list."""
+    """Check that every list has an item schema; otherwise client generators drop the list and all its uses."""
 
     def find_untyped_lists(schema: Any, where: str) -> list[str]:
         if isinstance(schema, list):
@@ -138,7 +138,7 @@ def test_docs_speak_to_people(db: None) -> None:
     page = Client().get("/docs/", follow=True)
 
     text = re.sub(r"<[^>]+>", " ", page.content.decode())
-    assert "Every call goes to" in text
+    assert "Send every request to" in text
     allowed = ("|(?<!fulfillment )service", "|payload", "|plan")
     internal = re.sub("|".join(map(re.escape, allowed)), "", INTERNAL)
     assert re.findall(internal, text, re.IGNORECASE) == []

@@ -1,4 +1,4 @@
-"""Descriptions and examples of the OpenAPI document are complete, true and short."""
+"""Descriptions and examples of the OpenAPI document are complete, correct and short."""
 
 import json
 import re
@@ -19,7 +19,7 @@ TEXT_KEYS = {"description", "example", "examples"}
 
 
 def remove_texts(value: Any) -> Any:
-    """Return the value without descriptions and examples; properties may have these names."""
+    """Return the value without descriptions and examples, but keep properties with these names."""
     if isinstance(value, list):
         return [remove_texts(item) for item in value]
     if not isinstance(value, dict):

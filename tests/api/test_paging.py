@@ -78,7 +78,7 @@ def test_a_page_costs_the_same_queries_however_many_rows(api: ApiClient, shop: S
         response = api.get("script_tags.json", limit=count)
 
     assert len(get_ids(response)) == count
-    assert len(queries) == 4  # The queries: token, end of the range, keys of the page, rows.
+    assert len(queries) == 4  # Queries: token, range end, page keys, rows.
 
 
 def test_only_the_relations_that_exist_are_linked(api: ApiClient, shop: Shop) -> None:
@@ -170,7 +170,7 @@ def test_a_known_entity_tag_never_vouches_for_links_that_have_expired(
 
     etag = api.get("script_tags.json")["ETag"]
     time_machine.move_to(begin + timedelta(days=30))
-    # A page without links cannot expire.
+    # A page without links contains no cursor that could expire.
     assert api.http.get(page, headers={"If-None-Match": etag}).status_code == 304
 
 

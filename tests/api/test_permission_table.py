@@ -1,6 +1,6 @@
-"""Permissions of every route: the URL conf is the table, and each route has a working sample request.
+"""Tests of every route's permissions, read from the URL conf. Each route has a working sample request.
 
-Rule: reliability, A1 to A3.
+Checks A1 to A3 of docs/reliability.md.
 """
 
 from typing import Any
@@ -53,7 +53,7 @@ def test_sample_works(route: Route, prepare_request: Any) -> None:
 
 
 def make_bad_tokens(api: ApiClient, shop: Shop) -> dict[str, str | None]:
-    """Return a header per reason for which a token is invalid."""
+    """Return one token header for each reason to reject a token, by reason."""
     revoked = factories.make_token(api.installation)
     uninstalled = factories.make_installation(shop)
     gone_token = factories.make_token(uninstalled)
@@ -92,7 +92,7 @@ def test_no_route_opens_without_a_good_token(
 
 
 class ApiClientWithHeader:
-    """A client with an arbitrary token header, or none."""
+    """A client with any token header, or without a token header."""
 
     def __init__(self, token: str | None) -> None:
         self.http = Client() if token is None else Client(headers={"X-Platform-Access-Token": token})

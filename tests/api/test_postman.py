@@ -1,4 +1,4 @@
-"""The Postman collection has every operation of the OpenAPI document, ready to be sent."""
+"""The Postman collection contains every operation of the OpenAPI document, as a request that can be sent."""
 
 import json
 import re

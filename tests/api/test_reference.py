@@ -1,4 +1,4 @@
-"""The API reference is complete, described, with current examples, public and cacheable.
+"""The API reference is complete, described, public and cacheable, and its examples are current.
 
 Requests and responses come from the OpenAPI document, which ``test_openapi.py`` checks.
 """
@@ -65,7 +65,7 @@ def test_every_field_and_parameter_of_every_version_has_words() -> None:
 
 
 def resolve_reference(schema: Any, document: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with its reference resolved."""
+    """Return the schema that a reference points to."""
     if isinstance(schema, dict) and "$ref" in schema:
         resolved: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
         return resolved
@@ -73,7 +73,7 @@ def resolve_reference(schema: Any, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_differences(schema: Any, value: Any, document: dict[str, Any], at: str = "$") -> list[str]:
-    """Return where a response has properties that its schema does not name, or lacks one that the schema names."""
+    """Return where a response has a property that its schema lacks, or lacks a property that its schema has."""
     schema = resolve_reference(schema, document)
     either = [item for item in schema.get("oneOf", ()) if resolve_reference(item, document).get("properties")]
     if either:
@@ -155,7 +155,7 @@ def iterate_subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
 
 
 def test_every_refusal_has_its_cause_and_cure() -> None:
-    # Some modules are imported by a command or by the first request that needs them.
+    # Import all modules: some are otherwise imported only by a command or a later request.
     for path in Path(settings.BASE_DIR, "apps").glob("*/domain/**/*.py"):
         importlib.import_module(".".join(path.relative_to(settings.BASE_DIR).with_suffix("").parts))
     Client().get("/docs/api/errors/")
@@ -184,7 +184,7 @@ def test_every_phrase_has_its_cause_and_cure() -> None:
 
 
 def test_every_message_of_a_single_route_has_its_cause_and_cure() -> None:
-    """Check the messages that are written where they are raised."""
+    """Check messages that are written as literals where an error is raised."""
     names: set[str] = set()
     for path in Path(settings.BASE_DIR, "apps").rglob("*.py"):
         if {"migrations", "panel", "admin"} & set(path.parts):
@@ -197,7 +197,7 @@ def test_every_message_of_a_single_route_has_its_cause_and_cure() -> None:
 
 
 def get_sentences(node: ast.AST) -> set[str]:
-    """Return the sentences in an expression, with ``{}`` for placeholders."""
+    """Return the sentences in an expression, with ``{}`` in place of each placeholder."""
     if isinstance(node, ast.JoinedStr):
         return {"".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)}
     if isinstance(node, ast.Constant):
@@ -259,7 +259,7 @@ def test_versions_have_pages_of_their_own() -> None:
 
     assert Client().get("/docs/", follow=True).redirect_chain == [(f"/docs/api/{get_latest_version()}/", 302)]
     assert Client().get("/docs/api/", {"version": oldest})["Location"] == f"/docs/api/{oldest}/"
-    assert f"REST interface {oldest}" in Client().get(f"/docs/api/{oldest}/").content.decode()
+    assert f"REST API {oldest}" in Client().get(f"/docs/api/{oldest}/").content.decode()
     for path in ("2020-01/", f"{get_latest_version()}/none/", "2020-01/products/", "none/search.json"):
         assert Client().get(f"/docs/api/{path}").status_code == 404, path
     assert Client().post(f"/docs/api/{get_latest_version()}/").status_code == 405

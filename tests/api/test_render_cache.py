@@ -1,4 +1,4 @@
-"""Memory limits of rendered objects: of the cache and of a single response."""
+"""Tests of memory limits: for the cache of rendered objects and for a single response."""
 
 import gc
 import tracemalloc
@@ -51,7 +51,7 @@ def test_a_page_beyond_a_bound_is_refused(api: ApiClient, shop: Shop, monkeypatc
     render_cache.cache.clear()
     second_response = api.get("script_tags.json")
 
-    message = "makes an answer larger than 512 bytes; ask for fewer rows or fields"
+    message = "makes the response larger than 512 bytes; request fewer rows or fields"
     assert [(response.status_code, response.json()) for response in (first_response, second_response)] == [
         (400, {"errors": {"limit": message}})
     ] * 2

@@ -1,6 +1,6 @@
-"""Texts at and above the length limit, in every route.
+"""Tests of texts at and above the length limit in every route.
 
-Rule: reliability, B23: at the limit the text is returned unchanged, above it the text is rejected.
+Check B23 of docs/reliability.md: a string at the limit is returned unchanged, and a longer text is rejected.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ SCRIPTS = {
     "right to left": "א",
     "zero width": "a\u200b",
 }
-# Fields with rules of their own that change the text; their own tests check them.
+# Fields with special rules that change the text. Other tests check these fields.
 FIELDS_WITH_RULES = {
     "address",
     "app_clip_application_id",
@@ -79,7 +79,7 @@ def test_there_are_texts_to_try() -> None:
 @pytest.mark.parametrize("text", CASES, ids=lambda text: f"{text[0].name}-{text[1]}")
 @pytest.mark.parametrize(
     "script",
-    # SQLite has no limits of its own; emoji are the texts with the most bytes per character.
+    # SQLite has no length limits, so only emoji, with the most bytes per character, are tested on both databases.
     [pytest.param(name, marks=pytest.mark.both_databases if name == "emoji" else ()) for name in SCRIPTS],
 )
 def test_a_text_at_its_limit_comes_back_and_one_above_is_refused(
@@ -88,7 +88,7 @@ def test_a_text_at_its_limit_comes_back_and_one_above_is_refused(
     route, name, limit = text
     case = prepare_request(SAMPLES[route.name])
     wrapper = route.view.singular
-    # Requests accept an address under two names, responses use one.
+    # Requests accept two names for an address, but responses use only one.
     body = {wrapper: next(iter(case.sample.body_for(case.arguments).values()))}
     unit = SCRIPTS[script]
     fitting = (unit * limit)[:limit]

@@ -1,6 +1,6 @@
 """The rate limit: a leaky bucket per app and shop, shared by all processes.
 
-Rule: decisions, Rate limit; reliability, L1.
+Check L1 of docs/reliability.md.
 """
 
 import subprocess

@@ -1,7 +1,8 @@
 """Writing back what was read changes nothing: no row, timestamp, version or event.
 
-Apps that react to update webhooks write back what they read, and each event would call them again. Rule: decisions,
-Unchanged updates. The cases are generated from the URL conf and the samples.
+Some apps write an object back whenever they receive its update webhook. If the write recorded an event, the app would
+receive another webhook, in an endless loop.  The cases are generated from the URL
+conf and the samples.
 """
 
 from typing import Any
@@ -11,8 +12,8 @@ import pytest
 from apps.shops.models import Shop
 from tests.api.routes import Route, get_all_routes
 from tests.catalog.factories import ATTACHMENT
+from tests.collect_failures import Subtests
 from tests.conftest import ApiClient
-from tests.each import Subtests
 from tests.samples import load_all_samples
 from tests.samples.catalog import PRODUCT, SMART
 from tests.samples.content import ARTICLE
@@ -20,13 +21,13 @@ from tests.samples.orders import ORDER
 
 SAMPLES = load_all_samples()
 PUTS = [route for route in get_all_routes() if route.name.startswith("PUT ")]
-# Actions that change one thing and are called a second time.
+# PUT routes for a single action. The test repeats the request instead of writing back the object.
 REPEATED_ACTIONS = {
     "PUT smart_collections/<id>/order.json",
     "PUT customers/<customer_id>/addresses/<id>/default.json",
     "PUT themes/<theme_id>/assets.json",
 }
-# Deletes what it names.
+# This route deletes the addresses in the request.
 DESTROYS = {"PUT customers/<customer_id>/addresses/set.json"}
 READ_BACK = [route for route in PUTS if route.name not in REPEATED_ACTIONS | DESTROYS]
 
@@ -41,7 +42,7 @@ def test_a_resource_sent_back_as_it_was_read_changes_nothing(
 ) -> None:
     case = prepare_request(SAMPLES[route.name])
     path = case.sample.path(case.arguments)
-    # Send the sample's own change first, so that its values are part of what is sent back.
+    # Send the sample's own change first, so that the response to write back contains the changed values.
     assert api.http.put(path, case.sample.body_for(case.arguments), content_type="application/json").status_code == 200
     response_body = api.http.get(path).json()
     ((name, attributes),) = response_body.items()
@@ -61,7 +62,7 @@ def test_an_action_that_is_asked_for_twice_happens_once(
     case = prepare_request(SAMPLES[route.name])
     first = case.send()
 
-    # Uploaded file content is stored for a while, even if it exists already.
+    # Uploading the same file again updates the time of the content's last use.
     with assert_database_unchanged(ignored_tables={"content.FileContent"}):
         second = case.send()
 
@@ -70,7 +71,7 @@ def test_an_action_that_is_asked_for_twice_happens_once(
 
 
 def build_full_bodies() -> list[tuple[str, Any]]:
-    """Return objects with all nested objects, by the list that creates them."""
+    """Return pairs of a creation path and a body with all nested objects."""
     picture = {"attachment": ATTACHMENT, "filename": "a.png", "alt": "A"}
     rows = {"metafields": [{"namespace": "n", "key": "k", "type": "number_decimal", "value": "1.0"}]}
     return [

@@ -1,4 +1,4 @@
-"""A real browser on a live server, and axe for accessibility checks."""
+"""Fixtures for tests in a real browser with a live server, and for accessibility checks with axe."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-# The synchronous Playwright keeps an event loop running in the test's thread, which Django takes for async code.
+# Playwright's synchronous API keeps an event loop running in the test's thread, which Django mistakes for async code.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -15,14 +15,15 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from apps.panel.reverse import get_panel_url
 from apps.shops.models import Shop
 from apps.staff.models import User
-from tests import factories, parts
+from tests import factories, services
 
-CHROMIUM = parts.find_chromium() or ""
+CHROMIUM = services.find_chromium() or ""
 AXE = pathlib.Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
-# The rules that depend on colors: half of axe's work, and the only results that change with the color scheme.
+# Rules about colors: the only rules with results that depend on the color scheme. They take half of axe's time.
 COLOURS = ("color-contrast", "link-in-text-block")
-# Run axe with all rules on the document; with ``colours``, run only these rules, and all rules on new elements.
+# Run axe with all rules. If ``colours`` is not empty, run only these rules on the document, and all rules on new
+# elements.
 LOOK = """async ([tags, colours]) => {
     const run = async (where, runOnly) => (await axe.run(where, {runOnly, resultTypes: ['violations']})).violations;
     const all = {type: 'tag', values: tags};
@@ -35,8 +36,8 @@ LOOK = """async ([tags, colours]) => {
     ];
     return found.flatMap(v => v.nodes.map(n => v.id + ' ' + n.html.slice(0, 160)));
 }"""
-# By how many pixels the page is wider than the window after layout: a script may lay elements out some frames after a
-# resize. A page that stays too wide takes the longest.
+# Return how many pixels the page is wider than the window. Scripts may lay out elements some frames after a resize, so
+# wait up to 60 frames if the page is too wide.
 SIDEWAYS = """async () => {
     const root = document.documentElement;
     let wide = root.scrollWidth - root.clientWidth;
@@ -46,7 +47,7 @@ SIDEWAYS = """async () => {
     }
     return wide;
 }"""
-# Elements that a mouse can click and a keyboard cannot reach; axe does not check this.
+# Return elements that a mouse can click but the keyboard cannot reach, which axe does not check.
 UNREACHABLE = """() => [...document.querySelectorAll('*')].filter(e =>
     [...e.attributes].some(a => /^(x-on:click|@click)(?!\\.outside)/.test(a.name))
     && e.checkVisibility() && e.tabIndex < 0 && e.id !== 'changelist-filter-close'
@@ -56,7 +57,7 @@ Look = Literal["light", "dark"]
 
 
 class BrowserPage:
-    """A browser page of one user in one shop that records every problem.
+    """One user's browser page, which records every problem.
 
     Problems are console messages: exceptions, missing files, requests to other hosts.
     """
@@ -68,7 +69,7 @@ class BrowserPage:
         page.on("console", lambda line: self.problems.append(line.text) if line.type == "error" else None)
 
     def go(self, name: str = "index", *args: object) -> Page:
-        """Open a page of the panel; any status but 200 fails."""
+        """Open a panel page and fail on any status other than 200."""
         return self.open(get_panel_url(self.shop, f"admin:{name}", *args))
 
     def open(self, path: str) -> Page:
@@ -78,23 +79,22 @@ class BrowserPage:
         return self.page
 
     def sideways(self) -> int:
-        """Return by how many pixels the page is wider than the window."""
+        """Return how many pixels the page is wider than the window."""
         width: int = self.page.evaluate(SIDEWAYS)
         return width
 
     def violations(self, *, recoloured: bool = False) -> list[str]:
-        """Return axe's violations; if only the colors changed (``recoloured``), check colors and new elements only."""
+        """Return axe's violations. With ``recoloured``, check only colors and new elements."""
         if not self.page.evaluate("() => 'axe' in window"):
             self.page.evaluate(AXE.read_text())
         messages: list[str] = self.page.evaluate(LOOK, [TAGS, COLOURS if recoloured else ()])
         return messages
 
     def barriers(self, color_schemes: tuple[Look, ...] = ("light", "dark")) -> list[tuple[str, str]]:
-        """Return axe's violations in light and dark mode, and by how many pixels the page is too wide in each.
+        """Return axe's violations and the page's excess width in light and dark mode.
 
-        All modes are checked on the same page, as when a user switches them: loading takes longer than checking. The
-        second
-        mode runs only the color rules, and all rules on elements that did not exist before.
+        The modes are checked on one loaded page, because loading takes longer than checking. In the second mode, only
+        the color rules run, plus all rules on elements that did not exist before.
         """
         violations: list[tuple[str, str]] = []
         for color_scheme in color_schemes:
@@ -109,7 +109,7 @@ class BrowserPage:
         return violations
 
     def unreachable(self) -> list[str]:
-        """Return click targets that a keyboard cannot reach."""
+        """Return click targets that the keyboard cannot reach."""
         targets: list[str] = self.page.evaluate(UNREACHABLE)
         return targets
 
@@ -123,7 +123,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip("no Chromium; set CHROMIUM to its path")
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(
-            executable_path=CHROMIUM, headless=True, args=list(parts.CHROMIUM_ARGUMENTS)
+            executable_path=CHROMIUM, headless=True, args=list(services.CHROMIUM_ARGUMENTS)
         )
         yield launched
         launched.close()
@@ -136,7 +136,7 @@ def axe(node_packages: pathlib.Path) -> None:
 
 @pytest.fixture
 def logged_in_page(browser: Browser, live_server: Any, client: Any, settings: Any) -> Iterator[Open]:
-    """Return a function that opens a page for a user: ``open_window(user, shop, color_scheme="dark")``."""
+    """Return a function that opens a page for a user: ``logged_in_page(user, shop, color_scheme="dark")``."""
     contexts = []
 
     def make(user: User | None, shop: Shop, **options: Any) -> BrowserPage:
@@ -156,7 +156,7 @@ def logged_in_page(browser: Browser, live_server: Any, client: Any, settings: An
 
 @pytest.fixture
 def committed_shop(transactional_db: None) -> Shop:
-    """Return a shop that the live server sees."""
+    """Return a committed shop, which the live server can read."""
     return factories.make_shop(domain="acme.example", name="Acme", timezone="America/New_York")
 
 

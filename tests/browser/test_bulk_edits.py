@@ -1,4 +1,4 @@
-"""Bulk edits as staff see them: previewed, run with progress, reported, reverted."""
+"""Tests of bulk edits in the browser: preview, progress, report, revert."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
-from tests.browser.world import run_jobs
+from tests.browser.full_shop import run_jobs
 from tests.catalog.factories import make_product
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -26,7 +26,7 @@ def get_prices(shop: Shop) -> dict[str, str]:
 
 
 def read_count(page: Page, label: str) -> str:
-    """Return a number of the report."""
+    """Return the number next to a label in the report."""
     return page.get_by_role("definition").nth(page.get_by_role("term").all_inner_texts().index(label)).inner_text()
 
 
@@ -60,10 +60,12 @@ def test_prices_are_looked_at_changed_reported_and_put_back(
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     assert get_prices(committed_shop) == {"Mug": "17.50", "Bowl": "7.50", "Sticker": "1.00"}
     assert (read_count(page, "Changed"), read_count(page, "Rejected")) == ("2", "1")
-    skipped_row = page.get_by_role("region", name="Rows that were not changed").get_by_role("row", name="Sticker")
+    skipped_row = page.get_by_role("region", name="Rows that were rejected or not restored").get_by_role(
+        "row", name="Sticker"
+    )
     expect(skipped_row).to_contain_text("Price must be greater than or equal to 0")
     with page.expect_download() as download:
-        page.get_by_role("link", name="Report as CSV").click()
+        page.get_by_role("link", name="Download report").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
     assert {row["name"]: row["result"] for row in rows} == {"Mug": "Changed", "Bowl": "Changed", "Sticker": "Rejected"}
     barriers += window.barriers()
@@ -91,7 +93,7 @@ def test_all_that_a_filter_finds_is_edited_by_keyboard_and_nothing_else(
 
     page.goto(f"{page.url}?status__exact=draft")
     page.get_by_role("button", name="Edit all 3 in this list…").press("Enter")
-    # The list's filters have such a field, too.
+    # The list's filter "By vendor" would also match the label "Vendor".
     expect(page.get_by_label("By vendor")).to_have_count(0)
     page.get_by_label("Vendor").fill("Clay & Co")
     page.get_by_label("Vendor").press("Enter")

@@ -48,7 +48,7 @@ def watch_dialogs(page: Page) -> list[str]:
 
 
 def get_editor(page: Page, name: str) -> Locator:
-    """Return the editor of a file after it has replaced the plain field."""
+    """Wait until the editor has replaced the plain text field, and return the editor."""
     return page.locator(".cm-content").and_(page.get_by_role("textbox", name=name))
 
 
@@ -99,7 +99,7 @@ def test_the_second_save_gets_a_conflict_and_shows_the_difference(
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text(f"Saved {LAYOUT}.")).to_be_visible()
     assert "mine" in read_content(committed_shop, draft, LAYOUT)
-    # The browser reports the 409 in its console.
+    # The browser logs the 409 response in the console.
     assert [problem for problem in window.problems if "409" not in problem] == []
 
 
@@ -252,7 +252,7 @@ def test_broken_liquid_reaches_the_published_theme_only_after_a_second_yes(
 
     page.get_by_role("button", name="Save", exact=True).click()
     warning = page.get_by_role("alert").filter(has_text="has an error")
-    expect(warning).to_contain_text("tag {% if product %} not closed")
+    expect(warning).to_contain_text("tag {% if product %} is never closed")
     assert read_content(committed_shop, main, LAYOUT) == before
 
     page.get_by_role("button", name="Save anyway").click()
@@ -305,11 +305,11 @@ def test_the_editor_speaks_the_readers_language(
 
 
 def test_every_phrase_of_the_editor_is_translated() -> None:
-    """Check the phrases in the built script; the next version of the editor may have more."""
+    """Check all phrases in the built script, because a new version of the editor may add phrases."""
     script = (Path(settings.BASE_DIR) / "static" / "panel" / "editor.js").read_text()
     translated = (Path(settings.BASE_DIR) / "frontend" / "phrases.js").read_text()
     phrases = {phrase for groups in _PHRASE.findall(script) for phrase in groups if phrase}
 
-    phrases -= {"Accept", "Reject"}  # Buttons of a comparison, which does not exist here.
+    phrases -= {"Accept", "Reject"}  # Buttons of the editor's merge view, which the panel does not use.
     assert len(phrases) > 10
     assert [phrase for phrase in sorted(phrases) if f'"{phrase}": translate(' not in translated] == []

@@ -1,4 +1,4 @@
-"""File fields: the product's own and the theme's."""
+"""Tests of file fields in the panel."""
 
 import pytest
 from playwright.sync_api import FilePayload, expect

@@ -1,4 +1,4 @@
-"""Typical user flows: logging in, installing an app, searching, all by keyboard where that matters."""
+"""Tests of user flows such as logging in, installing an app and searching, some with the keyboard only."""
 
 import time
 from decimal import Decimal
@@ -15,13 +15,13 @@ from tests import factories
 from tests.browser.conftest import Open
 from tests.catalog.factories import make_product
 from tests.content.factories import make_blog
-from tests.machine import wait_until
 from tests.orders.factories import get_available, make_order, make_variant
+from tests.timing import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PASSWORD = "correct horse battery"
-# The name of the focused field; null if none.
+# Return the name of the focused field, or null.
 FOCUSED = "() => document.activeElement.name ?? null"
 
 
@@ -49,7 +49,7 @@ def test_logging_in_with_a_code_and_out_again(logged_in_page: Open, committed_sh
 
 
 def test_typing_begins_where_it_is_wanted(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
-    """Check that login and add forms focus their first field and change forms focus none."""
+    """Check that login and add forms focus the first field, and that change forms focus no field."""
     with shop_scope(committed_shop):
         blog = make_blog()
     window = logged_in_page(owner, committed_shop)
@@ -72,7 +72,7 @@ def test_after_a_refused_save_one_goes_on_at_the_first_field_that_is_wrong(
     logged_in_page: Open, committed_shop: Shop, owner: User, name: str, typed: dict[str, str]
 ) -> None:
     page = logged_in_page(owner, committed_shop).go(name)
-    # Load Django's own script, which focuses the first field, after all others.
+    # Delay Django's own script, which focuses the first field, until all other scripts have run.
     page.route("**/admin/js/change_form.js", _delay_script)
     for field, text in typed.items():
         page.locator(f"[name={field}]").evaluate("(field, text) => (field.value = text)", text)
@@ -100,7 +100,7 @@ def test_installing_an_app_by_keyboard_shows_its_token_once(
     page.get_by_role("group", name="Products, variants").get_by_label("View and edit").press("Space")
     page.get_by_role("button", name="Install app").press("Enter")
     token = page.get_by_label("Access token").input_value()
-    page.get_by_role("link", name="I have copied it").press("Enter")
+    page.get_by_role("link", name="I have copied the values").press("Enter")
     page.wait_for_url("**/change/")
 
     assert token.startswith("bko_")
@@ -157,8 +157,8 @@ def test_double_clicks_cancel_an_order_and_give_its_money_back_once(
     window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_cancel", order.pk)
-    page.get_by_label("Refund, at most 10.00 USD").fill("10")
-    # The second press may hit a button of the next page, which must ask for confirmation.
+    page.get_by_label("Refund amount, at most 10.00 USD").fill("10")
+    # The second click may hit a button of the next page, so that page must ask for confirmation.
     page.get_by_role("button", name="Cancel order").dblclick()
     expect(page.get_by_role("button", name="Edit")).to_be_visible()
     page.get_by_role("button", name="Cancel order and refund 10.00 USD").dblclick()
@@ -238,7 +238,7 @@ def test_the_search_switches_light_and_dark_where_one_is(
         page.keyboard.press("Control+k")
         expect(field).to_be_focused()
         field.press_sequentially(typed)
-        page.keyboard.press("Enter")  # Before the response arrives.
+        page.keyboard.press("Enter")  # The response has not arrived yet.
         expect(html).to_contain_class(theme)
         expect(field).to_be_hidden()
     page.keyboard.press("Control+k")
@@ -265,9 +265,9 @@ def test_the_filters_work_by_keyboard(logged_in_page: Open, committed_shop: Shop
     page = window.go("events_event_changelist")
     page.get_by_role("button", name="Filters").press("Enter")
     page.get_by_label("By when").select_option(label="Last 7 days")
-    page.get_by_role("button", name="Apply Filters").press("Enter")
+    page.get_by_role("button", name="Apply filters").press("Enter")
     page.wait_for_url("**period=7**")
-    expect(page.get_by_role("button", name="Apply Filters")).to_be_hidden()
+    expect(page.get_by_role("button", name="Apply filters")).to_be_hidden()
 
     page.get_by_role("button", name="Filters").press("Enter")
     expect(page.get_by_label("By when")).to_have_value("7")
@@ -332,12 +332,12 @@ def test_a_preset_chooses_its_levels(logged_in_page: Open, committed_shop: Shop,
     page = window.go("staff_membership_add")
     page.get_by_label("Start with a preset").select_option(label="Support")
 
-    expect(page.get_by_label("See orders and comment on them")).to_have_value("orders")
+    expect(page.get_by_label("View orders and comment on them")).to_have_value("orders")
     expect(page.get_by_label("Manage themes")).to_have_value("")
 
-    page.get_by_label("Start with a preset").select_option(label="View everything")
+    page.get_by_label("Start with a preset").select_option(label="Viewer")
 
-    expect(page.get_by_label("See orders and comment on them")).to_have_value("orders:view")
+    expect(page.get_by_label("View orders and comment on them")).to_have_value("orders:view")
 
 
 def test_the_menu_opens_on_a_phone(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:

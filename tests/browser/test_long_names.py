@@ -1,4 +1,4 @@
-"""Names of maximum length next to numbers: no page is too wide, and no number is broken over lines."""
+"""Tests with names of maximum length: every page fits the window, and no number is split over two lines."""
 
 from decimal import Decimal
 
@@ -18,7 +18,7 @@ from tests.orders.factories import make_order
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 LONG = "Schokoladenfabrikation" * 11
-# Numbers that are broken over lines.
+# Return numbers that are split over two lines.
 BROKEN = r"""() => {
     const texts = document.createTreeWalker(document.getElementById("content"), NodeFilter.SHOW_TEXT), found = [];
     while (texts.nextNode()) {
@@ -38,7 +38,7 @@ BROKEN = r"""() => {
 
 @pytest.fixture
 def pages_with_long_names(committed_shop: Shop) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the pages of rows with such names."""
+    """Create rows with names of maximum length, and return their pages."""
     now = timezone.now()
     line = {"title": LONG, "sku": LONG, "price": Decimal("12249.80"), "quantity": 2}
     person = {"first_name": LONG, "last_name": "Lee"}

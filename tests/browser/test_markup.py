@@ -1,4 +1,4 @@
-"""HTML in every text of every row: no page of the panel runs a script from it."""
+"""Tests that no page of the panel runs scripts from HTML in text columns."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from apps.ground.tenancy import all_shops_scope
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
-from tests.each import Subtests
-from tests.panel.pages import TABLE
-from tests.panel.things import Things, one_of_each
+from tests.collect_failures import Subtests
+from tests.panel.admin_urls import TABLE
+from tests.panel.one_of_each import Things, one_of_each
 
 __all__ = ["one_of_each"]
 
@@ -24,7 +24,7 @@ MARKUP = (
     f'"\'><script>{RUN}</script><img src=x onerror="{RUN}"><svg onload="{RUN}"></title></textarea>'
     f'<math><mi xlink:href="data:x,<script>{RUN}</script>"></math><a href="javascript:{RUN}">{{{{7*7}}}}</a>'
 )
-# Texts in a format for programs: HTML in them would break the page and not run.
+# Columns with a machine-readable format: HTML in these columns would break the page instead of running.
 FORMED = (
     {"domain", "handle", "timezone", "currency", "email", "password", "task", "topic", "actor", "scope", "key", "kind"}
     | {"type", "value_type", "subject_type", "owner_resource", "namespace", "format", "screen", "query", "token"}
@@ -46,7 +46,7 @@ def get_text_columns(model: type[models.Model]) -> list[models.Field[Any, Any]]:
 
 
 def write_html_into_texts() -> int:
-    """Write HTML into every text column of our tables where constraints allow it, and return the number of columns."""
+    """Write HTML into every text column that accepts HTML, and return the number of changed columns."""
     column_count = 0
     with all_shops_scope():
         for model in apps.get_models():

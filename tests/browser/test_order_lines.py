@@ -1,4 +1,4 @@
-"""Editing the line items of an order: by keyboard, with a preview of the difference."""
+"""Tests of editing an order's items by keyboard, with a preview of the price difference."""
 
 import re
 from decimal import Decimal
@@ -19,7 +19,7 @@ LINES = [
     {"title": "Mug", "price": Decimal("10.00"), "quantity": 2},
     {"title": "Bowl", "price": Decimal("25.00"), "quantity": 1},
 ]
-TOTAL = re.compile(r"\bTotal\b")  # Not the subtotal.
+TOTAL = re.compile(r"\bTotal\b")  # Does not match "Subtotal".
 
 
 def get_lines(shop: Shop) -> list[tuple[str, int]]:
@@ -45,7 +45,7 @@ def test_lines_are_added_removed_and_discounted_by_keyboard_after_a_look_at_the_
     page.keyboard.press("Tab")
     page.keyboard.type("5")
     page.keyboard.press("Tab")
-    expect(page.get_by_label("SKU, barcode or start of the product title")).to_be_focused()
+    expect(page.get_by_label("SKU, barcode or beginning of the product title")).to_be_focused()
     page.keyboard.type("cup-1")
     page.keyboard.press("Enter")
     cup = page.get_by_label("Cup - Blue")
@@ -63,7 +63,7 @@ def test_lines_are_added_removed_and_discounted_by_keyboard_after_a_look_at_the_
         expect(difference.get_by_role("listitem").filter(has_text=move)).to_be_visible()
     expect(difference.get_by_role("row", name=TOTAL)).to_contain_text("45.00 USD")
     expect(difference.get_by_role("row", name=TOTAL)).to_contain_text("40.00 USD")
-    expect(difference).to_contain_text("5.00 USD will be owed to the customer.")
+    expect(difference).to_contain_text("You will owe the customer 5.00 USD.")
     assert get_lines(committed_shop) == [("Mug", 2), ("Bowl", 1)]
     barriers += window.barriers()
     page.get_by_role("button", name="Save").dblclick()

@@ -1,4 +1,4 @@
-"""Every page in a real browser: accessible, without errors or external requests, no wider than a phone."""
+"""Tests of every page in a browser: accessibility, errors, external requests, and the width on a phone."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from apps.shops.models import Shop
 from apps.staff.models import User
 from tests import factories
 from tests.browser.conftest import Look, Open
-from tests.browser.world import create_app_rows, get_pages
+from tests.browser.full_shop import create_app_rows, get_pages
 from tests.catalog.factories import make_product
 from tests.customers.factories import make_customer
 from tests.fulfillment.factories import make_event, make_fulfillment, route_order_now
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 DESK: ViewportSize = {"width": 1280, "height": 720}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 LOOKS: list[tuple[ViewportSize, tuple[Look, ...]]] = [(size, ("light", "dark")) for size in (DESK, PHONE)]
-# One window size with one color scheme, used in rotation.
+# Combinations of one window size and one color scheme, used in rotation.
 CHOICE: list[tuple[ViewportSize, tuple[Look, ...]]] = [(size, (look,)) for size, looks in LOOKS for look in looks]
 SPY = b"""
   const told = document.body.dataset;
@@ -65,7 +65,7 @@ def test_pages_of_the_panel_are_accessible(
     problems: list[tuple[str, ...]] = []
     for number, (name, args) in enumerate(get_pages(committed_shop, installation)[part::PARTS]):
         page = window.go(name, *args)
-        # Every second page is loaded in the phone size and then enlarged.
+        # If all combinations are tested, every second page starts in phone size and is enlarged afterwards.
         for size, looks in LOOKS[:: (-1) ** number] if all_looks else [CHOICE[(number + part) % len(CHOICE)]]:
             page.set_viewport_size(size)
             expect(page.get_by_role("main")).to_be_visible()
@@ -144,7 +144,7 @@ BAD_IN_THE_DARK = """
 
 
 def test_what_is_bad_in_the_dark_alone_is_seen(logged_in_page: Open, committed_shop: Shop, axe: None) -> None:
-    """Control of ``barriers``, which checks dark pages with fewer rules."""
+    """Check that ``barriers`` reports problems that exist only in dark mode, where fewer rules run."""
     window = logged_in_page(None, committed_shop)
     window.page.set_content(f"<!doctype html><html lang='en'>{BAD_IN_THE_DARK}</html>")
 
@@ -162,7 +162,7 @@ def test_what_is_bad_in_the_dark_alone_is_seen(logged_in_page: Open, committed_s
     ],
 )
 def test_a_request_to_another_host_is_reported(logged_in_page: Open, committed_shop: Shop, asks: str) -> None:
-    """Control of ``problems``, on a page without a content security policy."""
+    """Check that ``problems`` reports the request, on a page without a content security policy."""
     window = logged_in_page(None, committed_shop)
 
     window.page.set_content(
@@ -242,7 +242,7 @@ def test_scripts_on_the_page_of_an_order_cannot_act_for_staff(
 def test_files_of_a_shop_are_no_scripts_of_the_panel(
     logged_in_page: Open, committed_shop: Shop, owner: User, live_server: Any
 ) -> None:
-    """Check that files stored by a shop on this host do not run in the panel, even if a script tag is injected."""
+    """Check that a shop's stored files cannot run scripts in the panel, even if a script tag is injected."""
     now = timezone.now()
     with shop_scope(committed_shop):
         theme = Theme.objects.get(role="main")
@@ -286,7 +286,7 @@ def test_error_pages_are_accessible(
     assert window.violations() == []
 
 
-# By how many pixels labels and contents of fields in a row differ in height.
+# Return how many pixels the labels or contents of fields in a row are vertically misaligned.
 UNEVEN = """() => [...document.querySelectorAll('.field-row.grid')].filter(row => row.checkVisibility()).map(row => {
     const middle = box => box.top + Math.min(box.height, 38) / 2;
     const lines = [...row.querySelectorAll('.field-line')];

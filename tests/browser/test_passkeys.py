@@ -1,4 +1,4 @@
-"""Passkeys and security keys, with the browser's virtual authenticator."""
+"""Tests of passkeys with the browser's virtual authenticator."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from tests.browser.conftest import BrowserPage, Open
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PASSWORD = "correct horse battery"
-# A phone or laptop with user verification.
+# A virtual authenticator like a phone or laptop, with user verification.
 DEVICE = {
     "protocol": "ctap2",
     "transport": "internal",
@@ -34,7 +34,7 @@ def add_authenticator(page: Page, **options: Any) -> None:
 
 
 def is_panel_page(url: str) -> bool:
-    """Return True for a page of the panel; the login's URL names one as well, as its redirect target."""
+    """Return True for the panel's home page. The login URL contains the same path only in the query string."""
     return urlsplit(url).path.endswith("/admin/")
 
 
@@ -52,7 +52,7 @@ def log_out(window: BrowserPage) -> None:
 
 
 def open_add_key_page(window: BrowserPage) -> Page:
-    """Open the page that adds a key, with the password entered again."""
+    """Open the page that adds a passkey, and confirm the password."""
     page = window.open("/accounts/2fa/webauthn/add/")
     page.get_by_label("Password", exact=False).first.fill(PASSWORD)
     page.get_by_role("button", name="Confirm").click()
@@ -69,7 +69,7 @@ def add_key(page: Page, *, passwordless: bool) -> None:
 
 @pytest.fixture
 def window(logged_in_page: Open, committed_shop: Shop, owner: User) -> BrowserPage:
-    """Log in by password on a device that supports passkeys."""
+    """Log in with a password on a device that supports passkeys."""
     owner.set_password(PASSWORD)
     owner.save()
     window = logged_in_page(None, committed_shop)
@@ -115,7 +115,7 @@ def test_a_security_key_is_asked_for_after_the_password(window: BrowserPage, own
     window.page.wait_for_url(is_panel_page)
 
     page = window.open(f"/accounts/2fa/webauthn/keys/{Authenticator.objects.get(type='webauthn').pk}/remove/")
-    # Users with a second factor must confirm with a second factor.
+    # A user with a second factor must use the second factor to confirm the removal.
     page.get_by_role("link", name="Use a security key").click()
     page.get_by_role("button", name="Use a security key").click()
     page.get_by_role("button", name="Remove").click()

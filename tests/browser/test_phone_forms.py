@@ -1,4 +1,4 @@
-"""All forms of the panel on a phone in German, the language with the longest words: not too wide, no text cut off."""
+"""Tests of all forms on a phone in German, which has long words: no page is too wide, and no text is cut off."""
 
 import pytest
 from django.contrib import admin
@@ -9,11 +9,11 @@ from apps.panel.reverse import get_panel_url
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
-from tests.browser.world import create_app_rows, get_pages
+from tests.browser.full_shop import create_app_rows, get_pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# Labels, buttons and headings that are partly invisible; the page header shortens its breadcrumbs on purpose.
+# Return labels, buttons and headings that are cut off. The page header shortens its breadcrumbs on purpose.
 CUT = """() => [...document.querySelectorAll('#content :is(label, legend, button, a, h1, h2, h3, dt, p)')]
     .filter(e => e.checkVisibility() && !e.closest('.bo-hidden, .cm-editor, thead'))
     .filter(e => {
@@ -27,7 +27,7 @@ PARTS = 2
 
 
 def get_add_forms(shop: Shop) -> list[tuple[str, tuple[object, ...]]]:
-    """Return the add forms of all screens."""
+    """Return the URL name and arguments of every add form."""
     names = [f"{model._meta.app_label}_{model._meta.model_name}_add" for model in admin.site._registry]
     pages: list[tuple[str, tuple[object, ...]]] = []
     for name in names:

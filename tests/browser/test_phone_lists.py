@@ -1,6 +1,6 @@
-"""On a phone each row of a list has at most three lines with its status visible.
+"""On a phone, each row of a list shows its status and has at most three lines.
 
-On a desktop all columns are visible.
+On a desktop, all columns are visible.
 """
 
 from datetime import timedelta
@@ -19,13 +19,13 @@ from apps.orders.models import Order
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
-from tests.browser.world import create_app_rows
+from tests.browser.full_shop import create_app_rows
 from tests.catalog.factories import make_custom, make_product, make_smart
 from tests.content.factories import make_store_file
 from tests.customers.factories import make_customer
 from tests.inventory.factories import make_item, make_location, set_stock
 from tests.orders.factories import make_order
-from tests.panel.pages import TABLE
+from tests.panel.admin_urls import TABLE
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -33,7 +33,7 @@ LONG = "Schokoladenfabrikation " * 11
 # Screens without a table.
 SCREENS_WITHOUT_TABLE = {"shops_shop_changelist", "content_theme_changelist", "inventory_inventoryitem_changelist"}
 LISTS = [name for name in TABLE if name.endswith("_changelist") and name not in SCREENS_WITHOUT_TABLE]
-# Number of lines, height, and partly invisible statuses of each row.
+# Return the number of lines, the height and the cut-off statuses of each row.
 ROWS = """() => [...document.querySelectorAll("#result_list tbody tr.data-row")].map((row) => {
     const box = row.getBoundingClientRect(), tops = new Set(), hidden = [];
     for (const cell of row.children) {
@@ -48,7 +48,7 @@ LINES, TALL = 3, 84
 
 
 def create_long_rows(shop: Shop, user: User) -> None:
-    """Create rows in every list, with names of maximum length."""
+    """Create rows with names of maximum length for every list."""
     now = timezone.now()
     create_app_rows(shop)
     line = {"title": LONG, "sku": "S" * 255, "price": Decimal("12249.80"), "quantity": 2}
@@ -81,7 +81,7 @@ def create_long_rows(shop: Shop, user: User) -> None:
         Job.objects.filter(state="failed").update(error=LONG, finished_at=now)
 
 
-# German has the longer words.
+# German words are longer, so English is tested only by ``make soak``.
 @pytest.mark.parametrize("language", [pytest.param("en-US", marks=[pytest.mark.soak, pytest.mark.timeout(0)]), "de-DE"])
 def test_a_row_of_a_list_is_three_lines_at_the_most(
     logged_in_page: Open, committed_shop: Shop, owner: User, language: str

@@ -1,4 +1,4 @@
-"""Importing products from the reference platform's CSV: mapping, check, import, report."""
+"""Tests of product imports from the reference platform's CSV: column mapping, validation, import, report."""
 
 import csv
 import io
@@ -11,12 +11,12 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from apps.staff.models import User
 from tests.browser.conftest import Open
-from tests.browser.world import run_jobs
+from tests.browser.full_shop import run_jobs
 from tests.catalog.factories import make_product
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("media_root")]
 
-# A long value leaves little room for its neighbors.
+# A long value leaves little space for other columns.
 MAKER = "Clay" + " and sons" * 12
 TABLE = f"""\
 Handle,Title,Maker,Product Category,Published,Option1 Name,Option1 Value,Variant SKU,Variant Price,Status
@@ -27,7 +27,7 @@ plate,Plate,Clay,Home,true,Title,Default Title,P-1,9.90,active
 """
 
 
-# Cells that break a single word of at most 12 letters over lines.
+# Return cells in which a word of at most 12 letters is split over two lines.
 BROKEN = """() => [...document.querySelectorAll('.bo-table td')].filter(cell => {
     const range = document.createRange();
     range.selectNodeContents(cell);
@@ -56,7 +56,7 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
     # The page updates itself when the worker is done.
     run_jobs()
     expect(page.get_by_text("1 unknown column will be ignored:")).to_contain_text("Maker")
-    expect(page.get_by_text("is not supported and ignored:")).to_contain_text("Product Category")
+    expect(page.get_by_text("is not supported and will be ignored:")).to_contain_text("Product Category")
     page.get_by_role("link", name="Map columns…").click()
     expect(page.get_by_role("link", name="Import as products")).to_have_attribute("aria-current", "true")
     expect(page.get_by_label("Variant Price", exact=True)).to_have_value("Variant Price")
@@ -66,7 +66,7 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
     expect(page.get_by_text("This page updates automatically.")).to_be_visible()
     run_jobs()
 
-    mug = page.get_by_role("region", name="The first rows").get_by_role("row", name="Mug")
+    mug = page.get_by_role("region", name="First rows").get_by_role("row", name="Mug")
     expect(mug).to_contain_text(f"Vendor: Old → {MAKER}")
     expect(mug).to_contain_text("1: Price: 10.00 → 12.50")
     for width in (1400, 800):
@@ -86,7 +86,7 @@ def test_a_table_is_mapped_looked_at_taken_in_and_says_why_a_row_was_not(
     expect(page.get_by_role("heading", name="Status")).to_be_visible()
     expect(page.get_by_role("region", name="Rows with errors")).to_contain_text("Variant 1: Price is invalid.")
     with page.expect_download() as download:
-        page.get_by_role("link", name="Report as CSV").click()
+        page.get_by_role("link", name="Download report").click()
     report_rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
     assert [(row["line"], row["fate"]) for row in report_rows] == [("2", "changed"), ("4", "failed"), ("5", "new")]
     assert report_rows[1]["reason"] == "variant 1: price is invalid"

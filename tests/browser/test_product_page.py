@@ -1,4 +1,4 @@
-"""Editing a product: chips for option values, the variant grid, images by drag and drop."""
+"""Tests of the product page: chips for option values, the variant grid, images by drag and drop."""
 
 import base64
 import re
@@ -32,7 +32,7 @@ PASTE = """([cell, text]) => {
     cell.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
 }"""
 
-# Cells of a row inside the visible part of the grid, and cells with cut-off text.
+# Return a row's cells in the visible part of the grid. The second script returns fields with cut-off text.
 SEEN = """row => {
     const end = row.closest('.bo-sheet-scroll').getBoundingClientRect().right;
     return [...row.querySelectorAll('[data-cell]')]
@@ -44,7 +44,7 @@ CUT = """row => [...row.querySelectorAll('input[type=text], input[type=number]')
 
 @pytest.fixture(autouse=True)
 def upload_folder(settings: Any, tmp_path: Path) -> Path:
-    """Store uploads in a folder of this test."""
+    """Store uploads in a temporary folder."""
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}
     return tmp_path
@@ -77,13 +77,13 @@ def test_values_become_variants_and_the_sheet_is_filled_by_keyboard(
     prices.first.press("Enter")
     expect(prices.nth(1)).to_be_focused()
     page.evaluate(PASTE, [page.locator("tbody [data-cell=sku]").nth(4).element_handle(), "A-5\t111\nA-6\t222\nlost"])
-    expect(page.get_by_text("Cells pasted: 4. Cells skipped because they are outside of the table: 1.")).to_be_visible()
+    expect(page.get_by_text("Cells pasted: 4. Cells skipped because they are outside the table: 1.")).to_be_visible()
     page.get_by_role("button", name="Rename Red").press("Enter")
     page.keyboard.type("Ruby")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Earlier: M").press("Enter")
     page.get_by_role("button", name="Remove Green").press("Enter")
-    expect(page.get_by_text("Removing “Green” also removes M / Green, S / Green.")).to_be_visible()
+    expect(page.get_by_text("“Green” removed. Variants also removed: M / Green, S / Green.")).to_be_visible()
     assert window.barriers() == []
     assert window.unreachable() == []
     page.get_by_role("button", name="Save", exact=True).press("Enter")
@@ -200,7 +200,7 @@ def test_on_a_phone_each_grid_cell_is_fully_visible_next_to_its_label(
     switch = page.locator("[data-cell=tracked]").first.bounding_box()
     assert switch is not None
     assert (switch["width"], switch["height"]) == (32, 20)
-    # Image options are next to their label if no image is shown.
+    # The option that selects the image column is hidden if no image is shown.
     assert page.locator("[data-cell-picture]").first.is_hidden()
     assert window.sideways() <= 0
     assert window.problems == []

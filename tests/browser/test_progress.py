@@ -1,4 +1,4 @@
-"""The progress page of a job: updates, ends, and reports when updates are impossible."""
+"""Tests of a job's progress page: updates, the end of the job, and failed updates."""
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -47,11 +47,11 @@ def _poll(page: Page) -> None:
 
 def test_the_page_moves_and_ends(window: BrowserPage, running_import: Import) -> None:
     page = window.go("exchange_import_change", running_import.pk)
-    expect(page.get_by_text("0 rows so far")).to_be_visible()
+    expect(page.get_by_text("Rows processed so far: 0")).to_be_visible()
 
     _update_import(running_import, done=4)
     _poll(page)
-    expect(page.get_by_text("4 rows so far")).to_be_visible()
+    expect(page.get_by_text("Rows processed so far: 4")).to_be_visible()
 
     _update_import(running_import, state="done")
     _poll(page)

@@ -1,4 +1,4 @@
-"""Refunds in the panel: by keyboard, calculated while typing, reviewed, submitted twice."""
+"""Tests of refunds in the panel: keyboard use, live calculation, review, double submission."""
 
 from decimal import Decimal
 
@@ -39,7 +39,7 @@ def test_a_refund_is_calculated_while_typing_and_created_once(
     amount.fill("7.50")
     expect(page.get_by_text("2.50 USD less than the refund total.")).to_be_visible()
     page.get_by_role("button", name="Review").press("Enter")
-    expect(page.get_by_text("7.50 USD of the payment of 20.00 USD is recorded")).to_be_visible()
+    expect(page.get_by_text("7.50 USD of the 20.00 USD payment is recorded")).to_be_visible()
     barriers = window.barriers()
     page.get_by_role("button", name="Refund 7.50 USD").dblclick()
     page.wait_for_url("**/change/")
@@ -65,7 +65,7 @@ def test_a_duty_is_chosen_by_keyboard_and_worked_out_at_once(
     page.get_by_label("Quantity of Mug").fill("1")
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
-    choice = page.get_by_label("Refund of the duty on Mug (from Portugal)")
+    choice = page.get_by_label("Refund for the duty on Mug (from Portugal)")
     expect(choice).to_be_focused()
     page.keyboard.press("ArrowDown")
     amount = page.get_by_label("Amount in USD")
@@ -84,12 +84,12 @@ def test_a_duty_is_chosen_by_keyboard_and_worked_out_at_once(
 def test_a_double_click_asks_a_gateway_that_has_not_answered_once(
     logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    order = create_bogus_order(committed_shop, behaviour="bogus:later")
+    order = create_bogus_order(committed_shop, behavior="bogus:later")
     refund = refund_amount(order, "20.00")
     run_refund_jobs(committed_shop)
     with shop_scope(committed_shop):
         waiting = Job.objects.filter(task="refunds.payment", state="waiting")
-    assert waiting.count() == 1  # The page polls again later by itself.
+    assert waiting.count() == 1  # This job will check the refund again later.
     window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_change", order.pk)

@@ -1,4 +1,4 @@
-"""A session that ends while a user is typing: no input is lost, and no other user sees the input."""
+"""Tests of sessions that end while a user is typing: no input is lost, and no other user sees the input."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ TYPED = "Typed before the session ended"
 
 @dataclass
 class EditCase:
-    """An object that is being edited: how to type and save its text, and the stored text."""
+    """An edit form: where to type, how to save, and how to read the stored text."""
 
     page: tuple[object, ...]
     query: str
@@ -74,14 +74,14 @@ EDITS = [pytest.param(make, id=make.__name__[1:]) for make in (_edit_product, _e
 
 @pytest.fixture
 def owner_with_password(owner: User) -> User:
-    """Return the owner, with a password."""
+    """Return the owner after setting a password."""
     owner.set_password(PASSWORD)
     owner.save()
     return owner
 
 
 def open_and_type(window: BrowserPage, edit: EditCase) -> Page:
-    """Open the page and type."""
+    """Open the edit form and type text."""
     page = window.go(*edit.page)  # type: ignore[arg-type]
     if edit.query:
         page.goto(page.url + edit.query)
@@ -94,9 +94,9 @@ def save_form(page: Page, edit: EditCase) -> None:
 
 
 def log_in_again(page: Page, email: str) -> None:
-    """Follow the page's login link, log in there, and return."""
+    """Log in through the page's link to the login page, in a new tab, and close the tab."""
     with page.context.expect_page() as opened:
-        page.get_by_role("link", name="Open login in a new tab").click()
+        page.get_by_role("link", name="Open the login page in a new tab").click()
     login_page = opened.value
     login_page.get_by_label("Email").fill(email)
     login_page.get_by_label("Password", exact=False).first.fill(PASSWORD)

@@ -1,4 +1,4 @@
-"""``make run`` for a new user: its output, the size of a page, its shutdown."""
+"""Tests of ``make run`` for a new user: output, page size, shutdown."""
 
 import html
 import os
@@ -19,7 +19,7 @@ from django.db import connection
 from playwright.sync_api import Browser, Page, Response
 
 from tests.client.conftest import find_free_port
-from tests.machine import get_time_limit
+from tests.timing import get_time_limit
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("product")]
 
@@ -28,7 +28,7 @@ OURS = ("BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL",
 
 
 class ProductProcess:
-    """The product as ``make run`` starts it in a prepared environment."""
+    """A process like ``make run``, in a prepared environment."""
 
     def __init__(self, folder: Path, **variables: str) -> None:
         self.folder, self.port = folder, find_free_port()
@@ -84,7 +84,7 @@ def read_printed(output: str, label: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def owner(product: ProductProcess, browser: Browser) -> Iterator[Page]:
-    """Log in with the printed owner and return the shop's home page."""
+    """Log in with the printed owner account and return the shop's home page."""
     email, password = read_printed((product.folder / "output").read_text(), "Login")
     context = browser.new_context()
     page = context.new_page()
@@ -98,7 +98,7 @@ def owner(product: ProductProcess, browser: Browser) -> Iterator[Page]:
 
 
 def test_every_screen_opens_with_files_that_were_collected(owner: Page) -> None:
-    """Check all screens with collected static files; other tests serve them from their source folders."""
+    """Check all screens with collected static files. Other tests serve static files from the source folders."""
     home = owner.url
 
     def opened(address: str) -> tuple[str, set[str]]:
@@ -132,7 +132,7 @@ def test_a_list_page_is_light_and_its_files_are_kept_for_good(owner: Page, brows
         context = browser.new_context()
         context.add_cookies(cookies)  # type: ignore[arg-type]
         tab = context.new_page()
-        # Load twice: a busy browser has not cached everything after the first time.
+        # Load twice, because a busy browser may not have cached everything after the first load.
         for _ in range(2 * is_cached):
             tab.goto(page_address, wait_until="networkidle")
         tab.on("response", lambda response: responses.append(response))  # noqa: PLW0108 - Playwright marks what it is given
@@ -166,7 +166,7 @@ def test_the_login_page_goes_out_as_it_is(product: ProductProcess) -> None:
 
 
 def test_the_product_stops_at_once_prints_little_and_issues_one_token(product: ProductProcess) -> None:
-    """Stop and restart the product; no other test stops it."""
+    """Stop and restart the product, which no other test does."""
     seconds = product.stop()
     first = product.output
     product.start()
@@ -190,7 +190,7 @@ def test_the_product_stops_at_once_prints_little_and_issues_one_token(product: P
 def test_on_a_database_of_ones_own_no_demo_is_made(transactional_db: None, tmp_path: Path) -> None:
     file = tmp_path / "own.sqlite3"
     if connection.vendor == "sqlite":
-        # The test database without a shop: its tables exist already.
+        # Copy the test database without a shop, so that no migrations have to run.
         with connection.cursor() as cursor:
             cursor.execute("VACUUM INTO %s", [str(file)])
     own = ProductProcess(tmp_path, DATABASE_URL=f"sqlite:///{file}")

@@ -9,9 +9,9 @@ from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from apps.staff.models import User
+from tests.browser.click_counter import InputCounter
 from tests.browser.conftest import Open
-from tests.browser.effort import InputCounter
-from tests.browser.world import run_jobs
+from tests.browser.full_shop import run_jobs
 from tests.catalog.factories import PNG, make_product
 from tests.orders.factories import make_order
 
@@ -139,7 +139,7 @@ def test_an_import_of_two_hundred_customers_costs_at_most_5_clicks(
 def test_by_keyboard_alone_the_search_leads_to_a_saved_product_in_under_25_keystrokes(
     logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
-    """Count every key press, in the search and in the price; only the letters of the title do not count."""
+    """Count every key press, including the search and the price, but not the letters of the title."""
     window = logged_in_page(owner, committed_shop)
     page = window.go()
     hands = InputCounter(page)

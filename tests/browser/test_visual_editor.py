@@ -1,4 +1,4 @@
-"""The visual editor: formatted editing, untouched HTML kept byte for byte, no scripts run."""
+"""Tests of the visual editor: formatting, HTML preserved byte for byte, scripts never run."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from apps.staff.models import User
 from tests.browser.conftest import Open
 from tests.catalog.factories import make_product
 from tests.content.factories import make_store_file
-from tests.media.pictures import make_plain_image
+from tests.media.images import make_plain_image
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -33,7 +33,7 @@ def product(committed_shop: Shop, settings: Any, tmp_path: Path) -> Product:
 
 
 def go_to(page: Page, text: str, *keys: str) -> None:
-    """Click a text and press navigation keys; the browser reports a changed selection with a delay."""
+    """Click a text, press navigation keys, and wait until the browser has reported the new selection."""
     page.get_by_role("textbox", name="Description").get_by_text(text, exact=True).click()
     for key in keys:
         page.keyboard.press(key)
@@ -41,7 +41,7 @@ def go_to(page: Page, text: str, *keys: str) -> None:
 
 
 def save_and_read(page: Page, product: Product, shop: Shop) -> str | None:
-    """Save the form and return the description."""
+    """Save the form and return the stored description."""
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_url("**/catalog/product/")
     with shop_scope(shop):

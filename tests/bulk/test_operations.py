@@ -1,4 +1,4 @@
-"""Tests of the value changes of bulk operations."""
+"""Tests of how bulk operations change values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of a bulk edit if its worker dies at any moment: each row is changed once and reported."""
+"""Tests that a bulk edit survives a killed worker: each row is changed and reported once."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -24,7 +24,7 @@ LOWER = {"price": {"how": "percent", "value": "-50", "round": ""}}
 
 
 class WorkerKilled(BaseException):
-    """Raised in place of the worker's death."""
+    """Raised to simulate a killed worker."""
 
 
 def kill_at(moment: int) -> Callable[..., Any]:
@@ -32,7 +32,7 @@ def kill_at(moment: int) -> Callable[..., Any]:
 
     def counted(execute: Callable[..., Any], sql: str, params: Any, is_many: bool, context: Any) -> Any:
         nonlocal remaining
-        # The database rolls back what was not committed.
+        # The database rolls back uncommitted changes.
         if not sql.startswith(("ROLLBACK", "RELEASE")):
             remaining -= 1
             if remaining == 0:

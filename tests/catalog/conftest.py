@@ -1,4 +1,4 @@
-"""Fixtures of the catalog's tests: uploads go to a temporary directory."""
+"""Fixtures for catalog tests: uploads are stored in a temporary directory."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from backoffice.storages import get_storage_settings
 
 @pytest.fixture(autouse=True)
 def media_dir(settings: Any, tmp_path: Path) -> Path:
-    """Return the directory of the test's uploads."""
+    """Store uploads in a temporary directory and return the directory."""
     folder = tmp_path / "media"
     settings.STORAGES = settings.STORAGES | {"default": get_storage_settings("", folder)["default"]}
     return folder

@@ -1,4 +1,4 @@
-"""Factories for the catalog, which use the services."""
+"""Factories for catalog objects, based on the domain services."""
 
 import base64
 from typing import Any
@@ -10,7 +10,7 @@ from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.collects import Placement
 from apps.catalog.domain.inputs import ImageInput, OptionInput, ProductParts, VariantInput
 from apps.catalog.models import Collection, Product, ProductImage
-from tests.media.pictures import make_plain_image
+from tests.media.images import make_plain_image
 
 PNG = make_plain_image("PNG", (40, 20))
 ATTACHMENT = base64.b64encode(PNG).decode()
@@ -34,7 +34,7 @@ def make_image(product: Product, **attrs: Any) -> ProductImage:
 
 
 def make_custom(title: str = "Kitchen", *members: Product, **attrs: Any) -> Collection:
-    """Create a custom collection with these products."""
+    """Create a custom collection with the given products."""
     parts = lifecycle.CollectionParts(placements=[Placement(product.pk) for product in members])
     return lifecycle.create_collection(
         Collection.Kind.CUSTOM, {"title": title, **attrs}, parts, actor="system", at=timezone.now()
@@ -42,7 +42,7 @@ def make_custom(title: str = "Kitchen", *members: Product, **attrs: Any) -> Coll
 
 
 def make_smart(title: str = "Cheap", *rules: tuple[str, str, str], **attrs: Any) -> Collection:
-    """Create a smart collection with rules ``(column, relation, condition)``."""
+    """Create a smart collection with the given rules ``(column, relation, condition)``."""
     named_rules = [dict(zip(("column", "relation", "condition"), rule, strict=True)) for rule in rules]
     return lifecycle.create_collection(
         Collection.Kind.SMART,

@@ -1,4 +1,4 @@
-"""Tests that the demo shop's catalog is complete, and the same each time."""
+"""Tests that the demo shop's catalog is complete and identical each time."""
 
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ from apps.catalog.models import Collection, Product, ProductImage, Variant
 from apps.inventory.demo import load_demo_locations as make_locations
 from apps.inventory.models import InventoryLevel
 from apps.shops.models import Shop
-from tests.media.pictures import decode_image
+from tests.media.images import decode_image
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -1,4 +1,4 @@
-"""Tests of serving images to shoppers: every size, long caching, never executed as a page."""
+"""Tests of serving images: every size, long caching, and never as a page that a browser would execute."""
 
 import base64
 from pathlib import Path
@@ -12,7 +12,7 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.catalog.factories import ATTACHMENT, make_product
 from tests.conftest import ApiClient, Response
-from tests.media.pictures import decode_image, make_animation
+from tests.media.images import decode_image, make_animation
 
 GIF_WITH_SCRIPT = make_animation(2) + b"<script>alert(1)</script>"
 

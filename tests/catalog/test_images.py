@@ -1,4 +1,4 @@
-"""Tests of images over REST: validated by content, dense positions, at most 250."""
+"""Tests of images over REST: content validation, positions without gaps, limit of 250."""
 
 import base64
 import re
@@ -16,7 +16,7 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests.catalog.factories import ATTACHMENT, PNG, make_image, make_product
 from tests.conftest import ApiClient, Response
-from tests.media.pictures import make_animation, make_blank_png, make_plain_image
+from tests.media.images import make_animation, make_blank_png, make_plain_image
 from tests.outgoing.servers import Server, send_response
 
 
@@ -107,7 +107,7 @@ def test_an_address_that_must_not_be_reached_is_refused(api: ApiClient, product:
     response = post_image(api, product, src="http://169.254.169.254/latest/meta-data/")
 
     assert response.status_code == 422
-    assert response.json() == {"errors": {"image": ["Could not download image: refused address"]}}
+    assert response.json() == {"errors": {"image": ["Could not download image: address not allowed"]}}
 
 
 def test_an_address_without_a_picture_is_refused(api: ApiClient, product: Product, settings: Any) -> None:
@@ -248,7 +248,7 @@ def test_more_pixels_than_a_request_can_decode_are_refused(
     refused = api.post("products.json", {"product": {"title": "Vast", "images": [vast, {"attachment": ATTACHMENT}]}})
 
     assert refused.status_code == 422
-    assert refused.json() == {"errors": {"images.1.image": ["comes after more than 1 megapixels in one body"]}}
+    assert refused.json() == {"errors": {"images.1.image": ["exceeds the limit of 1 megapixels per request"]}}
     assert list_stored_files(media_dir) == []
 
 

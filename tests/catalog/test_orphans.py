@@ -1,4 +1,4 @@
-"""Tests that image files without a row are deleted after a day, and no others."""
+"""Tests that image files without a row are deleted after a day, and that no other files are deleted."""
 
 import os
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ def is_stored(picture: StoredImage) -> bool:
 
 
 def run_cleanup_for_a_day(at: datetime) -> int:
-    """Run the hourly cleanup for a day."""
+    """Run the hourly image cleanup for each hour of a day."""
     with all_shops_scope():
         return sum(orphan_images.delete_orphan_images(at.replace(hour=hour)) for hour in range(24))
 
@@ -92,7 +92,7 @@ def test_the_hourly_round_clears_its_own_keys_only(shop: Shop, media_dir: Path) 
     for picture in (five, also_five, six):
         default_storage.save(image_files.get_image_path(shop.pk, picture.key, picture.name), ContentFile(PNG))
 
-    # 0x1d is 29, which is 5 beyond a day.
+    # At 5:00 the cleanup handles the key prefixes 0x05 and 0x1d: 0x1d is 29, and 29 modulo 24 is 5.
     housekeeping.run_hourly_tasks(get_tomorrow().replace(hour=5))
 
     assert (is_stored(five), is_stored(also_five), is_stored(six)) == (False, False, True)

@@ -1,4 +1,4 @@
-"""Tests of presentment prices: converted and rounded by the shop's rules or fixed per variant; orders in them."""
+"""Tests of presentment prices: converted and rounded by the shop's rules, or fixed per variant, and used in orders."""
 
 from decimal import Decimal
 from typing import Any
@@ -22,7 +22,7 @@ RATES: list[dict[str, Any]] = [
 
 @pytest.fixture
 def priced_variant(shop: Shop) -> Variant:
-    """Create a variant for 10.00, compared with 12.50, in a shop with the presentment currencies EUR, GBP and JPY."""
+    """Create a variant with the price 10.00 and the compare-at price 12.50, in a shop with EUR, GBP and JPY."""
     shop.presentment_currencies = RATES
     shop.save()
     with shop_scope(shop):
@@ -83,7 +83,7 @@ def test_prices_are_converted_and_rounded(api: ApiClient, priced_variant: Varian
     first_body, many_body = api.get(f"{product}.json").json(), api.get("products.json").json()
     body = api.get(f"{product}/variants.json").json()
 
-    # Without a rate there is no price in GBP.
+    # GBP has no exchange rate, so there is no price in GBP.
     expected = {"USD": ("10.00", "12.50"), "EUR": ("9.99", "11.99"), "JPY": ("1500", "1875")}
     assert get_presentment_prices(api, priced_variant) == expected
     assert list(get_presentment_prices(api, priced_variant)) == ["USD", "EUR", "JPY"]

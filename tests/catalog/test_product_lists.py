@@ -52,7 +52,7 @@ def test_fields_narrow_what_is_read(api: ApiClient, shop: Shop, django_assert_nu
         product = make_product(prices=("1.00",))
     api.get("shop.json")
 
-    with django_assert_num_queries(3):  # token, keys, products
+    with django_assert_num_queries(3):  # Queries: token, keys, products.
         products = api.get("products.json", fields="id, title").json()["products"]
 
     assert products == [{"id": product.pk, "title": "Mug"}]
@@ -69,7 +69,7 @@ def test_list_costs_the_same_queries_however_many_rows(
             make_image(product)
     api.get("shop.json")
 
-    with django_assert_num_queries(7):  # token, keys, products, variants, options, images, their variants
+    with django_assert_num_queries(7):  # Queries: token, keys, products, variants, options, images, image variants.
         response = api.get("products.json")
 
     assert len(response.json()["products"]) == count

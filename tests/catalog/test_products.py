@@ -1,4 +1,4 @@
-"""Tests of products over REST: nested parts, handles, tags, publication, filters, events, query counts."""
+"""Tests of products over REST: nested objects, handles, tags, publication, filters, events, query counts."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -113,7 +113,7 @@ def test_tags_may_grow_when_their_case_is_folded(api: ApiClient, letter: str) ->
         (
             {"variants": [{"option1": "A", "option2": "B"}]},
             "variants.0.option2",
-            "is given, but the product has 1 option",
+            "must be blank because the product has only 1 option",
         ),
         (
             {"options": OPTIONS, "variants": [{"option1": "A"}, {"option2": "B"}]},
@@ -293,11 +293,11 @@ def test_naming_an_option_twice_loses_none(api: ApiClient) -> None:
 @pytest.mark.parametrize(
     ("places", "expected"),
     [
-        ((3, 2, 1), [2, 1, 0]),  # listed in reverse
+        ((3, 2, 1), [2, 1, 0]),  # Reverses the variants.
         ((2, 3, 1), [2, 0, 1]),
         ((None, None, 1), [2, 0, 1]),
-        ((1, 2, 1), [2, 0, 1]),  # the last moves to the front, the others are sent back unchanged
-        ((3, 2, 3), [1, 2, 0]),  # the first moves to the end
+        ((1, 2, 1), [2, 0, 1]),  # Moves the last variant to the front.
+        ((3, 2, 3), [1, 2, 0]),  # Moves the first variant to the end.
         ((99, None, None), [1, 2, 0]),
     ],
 )

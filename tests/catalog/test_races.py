@@ -84,7 +84,7 @@ def test_two_hundred_and_fifty_more_at_once_leave_250_images(shop: Shop) -> None
 
 
 def test_counting_without_the_lock_would_let_too_many_in(shop: Shop) -> None:
-    """Control without the product's lock: the count is out of date, and the position is taken."""
+    """Show what goes wrong without the product's lock: both requests see an old count and the same free position."""
     with shop_scope(shop):
         product = make_product()
         build_image_rows(shop, product, 249)
@@ -134,7 +134,7 @@ def test_twenty_collections_of_one_title_have_twenty_handles(shop: Shop) -> None
 
 
 def test_without_the_unique_key_handles_come_twice(shop: Shop) -> None:
-    """Control without the check: the database's constraint refuses the row."""
+    """Show what goes wrong without the unique constraints: concurrent requests create the same handle twice."""
     with without_constraint(Product, "shop_id", "handle"):
         mugs = run_concurrently(shop, *[lambda: make_product("Mug")] * 2)
     with without_constraint(Collection, "shop_id", "handle"):
@@ -161,7 +161,7 @@ def test_of_two_equal_variants_one_is_refused(shop: Shop) -> None:
 
 
 def test_without_the_products_lock_variants_are_equal_and_in_one_place(shop: Shop) -> None:
-    """Control without the lock: both compare the new variant with the earlier variants."""
+    """Show what goes wrong without the lock: both requests compare the new variant only with committed variants."""
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
 
@@ -194,7 +194,7 @@ def test_collects_of_one_collection_have_places_of_their_own(shop: Shop) -> None
 
 
 def test_without_the_collections_lock_two_collects_have_one_place(shop: Shop) -> None:
-    """Control without the lock: both are put after the same last variant."""
+    """Show what goes wrong without the lock: both products are added at the same position."""
     with shop_scope(shop):
         collection = make_custom()
         first, two = (make_product(str(number)) for number in range(2))
@@ -236,7 +236,7 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
 
 
 def test_a_quantity_that_is_read_and_then_written_loses_a_movement(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Control without the lock: at two locations, to what each read before the product was locked."""
+    """Show what goes wrong without the lock: both adjustments start from the same quantity, and one is lost."""
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
         row = Variant.objects.select_related("inventory_item").get(product=product)
@@ -281,7 +281,7 @@ def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -
 def test_a_deletion_that_holds_the_product_before_its_stock_waits_in_a_circle(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Control: a stock change locks its level before the product, the deletion in the opposite order."""
+    """Show the deadlock if a deletion locks the product before the level: stock changes lock the level first."""
     monkeypatch.setattr(products, "lock_stock", lambda **_: None)
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
@@ -309,7 +309,7 @@ def test_two_deletions_of_a_collection_are_one(shop: Shop) -> None:
 
 
 def test_without_the_collections_lock_it_is_deleted_twice(shop: Shop) -> None:
-    """Control without the lock: both find the row, and both record its deletion."""
+    """Show what goes wrong without the lock: both requests find the row and record a deletion."""
     with shop_scope(shop):
         collection = make_custom()
 
@@ -350,7 +350,7 @@ def test_a_reference_to_a_concurrently_deleted_row_is_a_conflict(shop: Shop, api
 
 
 def test_without_the_foreign_key_there_is_a_place_for_a_product_that_is_gone(shop: Shop, api: ApiClient) -> None:
-    """Control without the lock."""
+    """Show what goes wrong without the foreign key: a position is stored for a deleted product."""
     with shop_scope(shop):
         product, collection = make_product("Mug"), make_smart("Mugs", ("title", "equals", "Mug"))
     path = f"smart_collections/{collection.pk}/order.json?products[]={product.pk}"

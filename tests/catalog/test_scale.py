@@ -1,4 +1,4 @@
-"""Tests with ten thousand products: a page costs the same queries in every sort order, and paging is complete."""
+"""Tests with ten thousand products: a page needs the same queries in every sort order, and paging is complete."""
 
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,7 @@ PAGE = 250
 
 
 def create_full_collections(shop: Shop) -> dict[str, int]:
-    """Create a custom and a smart collection that contain all of ten thousand products."""
+    """Create a custom and a smart collection, each with all ten thousand products."""
     with shop_scope(shop):
         return {collection.kind: collection.pk for collection in fill_collections(shop, PRODUCTS)}
 
@@ -34,7 +34,7 @@ def test_every_order_costs_the_same_queries_and_hides_nothing(
     api: ApiClient, shared_rows: dict[str, int], kind: str
 ) -> None:
     path = f"collections/{shared_rows[kind]}/products.json"
-    api.get("shop.json")  # the first call of a token also records its use
+    api.get("shop.json")  # The first request with a token also records the token's use.
     queries = {}
     for name in ORDERS:
         Collection.objects.filter(pk=shared_rows[kind]).update(sort_order=name)
@@ -63,7 +63,7 @@ def test_products_by_price_come_in_order(api: ApiClient, shared_rows: dict[str, 
 def test_a_full_page_costs_a_fixed_number_of_queries(api: ApiClient, django_assert_num_queries: Any) -> None:
     api.get("shop.json")
 
-    with django_assert_num_queries(7):  # token, keys, products, variants, options, images, their variants
+    with django_assert_num_queries(7):  # Queries: token, keys, products, variants, options, images, image variants.
         response = api.get("products.json", limit=PAGE)
 
     assert len(response.json()["products"]) == PAGE

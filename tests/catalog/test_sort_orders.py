@@ -1,4 +1,4 @@
-"""Tests of the eight sort orders of a collection's products, with pages without duplicates or gaps."""
+"""Tests of the eight sort orders of collections, with pages without duplicates or gaps."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from tests.catalog.factories import make_custom, make_image, make_product, make_
 from tests.conftest import ApiClient
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-# By sort order: the expected titles. Ties (price of B and c, sales of A and c) are sorted by id.
+# Expected titles by sort order. Ties (price of B and c, sales of A and c) are sorted by id.
 EXPECTED = {
     "alpha-asc": "ABcD",
     "alpha-desc": "DcBA",
@@ -30,7 +30,7 @@ EXPECTED = {
 
 @pytest.fixture
 def collection_products(in_shop: Shop) -> list[Product]:
-    """Create four products that differ in every sort order."""
+    """Create four products for comparing the sort orders."""
     products = [
         make_product("A", prices=("9.00", "1.00")),
         make_product("B", prices=("2.00",)),
@@ -50,7 +50,7 @@ def get_manual_order(members: list[Product]) -> list[Product]:
 
 
 def get_titles_by_page(api: ApiClient, path: str, limit: int, direction: str = "next", **query: Any) -> list[list[str]]:
-    """Return the titles of all pages from the first on, by following the links."""
+    """Follow the page links and return the titles on each page."""
     pages = []
     response = api.get(path, limit=limit, **query)
     while True:
@@ -138,7 +138,7 @@ def test_each_order_costs_the_same_queries_however_many_rows(
     collection = make_custom("All", *rows, sort_order=order)
     api.get("shop.json")
 
-    with django_assert_num_queries(6):  # token, collection, keys, products, options, images
+    with django_assert_num_queries(6):  # Queries: token, collection, keys, products, options, images.
         response = api.get(f"collections/{collection.pk}/products.json")
 
     assert len(response.json()["products"]) == count

@@ -238,7 +238,7 @@ def test_list_costs_the_same_queries_however_many_rows(
         product = make_product(prices=("1.00",) * count)
     api.get("shop.json")
 
-    with django_assert_num_queries(4):  # token, product, keys, variants
+    with django_assert_num_queries(4):  # Queries: token, product, keys, variants.
         response = api.get(f"products/{product.pk}/variants.json")
 
     assert len(response.json()["variants"]) == count

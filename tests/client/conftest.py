@@ -19,7 +19,7 @@ from pytest_django import DjangoDbBlocker
 from apps.shops.models import Installation, Shop
 from backoffice.storages import get_storage_settings
 from tests import factories
-from tests.machine import get_time_limit
+from tests.timing import get_time_limit
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -39,7 +39,7 @@ def find_free_port() -> int:
 
 
 class LiveServer:
-    """A web process on the test's database, with the brand that the client expects."""
+    """A web process with the test's database and the brand that the client expects."""
 
     def __init__(self, database_url: str, data_dir: Path, **env: str) -> None:
         self.data_dir = data_dir
@@ -56,7 +56,7 @@ class LiveServer:
             "BACKOFFICE_OUTGOING_ALLOW": "127.0.0.1",
             "PORT": str(self.port),
             "WEB_PROCESSES": "1",
-            # Writers to an SQLite file wait for each other, and for the disk that the other tests use.
+            # SQLite writers wait for each other and for a busy disk, so allow a longer lock timeout.
             **({"BACKOFFICE_LOCK_TIMEOUT_MS": "20000"} if database_url.startswith("sqlite:") else {}),
             **env,
         }
@@ -69,7 +69,7 @@ class LiveServer:
         return self._started[-1]
 
     def spawn(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
-        """Start a process; subclasses redirect its output."""
+        """Start a process. Subclasses may redirect the output."""
         return subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=settings.BASE_DIR, env=self.env)
 
     def wait(self) -> None:
@@ -85,14 +85,14 @@ class LiveServer:
         raise AssertionError("the server did not start")
 
     def stop(self) -> None:
-        """Stop the server as an operator would, and processes left over from a failed test."""
+        """Stop the server and any processes left over from a failed test."""
         for process in self._started:
             if process.poll() is None:
                 stop_process(process)
 
 
 def stop_process(process: subprocess.Popen[bytes]) -> None:
-    """Stop a process as an operator would."""
+    """Stop a process with SIGTERM, as an operator would."""
     process.terminate()
     process.wait(timeout=30)
 
@@ -118,7 +118,7 @@ def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="module")
 def worker(server: LiveServer) -> Iterator[None]:
-    """Run a worker of the server's installation, and the scheduler that finds jobs with lost messages."""
+    """Run a worker for the server's installation, and the scheduler that recovers jobs after lost messages."""
     processes = [server.start("celery", *WORKER), server.start("celery", "-A", "backoffice.celery", "beat")]
     yield
     for process in processes:
@@ -127,7 +127,7 @@ def worker(server: LiveServer) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Use the test database with real commits, and empty it after each module, because that takes PostgreSQL seconds.
+    """Use the test database with real commits. Flush once per module, because a flush takes seconds on PostgreSQL.
 
     The fixture is named ``db`` because pytest-django only creates the test database for tests that request ``db``.
     """
@@ -138,14 +138,14 @@ def db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[No
 
 @pytest.fixture
 def server_shop(server: LiveServer, db: None) -> Iterator[Shop]:
-    """Create the client's shop, new for each test; its files are in the server's directory."""
+    """Create a new shop for each test. The shop's files are in the server's directory."""
     with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", server.data_dir / "media")}):
         yield factories.make_shop(name="Client Shop", timezone="Europe/Berlin")
 
 
 @pytest.fixture
 def api_client_factory(server: LiveServer, server_shop: Shop) -> Iterator[Connect]:
-    """Return a function: ``connect("write_products")`` returns a client session of a new app with these scopes."""
+    """Return a function that installs a new app with scopes and activates a client session for the app."""
     shopify.Session.setup(api_key="x", secret="y", myshopify_domain="0.0.1", protocol="http", port=server.port)
     shopify.ApiVersion.coerce_to_version("unstable")
     if VERSION not in shopify.ApiVersion.versions:

@@ -9,7 +9,7 @@ import shopify
 from pyactiveresource.connection import ResourceNotFound
 
 from tests.client.conftest import Connect
-from tests.media.pictures import decode_image, make_plain_image
+from tests.media.images import decode_image, make_plain_image
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 

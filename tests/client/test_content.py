@@ -8,7 +8,7 @@ import shopify
 from pyactiveresource.connection import ResourceNotFound
 
 from tests.client.conftest import Connect
-from tests.media.pictures import make_plain_image
+from tests.media.images import make_plain_image
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 

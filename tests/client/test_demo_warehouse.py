@@ -1,7 +1,4 @@
-"""End-to-end tests of an order and a warehouse over HTTP: server, dispatcher, jobs and demo warehouse.
-
-Rule: spec part B, States and transitions; decisions, Fulfillment.
-"""
+"""End-to-end tests of an order and a warehouse over HTTP: server, dispatcher, jobs and demo warehouse."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,8 +17,8 @@ from apps.shops.models import Shop
 from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
 from tests.client.conftest import LiveServer
-from tests.machine import wait_until
-from tests.webhooks.worlds import make_subscription, run_dispatchers
+from tests.timing import wait_until
+from tests.webhooks.scenarios import make_subscription, run_dispatchers
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
@@ -38,7 +35,7 @@ class Merchant:
         self.variant_id = product["variants"][0]["id"]
 
     def sell(self, quantity: int) -> int:
-        """Create an order and route it."""
+        """Create an order, run the jobs that route it, and return its id."""
         lines = [{"variant_id": self.variant_id, "quantity": quantity}]
         order = self.interface.post("orders.json", {"order": {"email": "ada@example.com", "line_items": lines}})
         self.work()
@@ -52,7 +49,7 @@ class Merchant:
             queue.run_job(key)
 
     def order(self, order_id: int) -> dict[str, Any]:
-        """Return the order, reloaded."""
+        """Return the order as the API shows it."""
         matching_order: dict[str, Any] = self.interface.get(f"orders/{order_id}.json")["order"]
         return matching_order
 
@@ -72,7 +69,7 @@ class Merchant:
         self.interface.post(f"fulfillment_orders/{part['id']}/{kind}.json", {kind: {"message": "Please."}})
 
     def wait(self, ask: Callable[[], Any], value: object) -> None:
-        """Wait until the function returns the value."""
+        """Wait until the callable returns the value."""
         wait_until(ask, lambda results: results == value, seconds=60)
 
 

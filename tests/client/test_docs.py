@@ -91,7 +91,7 @@ def test_the_public_client_of_node_is_pointed_here_by_its_own_settings(
 
     results = run_snippet(environment, "node", "-e", snippet.replace(":8000", f":{server.port}"))
 
-    # The client reads numbers as text, so none is rounded.
+    # The client parses numbers as strings, so that large ids are not rounded.
     assert results == {"products": [{"id": str(product.pk), "title": "Teapot"}]}
 
 
@@ -112,7 +112,7 @@ def test_first_app_ends_in_a_verified_webhook_in_every_language(
     try:
         with WebhookReceiver([secret]) as catcher:
             subscribe = subscribe.replace("http://127.0.0.1:8099/", catcher.url)
-            # The command can be repeated.
+            # Run the command twice to check that it can be repeated.
             subscriptions = [run_snippet(environment, "sh", "-c", subscribe)["webhook"]["id"] for _ in range(2)]
             for count, (language, command) in enumerate(languages.items(), 1):
                 created = run_snippet(environment, *command)
@@ -128,7 +128,7 @@ def test_first_app_ends_in_a_verified_webhook_in_every_language(
 
 @pytest.fixture
 def recipes(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return the definitions of the recipes page."""
+    """Run the Python snippets of the recipes page and return the names that they define."""
     for name in ("BACKOFFICE", "TOKEN"):
         monkeypatch.setenv(name, environment[name])
     results: dict[str, Any] = {}

@@ -20,7 +20,7 @@ ADDRESS = {"address1": "Storgatan 1", "city": "Lund", "country": "Sweden"}
 
 
 class FulfillmentOrder(shopify.ShopifyResource):
-    """A resource that the library has no class for."""
+    """The client class for fulfillment orders, which the library lacks."""
 
     _plural = "fulfillment_orders"
     _singular = "fulfillment_order"

@@ -16,7 +16,7 @@ from apps.shops.models import Shop
 from tests import factories
 from tests.client.conftest import Connect, LiveServer, stop_process
 from tests.inventory.factories import get_available, make_item, set_stock
-from tests.machine import wait_until
+from tests.timing import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 

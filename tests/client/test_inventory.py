@@ -14,14 +14,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 @pytest.fixture
 def item(server_shop: Shop) -> InventoryItem:
-    """Create an item with ten mugs at the first location."""
+    """Create an inventory item with ten available at the first location."""
     new_item = make_item(server_shop)
     set_stock(new_item, get_first_location(server_shop), 10)
     return new_item
 
 
 def find_levels(**query: object) -> list[tuple[int, int]]:
-    """Return ``(location, available)`` of the matching levels."""
+    """Return ``(location_id, available)`` of the matching levels."""
     return sorted((level.location_id, level.available) for level in shopify.InventoryLevel.find(**query))
 
 

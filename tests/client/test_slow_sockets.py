@@ -1,6 +1,6 @@
-"""Tests of silent clients: they hold sockets, and nothing that other clients need.
+"""Tests of clients that open a connection and stop sending: other clients must not wait for them.
 
-Rule: reliability, B7, L7.
+Checks B7 and L7 of docs/reliability.md.
 """
 
 import http.client
@@ -15,12 +15,12 @@ import pytest
 from apps.shops.models import Shop
 from tests import factories
 from tests.client.conftest import LiveServer
-from tests.machine import scale_for_soak
+from tests.timing import scale_for_soak
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 HOST = b"Host: 127.0.0.1\r\n"
-# Half a body, a complete anonymous form, half a head, nothing; and how long a timeout by length would wait.
+# Incomplete requests: partial bodies of different lengths, a partial header, and no data.
 KINDS = {
     "body": b"POST /admin/api/2026-07/script_tags.json HTTP/1.1\r\n" + HOST + b"Content-Length: 100\r\n\r\n{",
     "form": b"POST /accounts/login/ HTTP/1.1\r\n" + HOST + b"Content-Length: 60000\r\n\r\nx",
@@ -37,10 +37,10 @@ def get_child_pids(pid: int) -> list[str]:
 
 
 def measure_response(server: LiveServer, path: str, token: str = "") -> float:
-    """Return the seconds until a response, over a new connection.
+    """Send a request over a new connection and return the seconds until the response.
 
     Raises:
-        AssertionError: The status is not 200.
+        AssertionError: If the status is not 200.
     """
     began = time.monotonic()
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
@@ -51,8 +51,8 @@ def measure_response(server: LiveServer, path: str, token: str = "") -> float:
 
 
 def check_other_clients(server: LiveServer, token: str, sockets: int, seconds: float) -> None:
-    """Open silent sockets, and send other requests until the time is over."""
-    # A connection may be early: the process that serves it is forked after the socket listens.
+    """Open silent sockets, and check that other requests succeed for the given time."""
+    # Wait for a first response: the socket accepts connections before the web process is forked.
     measure_response(server, "/healthz")
     before = get_child_pids(server.process.pid)
     with ExitStack() as opened:

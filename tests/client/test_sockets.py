@@ -1,6 +1,6 @@
-"""Tests with raw bytes on a socket: how the server and the guard treat false lengths and methods.
+"""Tests with raw bytes on a socket: how the server and the WSGI validation handle wrong lengths and methods.
 
-Rule: reliability, A10, B6, B7, B13, B26, B28.
+Checks A10, B6, B7, B13, B26 and B28 of docs/reliability.md.
 """
 
 import http.client
@@ -23,7 +23,7 @@ TAG = b'{"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}'
 
 
 def send_bytes(server: LiveServer, head: str, body: bytes = b"", wait: float = 10) -> bytes:
-    """Send bytes, and read until the server sends no more."""
+    """Send bytes and return the server's response."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=wait) as connection:
         connection.sendall(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body)
         content = b""
@@ -255,7 +255,7 @@ def test_a_large_body_arrives_whole(server: LiveServer, server_shop: Shop, token
     client.request("POST", "/admin/api/2026-07/products.json", text, headers)
     response = client.getresponse()
 
-    # The file is not an image, which only a server that has read the whole body can know.
+    # The error shows that the server has read the whole body: the file is not an image.
     assert response.status == 422
     assert "image" in response.read().decode().lower()
     client.close()

@@ -11,7 +11,7 @@ from pyactiveresource.connection import ResourceInvalid, ResourceNotFound
 
 from tests.client.conftest import Connect
 from tests.content.conftest import SMALL_THEME, FileServer, create_zip
-from tests.media.pictures import make_plain_image
+from tests.media.images import make_plain_image
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
@@ -22,7 +22,7 @@ WAIT_SECONDS = 120
 
 @pytest.fixture
 def origin() -> Iterator[FileServer]:
-    """Yield a third-party web server."""
+    """Yield a file server that acts as a third-party web server."""
     new_origin = FileServer()
     yield new_origin
     new_origin.close()
@@ -34,7 +34,7 @@ def get_main_theme() -> shopify.Theme:
 
 
 def wait_until_processed(theme: shopify.Theme) -> shopify.Theme:
-    """Return the theme once a worker has processed it."""
+    """Wait until a worker has processed the theme, and return the theme."""
     until = time.monotonic() + WAIT_SECONDS
     while (matching_theme := shopify.Theme.find(theme.id)).processing:
         assert time.monotonic() < until, "no worker took the theme"

@@ -1,4 +1,4 @@
-"""Tests of TypeScript types generated from our OpenAPI document: no warnings, and a typed app works."""
+"""Tests of TypeScript types generated from our OpenAPI document: no warnings, and an app that uses the types works."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ RUN = 'import { use } from "./use.js"; console.log(JSON.stringify(await use(...p
 
 
 def run_node(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run Node in a directory; fail with its output."""
+    """Run Node in a directory, and show the output if Node fails."""
     process = subprocess.run(["node", *arguments], cwd=folder, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stdout + process.stderr
     return process
@@ -26,7 +26,7 @@ def run_node(*arguments: str | Path, folder: Path) -> subprocess.CompletedProces
 
 @pytest.fixture(scope="session")
 def generated_types(tmp_path_factory: pytest.TempPathFactory, node_packages: Path) -> tuple[Path, str]:
-    """Return the directory with the types and an app that uses them, and the generator's output."""
+    """Generate types for a test app. Return the app's directory and the generator's output."""
     folder = tmp_path_factory.mktemp("typescript")
     (folder / "node_modules").symlink_to(node_packages.resolve())
     (folder / "package.json").write_text('{"type": "module"}')

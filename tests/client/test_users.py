@@ -1,4 +1,4 @@
-"""Tests with the public client: users."""
+"""Tests with the real client: users."""
 
 import pytest
 import shopify

@@ -1,4 +1,4 @@
-"""Fixtures of content tests: a server that offers files, and archives."""
+"""Fixtures for content tests: a file server and ZIP archives."""
 
 import io
 import ssl
@@ -47,13 +47,13 @@ class FileServer:
                 self.wfile.write(body or b"")
 
             def log_message(self, *_: Any) -> None:
-                """Keep quiet."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._scheme = "https" if tls else "http"
         if tls:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        # The server otherwise checks only twice a second whether to stop, and each test would wait for that.
+        # By default, the server checks only every half second whether to stop, which would slow down each test.
         self._thread = Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 
@@ -72,7 +72,7 @@ class FileServer:
 
 @pytest.fixture
 def file_server(settings: Any) -> Iterator[FileServer]:
-    """Return a third-party web server that the guarded client may reach."""
+    """Return a file server that acts as a third party and that outgoing requests may reach."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     settings.OUTGOING_BLOCKED_HOSTS = []
     server = FileServer()
@@ -82,7 +82,7 @@ def file_server(settings: Any) -> Iterator[FileServer]:
 
 @pytest.fixture
 def secure_file_server(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
-    """Return the same server with TLS and a certificate that the client trusts."""
+    """Return a file server with TLS and a certificate that outgoing requests trust."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     settings.OUTGOING_BLOCKED_HOSTS = []
     file = tmp_path / "certificate.pem"
@@ -98,7 +98,7 @@ def secure_file_server(settings: Any, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def _certificate() -> bytes:
-    """Return a key and its certificate for 127.0.0.1."""
+    """Return a private key and a certificate for 127.0.0.1, in PEM format."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "origin")])
     now = datetime.now(UTC)
@@ -120,7 +120,7 @@ def _certificate() -> bytes:
 
 
 def create_zip(files: Mapping[str, bytes | str]) -> bytes:
-    """Return a valid archive of the files."""
+    """Return a valid ZIP archive with the files."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():

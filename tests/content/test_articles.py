@@ -25,7 +25,7 @@ from tests.conftest import ApiClient
 from tests.content.conftest import FileServer
 from tests.content.test_blogs import make_article, make_blog
 from tests.factories import make_member
-from tests.media.pictures import encode_image, make_plain_image
+from tests.media.images import encode_image, make_plain_image
 from tests.wire_tables import assert_fits
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -217,7 +217,7 @@ def test_handles_are_unique_per_blog_only(api: ApiClient, blog: dict[str, Any]) 
         ({"image": {"attachment": "AAAA", "src": "https://x.example/a.png"}},
          {"image": ["cannot have both attachment and src"]}),
         ({"image": {"src": "http://169.254.169.254/a.png"}},
-         {"image": ["Could not download image: refused address"]}),
+         {"image": ["Could not download image: address not allowed"]}),
         ({"image": {"alt": 5}}, {"image": ["alt is invalid"]}),
     ],
 )  # fmt: skip
@@ -340,7 +340,7 @@ def test_list_costs_the_same_queries_however_many_rows(
     for _ in range(count):
         make_article(api, blog["id"], tags="a, b", image={"attachment": create_image()})
 
-    with django_assert_num_queries(4):  # token, blog, page, rows
+    with django_assert_num_queries(4):  # Queries: token, blog, page, rows.
         response = api.get(f"{articles}.json")
 
     assert len(response.json()["articles"]) == count

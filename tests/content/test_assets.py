@@ -186,8 +186,8 @@ def test_a_key_that_no_theme_may_have_is_refused(api: ApiClient, shop: Shop, pat
         ("assets/a.css", {"value": "a", "attachment": "YQ=="},
          "must have exactly one of value, attachment, src, source_key"),
         ("assets/a.css", {"value": 5}, "value is invalid"),
-        ("assets/a.css", {"value": "x" * (256 * 1024 + 1)}, "assets/a.css is larger than 256 KiB"),
-        ("assets/a.css", {"attachment": "gICA"}, "assets/a.css is not UTF-8 text"),
+        ("assets/a.css", {"value": "x" * (256 * 1024 + 1)}, "The file assets/a.css is larger than 256 KiB"),
+        ("assets/a.css", {"attachment": "gICA"}, "The file assets/a.css is not UTF-8 text"),
         ("assets/a.png", {"attachment": "@@@@"}, "attachment is not valid Base64"),
         ("assets/a.png", {"attachment": "AAA"}, "attachment is not valid Base64"),
         ("assets/a.png", {"attachment": ""}, "attachment can't be blank"),
@@ -195,7 +195,7 @@ def test_a_key_that_no_theme_may_have_is_refused(api: ApiClient, shop: Shop, pat
          "attachment must be plain Base64, without a data: prefix"),
         ("assets/a.png", {"attachment": "A" * (4 * 20 * 2**20 // 3 + 8)}, "attachment is larger than 20 MiB"),
         ("assets/a.css", {"source_key": "assets/none.css"}, "source_key does not exist"),
-        ("assets/a.css", {"src": "http://127.0.0.1/x"}, "Could not download src: refused address"),
+        ("assets/a.css", {"src": "http://127.0.0.1/x"}, "Could not download src: address not allowed"),
         ("assets/a.css", {"src": "file:///etc/passwd"}, "Could not download src: the URL must use http or https"),
     ],
 )  # fmt: skip
@@ -221,7 +221,7 @@ def test_json_must_parse(put_asset: Put, text: str) -> None:
 
     assert broken.status_code == 422
     (message,) = broken.json()["errors"]["asset"]
-    assert message.startswith("config/settings_data.json is not valid JSON: ")
+    assert message.startswith("The file config/settings_data.json is not valid JSON: ")
     assert "recursion" not in message
 
 
@@ -402,7 +402,7 @@ def test_list_costs_the_same_queries_however_many_rows(
             assets.save_asset(theme, f"assets/{number}.txt", content, actor="staff:1", at=timezone.now())
     api.get("shop.json")
 
-    with django_assert_num_queries(3):  # token, theme, files
+    with django_assert_num_queries(3):  # Queries: token, theme, files.
         response = api.get(f"themes/{theme.pk}/assets.json")
 
     assert len(response.json()["assets"]) == count

@@ -164,7 +164,7 @@ def test_list_costs_the_same_queries_however_many_rows(
     for _ in range(count):
         make_blog(api)
 
-    with django_assert_num_queries(3):  # token, page, rows
+    with django_assert_num_queries(3):  # Queries: token, page, rows.
         response = api.get("blogs.json")
 
     assert len(response.json()["blogs"]) == count

@@ -18,7 +18,7 @@ from backoffice.storages import get_storage_settings
 from tests import factories
 from tests.content.conftest import SMALL_THEME, create_zip
 
-# The client library emits deprecation warnings about itself.
+# The S3 client library calls a deprecated function.
 pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore:datetime.datetime.utcnow:DeprecationWarning")]
 
 

@@ -1,4 +1,4 @@
-"""End-to-end tests of archives from a hostile web server: each is refused with a reason and leaves nothing."""
+"""End-to-end tests of archives from a hostile web server: each is refused with a reason and leaves no files."""
 
 import io
 import zipfile
@@ -26,7 +26,7 @@ GOOD = ZipEntry(LAYOUT)
 
 
 def create_damaged_zip() -> bytes:
-    """Return an archive with a damaged last entry after many valid ones."""
+    """Return a ZIP archive with many valid entries and a damaged last entry."""
     packed = bytearray(create_zip({f"assets/{number}.txt": f"text {number}" * 50 for number in range(300)}))
     at = packed.rindex(b"PK\x03\x04") + 60
     packed[at] ^= 0xFF

@@ -1,6 +1,6 @@
-"""Tests of a worker killed at any moment of an extraction: a complete theme in the end, and no leftover files.
+"""Tests of workers killed during an extraction: the theme is complete in the end, and no files are left over.
 
-Rule: reliability, U6.
+Check U6 of docs/reliability.md.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ from backoffice.storages import get_storage_settings
 from tests import factories
 from tests.client.conftest import get_database_url
 from tests.content.conftest import LAYOUT, create_zip
-from tests.machine import get_time_limit
+from tests.timing import get_time_limit
 
 pytestmark = [
     pytest.mark.slow,
@@ -41,9 +41,9 @@ pytestmark = [
 ]
 
 MOMENTS = 20
-# SQLite's clock has milliseconds only.
+# SQLite's clock has only milliseconds, so move leases back by a whole second.
 SECOND = timedelta(seconds=1)
-# A worker with a process per message, like Celery's: it reads a job's key and prints the process id.
+# A worker that forks a process per job, like Celery. It reads job keys and prints process ids.
 WORKER = """
 import os, sys, uuid
 import django
@@ -68,7 +68,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 class KillableWorker:
-    """A worker on the test's database, with processes that can be killed one after another."""
+    """A worker with the test's database. Each job has its own process, which a test can kill."""
 
     def __init__(self, folder: Path) -> None:
         env = {
@@ -89,14 +89,14 @@ class KillableWorker:
         )
 
     def begin(self, job: Job) -> int:
-        """Start a job; return the process that runs it."""
+        """Start a job and return the id of its process."""
         assert self._process.stdin
         self._process.stdin.write(f"{job.key}\n")
         self._process.stdin.flush()
         return int(self._line())
 
     def wait(self) -> None:
-        """Wait until the job's process has ended in any way."""
+        """Wait until the job's process has ended or was killed."""
         assert self._line() == "ended\n"
 
     def stop(self) -> None:
@@ -122,7 +122,7 @@ def create_theme_job(archive: bytes) -> tuple[Theme, Job]:
 
 
 def is_complete(theme: Theme, files: dict[str, bytes]) -> bool:
-    """Return True if the theme is complete; otherwise check that nothing of it is visible."""
+    """Return True if the theme is complete. Otherwise check that no part of the theme is visible."""
     theme.refresh_from_db()
     assets = dict(Asset.objects.filter(theme=theme).values_list("key", "content__size"))
     assert Theme.objects.filter(role="main").count() == 1
@@ -135,7 +135,7 @@ def is_complete(theme: Theme, files: dict[str, bytes]) -> bool:
 
 
 def count_other_connections() -> int:
-    """Return the number of other database connections: a killed process's statements end before its connection does."""
+    """Count the other database connections: a killed process's statement may run until its connection is closed."""
     if connection.vendor != "postgresql":
         return 0
     other_text = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -171,7 +171,7 @@ def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_complete
         while count_other_connections() > before and time.monotonic() < deadline:
             time.sleep(0.01)
         if moment == 0:
-            # The first worker is not killed, to learn how long the others take.
+            # Do not kill the first run, but measure how long a run takes.
             seconds = time.monotonic() - began
 
         with shop_scope(shop):

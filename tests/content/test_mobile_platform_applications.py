@@ -197,7 +197,7 @@ def test_list_costs_the_same_queries_however_many_rows(
     for number in range(count):
         create_app(api, IOS | {"application_id": f"app-{number}"})
 
-    with django_assert_num_queries(3):  # token, page, rows
+    with django_assert_num_queries(3):  # Queries: token, page, rows.
         response = api.get(f"{ROUTE}.json")
 
     assert len(response.json()[ROUTE]) == count

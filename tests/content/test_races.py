@@ -1,6 +1,6 @@
 """Concurrency tests on PostgreSQL, with real threads and real commits.
 
-Rule: reliability, M11.
+Check M11 of docs/reliability.md.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ SHOPS_AND_THEMES = {"shops_shop", "content_theme"}
     ]
 )
 def repetitions(request: pytest.FixtureRequest) -> int:
-    """How often a race is run: some interleavings are rare."""
+    """Return how often a race is repeated, because some interleavings are rare."""
     return int(request.param)
 
 
@@ -69,7 +69,7 @@ def test_two_publishes_at_once_always_leave_exactly_one_published_theme(repetiti
 
 
 def test_without_the_lock_the_index_still_allows_one_published_theme_only() -> None:
-    """Control without the lock: both replace the published theme, and the database refuses the second."""
+    """Show what goes wrong without the lock: both requests publish a theme, and the unique index rejects one."""
     shop = factories.make_shop()
     first_draft, two = create_drafts(shop, 2)
 
@@ -78,7 +78,7 @@ def test_without_the_lock_the_index_still_allows_one_published_theme_only() -> N
 
 
 def test_without_the_lock_a_theme_is_deleted_that_was_just_published() -> None:
-    """Control without the lock: the deletion sees a draft, and customers are left without a theme."""
+    """Show what goes wrong without the lock: the deletion still sees a draft, and the shop has no published theme."""
     shop = factories.make_shop()
     (draft,) = create_drafts(shop, 1)
 
@@ -121,7 +121,7 @@ def test_ten_creates_at_once_stop_at_twenty_themes() -> None:
 
 
 def test_without_the_shops_lock_there_is_a_21st_theme() -> None:
-    """Control without the lock: both count nineteen."""
+    """Show what goes wrong without the lock: both requests count nineteen themes."""
     shop = factories.make_shop()
     with shop_scope(shop):
         Theme.objects.bulk_create(Theme(shop=shop, name=f"Theme {number}") for number in range(18))
@@ -174,7 +174,7 @@ def test_deleting_a_blog_while_others_write_into_it_leaves_no_trace_of_it(api: A
 
 
 def test_without_the_blogs_lock_the_foreign_key_tells_that_it_went() -> None:
-    """Control without the lock: the article is written, and refused only at the commit."""
+    """Show what goes wrong without the lock: the foreign key to the deleted blog fails only at the commit."""
     shop = factories.make_shop()
     with shop_scope(shop):
         blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
@@ -233,7 +233,7 @@ def test_a_theme_is_deleted_once_under_concurrent_changes(api: ApiClient, repeti
 
 
 def test_without_the_locks_an_article_and_a_theme_are_deleted_twice(api: ApiClient) -> None:
-    """Control without the lock: both find the row, and both record its deletion."""
+    """Show what goes wrong without the locks: both requests find the row and record a deletion."""
     shop = api.installation.shop
     (theme,) = create_drafts(shop, 1)
     article, _ = load_article_twice(shop)
@@ -266,7 +266,7 @@ def test_two_whole_themes_sent_back_with_the_published_role_do_not_block_each_ot
 
 @pytest.mark.deadlocks(1)
 def test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circle() -> None:
-    """Control: publishing another theme locks the shop first and the published theme second."""
+    """Show the deadlock if a request renames the theme before locking the shop: publishing locks the shop first."""
     shop = factories.make_shop()
     (draft,) = create_drafts(shop, 1)
     with shop_scope(shop):
@@ -300,7 +300,7 @@ def test_articles_of_one_title_written_at_once_get_different_handles() -> None:
 
 
 def test_without_the_blogs_lock_articles_want_the_same_handle() -> None:
-    """Control without the lock: the handle that was free for both is refused to the second."""
+    """Show what goes wrong without the lock: both requests choose the same handle, and one is rejected."""
     shop = factories.make_shop()
     with shop_scope(shop):
         blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
@@ -327,7 +327,7 @@ def test_the_same_bytes_stored_at_once_are_one_content() -> None:
 
 
 def test_without_the_unique_key_the_same_bytes_are_two_contents() -> None:
-    """Control: no check before the insert."""
+    """Show what goes wrong without the unique constraint: the same bytes are stored twice."""
     shop = factories.make_shop()
 
     with without_constraint(FileContent, "shop_id", "sha256"):
@@ -358,7 +358,7 @@ def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer(repe
 
 
 def test_a_content_that_is_cleared_without_its_lock_is_lost_to_its_writer() -> None:
-    """Control: the cleanup uses the outdated list of unused files."""
+    """Show what goes wrong without the lock: the cleanup deletes content that another request has just stored again."""
     shop = factories.make_shop()
     with shop_scope(shop):
         content = blob_store.store_blob(b"wanted")
@@ -380,7 +380,7 @@ def change_article(article: Article, **attrs: object) -> Callable[[], Any]:
 
 
 def load_article_twice(shop: Shop) -> tuple[Article, Article]:
-    """Return one article as two requests have read it before either wrote."""
+    """Create an article and return it twice, as read by two requests before either writes."""
     with shop_scope(shop):
         blog = blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
         attrs = {"title": "x", "body_html": "first", "tags": "a"}
@@ -389,7 +389,7 @@ def load_article_twice(shop: Shop) -> tuple[Article, Article]:
 
 
 def get_outcome(shop: Shop, article: Article) -> tuple[set[str], set[str], set[str], set[str]]:
-    """Return the tags of the article, of its rows and of its blog, and all its versions."""
+    """Return the tags of the article, its tag rows and its blog, and all versions of its text."""
     with shop_scope(shop):
         row = Article.objects.get(pk=article.pk)
         texts = {row.body_html, *row.text_versions.values_list("body_html", flat=True)}
@@ -413,7 +413,7 @@ def test_two_updates_at_once_lose_no_text_and_leave_the_tags_in_step(repetitions
 
 
 def test_an_update_that_goes_by_what_it_read_before_the_lock_loses_a_text() -> None:
-    """Control without the locks on blog and article: both store the first text as the replaced version."""
+    """Show what goes wrong without the locks on blog and article: both requests save the first text as the old one."""
     shop = factories.make_shop()
     first, two = load_article_twice(shop)
 

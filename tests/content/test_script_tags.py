@@ -1,4 +1,4 @@
-"""Tests of script tags over REST: private to the app, checked, paged, recorded, deleted with the app."""
+"""Tests of script tags over REST: access, validation, paging, events, deletion with the app."""
 
 from typing import Any
 
@@ -133,7 +133,7 @@ def test_uninstall_removes_the_tags_and_records_it(api: ApiClient, shop: Shop, c
     with shop_scope(shop):
         assert list(ScriptTag.objects.values_list("id", flat=True)) == [script_tag["id"]]
         topics = list(Event.objects.order_by("id").values_list("topic", flat=True))
-    # The app may still receive the first event.
+    # Uninstalling is recorded first, so that the app can still receive this event.
     assert topics[-2:] == ["app/uninstalled", "script_tags/delete"]
 
 
@@ -157,7 +157,7 @@ def test_list_costs_the_same_queries_however_many_rows(
     ScriptTagFactory.create_batch(count, shop=shop, app=api.installation.app)
     api.get("shop.json")
 
-    with django_assert_num_queries(4):  # token, the end of the walk, page, rows
+    with django_assert_num_queries(4):  # Queries: token, range end, page, rows.
         response = api.get("script_tags.json")
 
     assert len(response.json()["script_tags"]) == count

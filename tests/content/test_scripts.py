@@ -1,4 +1,4 @@
-"""Tests of script tags on pages: the loader, and our copies of scripts."""
+"""Tests of script tags on storefront pages: the loader and the stored copies of scripts."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Tests of one rule for theme file keys, for single files and for archives."""
+"""Tests that single files and archives follow the same rule for theme file keys."""
 
 import io
 from typing import BinaryIO, cast
@@ -11,15 +11,15 @@ from apps.content.domain.theme_archive import DEFAULT_LIMITS, ArchiveRefused
 from apps.content.models import Asset, Theme
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
+from tests.collect_failures import Subtests
 from tests.conftest import ApiClient
 from tests.content.conftest import LAYOUT, SMALL_THEME, create_zip
 from tests.content.test_themes import get_main_theme
-from tests.each import Subtests
 
 REFUSED = {
-    "layout/theme.liquid/x": "key conflicts with layout/theme.liquid: the same path can't be both a file and a folder",
+    "layout/theme.liquid/x": "The file conflicts with layout/theme.liquid: a path can't be both a file and a folder",
     "Layout/theme.liquid": "key is invalid",
-    "layout/Theme.liquid": "key differs from layout/theme.liquid only in upper and lower case",
+    "layout/Theme.liquid": "The file layout/theme.liquid already exists, and the names differ only in case",
     "assets/con.txt": "key is invalid",
     "assets/COM1": "key is invalid",
     "assets/nul/x.css": "key is invalid",
@@ -50,13 +50,13 @@ def test_a_file_is_no_folder_of_another(api: ApiClient) -> None:
     other_case = api.put(path, {"asset": {"key": "assets/Icons/b.svg", "value": "x"}})
 
     assert file.json() == {
-        "errors": {"asset": ["key conflicts with assets/icons/a.svg: the same path can't be both a file and a folder"]}
+        "errors": {"asset": ["The file conflicts with assets/icons/a.svg: a path can't be both a file and a folder"]}
     }
     assert other_case.status_code == 200
 
 
 def test_every_key_that_can_be_saved_comes_back_from_the_archive_of_its_theme(api: ApiClient, shop: Shop) -> None:
-    """Try each key by PUT; download the theme of all accepted keys and import it again completely."""
+    """PUT each key, download the theme with all accepted keys, and import the archive completely."""
     path = f"themes/{get_main_theme(api)['id']}/assets.json"
     keys = [
         *REFUSED,
@@ -88,11 +88,11 @@ def test_a_theme_grows_no_larger_than_its_archive_may_be(shop: Shop, monkeypatch
         def save(key: str, size: int) -> None:
             assets.save_asset(theme, key, blob_store.store_blob(bytes(size)), actor="system", at=timezone.now())
 
-        with pytest.raises(assets.AssetRefused, match="with this file the theme would be larger than"):
+        with pytest.raises(assets.AssetRefused, match="With this file, the theme would be larger than"):
             save("assets/a.png", 10_000)
         for number in range(4):
             save(f"assets/{number}.png", number)
-        with pytest.raises(assets.AssetRefused, match="the theme has 5 files already"):
+        with pytest.raises(assets.AssetRefused, match="The theme already has the maximum of 5 files"):
             save("assets/5.png", 1)
         save("assets/3.png", 2)
 

@@ -335,7 +335,7 @@ def test_list_costs_the_same_queries_however_many_rows(
         post_theme(api)
     api.get("shop.json")
 
-    with django_assert_num_queries(3):  # token, page, rows
+    with django_assert_num_queries(3):  # Queries: token, page, rows.
         response = api.get("themes.json")
 
     assert len(response.json()["themes"]) == count
@@ -371,7 +371,7 @@ def test_a_theme_that_failed_is_still_published_by_a_later_try(shop: Shop) -> No
 
 
 def test_publishing_another_theme_concurrently_wins(shop: Shop) -> None:
-    """Check a late retry of the failed theme: the theme that was published since stays published."""
+    """Check that a late retry of a failed theme does not replace a theme that was published later."""
     with shop_scope(shop):
         theme = create_failed_theme(shop)
         selected = themes.duplicate_theme(Theme.objects.get(role="main"), name="New", actor="system", at=timezone.now())

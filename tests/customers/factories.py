@@ -1,4 +1,4 @@
-"""Factories for customers, which use the services within the current shop."""
+"""Factories for customers in the current shop, based on the domain services."""
 
 from datetime import UTC, datetime
 from itertools import count

@@ -1,6 +1,6 @@
 """Tests of customer accounts: invitations, the activation link and its page, passwords, states.
 
-Rule: reliability, A12 to A14.
+Checks A12 to A14 of docs/reliability.md.
 """
 
 import re
@@ -204,7 +204,7 @@ def test_an_invitation_to_another_email_is_withdrawn(api: ApiClient, shop: Shop,
     changed = api.put(f"customers/{customer.pk}.json", {"customer": {"email": "new@example.com"}})
     run_jobs(shop)
 
-    # Not even the email that was still waiting.
+    # Nothing is sent, not even the email that was already waiting.
     assert mail.outbox == []
     assert changed.json()["customer"]["state"] == reload_customer(customer).state == "disabled"
     api.post(f"customers/{customer.pk}/send_invite.json")

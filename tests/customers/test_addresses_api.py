@@ -1,4 +1,4 @@
-"""Tests of addresses over REST: completed countries, the default address, bulk deletion."""
+"""Tests of addresses over REST: country names and codes, the default address, bulk deletion."""
 
 from typing import Any
 
@@ -303,9 +303,9 @@ def test_the_default_address_that_goes_is_followed_by_the_first_of_the_list(api:
 
 
 def test_addresses_that_a_customer_does_not_list_stay(api: ApiClient, shop: Shop) -> None:
-    """Check a customer with more than ten addresses, while the customer's JSON lists ten.
+    """Check a customer with twelve addresses, when the customer's JSON lists only ten of them.
 
-    A client that sends this list back does not mean to delete the other addresses.
+    A client that sends the list back does not intend to delete the other addresses.
     """
     new_customer = create_customer_with_addresses(api, *({"address1": f"{number} Street"} for number in range(12)))
     displayed_customer = api.get(f"customers/{new_customer['id']}.json").json()["customer"]

@@ -113,7 +113,7 @@ def test_a_changed_email_resets_its_consent_and_no_other(api: ApiClient, shop: S
         sms_marketing_consent=SUBSCRIBED,
     )
 
-    # A client that sends the whole object back means the old consent for the old address.
+    # The consent in the request was given for the old address, so it must not apply to the new address.
     changed = update_customer(api, customer, **{**customer, "email": "b@example.com"}).json()["customer"]
 
     assert changed["email_marketing_consent"]["state"] == "not_subscribed"

@@ -469,7 +469,7 @@ def test_list_costs_the_same_queries_however_many_rows(
             make_address(make_customer(email=f"{number}@example.com"))
     api.get("shop.json")
 
-    with django_assert_num_queries(4):  # token, page, customers, addresses
+    with django_assert_num_queries(4):  # Queries: token, page, customers, addresses.
         response = api.get("customers.json")
 
     assert len(response.json()["customers"]) == count

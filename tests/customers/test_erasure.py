@@ -37,7 +37,7 @@ from tests.customers.test_accounts import get_activation_link
 from tests.factories import ALL_SCOPES, make_member
 from tests.fulfillment.factories import make_service, route_order_now
 
-# Everywhere this word is the customer's name, in the spelling that the place needs.
+# This word marks all personal data of the customer, in upper or lower case.
 WORD = "zaphodine"
 PHONE = "+14155550199"
 TELLING = (
@@ -100,7 +100,7 @@ ORDER = {
 
 
 def get_text_fields(model: type[models.Model]) -> list["Field[Any, Any]"]:
-    """Return the columns of a model that can hold personal data: no choices, numbers or times."""
+    """Return the columns of a model that can contain personal data, without choices, numbers and times."""
     return [field for field in model._meta.local_concrete_fields if isinstance(field, TELLING) and not field.choices]
 
 
@@ -137,7 +137,7 @@ def subscribed_app() -> Iterator[None]:
 
 
 def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
-    """Create the customer and an order by requests that are stored for a replay; return their ids."""
+    """Create a customer and an order with idempotency keys, so that the responses are stored; return both ids."""
     values = {
         "first_name": WORD.title(),
         "last_name": f"{WORD}-last",
@@ -163,9 +163,9 @@ def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
     with shop_scope(api.installation.shop):
         fill_fulfillment(api, order["id"])
     api.post(f"orders/{order['id']}/close.json", {}, Idempotency_Key="c1")
-    # No further event records this; the stored response does all the same.
+    # Closing a closed order records no event, but the response is stored.
     api.post(f"orders/{order['id']}/close.json", {}, Idempotency_Key="c2")
-    # The IP address of the customer's own request.
+    # The customer's own request records an IP address.
     url = get_activation_link(api, Customer(pk=customer["id"]))
     password = {"password": "correct horse", "password_confirmation": "correct horse"}
     assert Client(REMOTE_ADDR="203.0.113.78").post(url, password).status_code == 200
@@ -173,7 +173,7 @@ def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
 
 
 def fill_fulfillment(api: ApiClient, order_id: int) -> None:
-    """Fulfill a part of the order, hold another, and let a service and a carrier record personal data."""
+    """Fulfill a part of the order, hold another part, and record personal data from a service and a carrier."""
     row = route_order_now(Order.objects.get(pk=order_id))[0]
     first = [{"id": row.lines.get().pk, "quantity": 1}]
     path = f"fulfillment_orders/{row.pk}"
@@ -209,7 +209,7 @@ def fill_fulfillment(api: ApiClient, order_id: int) -> None:
 
 
 def fill_files(shop: Shop) -> None:
-    """Create exports and imports, with their rows' results."""
+    """Create exports and imports, with row results."""
     user, at = make_member(shop, owner=True), timezone.now()
     for kind in ("customers", "orders", "events"):
         export = exports.create_export(
@@ -272,7 +272,7 @@ def fill_files(shop: Shop) -> None:
 
 
 def fill_the_past(shop: Shop, customer: Customer, order: Order) -> None:
-    """Create values that older versions wrote: changes in the audit log, and staff comments."""
+    """Create values as older versions stored them: changes in the audit log, and staff comments."""
     Customer.objects.filter(pk=customer.pk).update(activation_nonce=WORD)
     Order.objects.filter(pk=order.pk).update(client_details={"user_agent": f"{WORD}-agent"})
     updates.add_comment(order, f"{WORD} called", actor="staff:1", at=timezone.now())
@@ -325,7 +325,7 @@ def find_columns_with(words: tuple[str, ...]) -> list[str]:
 
 
 def find_files_with(words: tuple[str, ...], *folders: Path) -> list[str]:
-    """Return the files below the folders, or given by path, that contain any of the words."""
+    """Return the files that contain any of the words. Each argument is a file or a folder to search."""
     results = []
     for folder in folders:
         for path in [folder] if folder.is_file() else folder.rglob("*"):
@@ -337,8 +337,8 @@ def find_files_with(words: tuple[str, ...], *folders: Path) -> list[str]:
 def read_file(path: Path) -> bytes:
     """Return a file's content, read by another process.
 
-    A process that closes SQLite's file loses its locks on it; other connections would then take the database for unused
-    and remove its write-ahead log.
+    If this process opened and closed SQLite's file, it would lose its locks on the file. Other connections would then
+    consider the database unused and remove the write-ahead log.
     """
     return subprocess.run(["cat", str(path)], check=True, capture_output=True).stdout
 
@@ -384,7 +384,7 @@ def test_nothing_of_a_person_is_left_after_an_erasure(
 
     with shop_scope(shop):
         personal_data.redact_customer(Customer.objects.get(pk=customer_id), actor="staff:1", at=timezone.now())
-        # Work that runs after the commit.
+        # Run the jobs that the erasure enqueued.
         for job in Job.objects.filter(task__in=("exchange.delete_files", sqlite_fts.CLEAR_TASK)):
             assert queue.run_job(job.key)
             job.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Tests of personal data: complete export, permanent erasure, and its metafields."""
+"""Tests of personal data: complete export, permanent erasure, and metafields."""
 
 import json
 from collections.abc import Iterator
@@ -111,7 +111,7 @@ def test_what_came_since_can_be_erased_again(api: ApiClient, customer: Customer)
 
     personal_data.redact_customer(customer, actor="staff:1", at=timezone.now())
 
-    # The generic relation to metafields is unknown to the stubs.
+    # The type stubs do not know the generic relation to metafields.
     assert "arker" not in repr(list(Customer.objects.values_list()))  # type: ignore[misc]
     assert not customer.addresses.exists()
 

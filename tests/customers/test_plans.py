@@ -1,4 +1,4 @@
-"""Tests of query plans: the databases use the indexes with many customers."""
+"""Tests of query plans: with many customers, both databases use the indexes."""
 
 from datetime import timedelta
 from typing import Any
@@ -17,7 +17,7 @@ from apps.customers.models import Address, Customer
 from apps.ground import planner_statistics, sort_tables
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
-from tests import parts
+from tests import services
 from tests.customers.factories import NOON
 
 ROWS = 8_000
@@ -28,7 +28,7 @@ def get_country(index: int) -> str:
 
 
 def add_crowd(shop: Shop) -> None:
-    """Create a shop with so many customers that a sequential scan would be clearly wrong."""
+    """Create so many customers that the planner should never choose a sequential scan."""
     with shop_scope(shop):
         rows = [
             Customer(
@@ -97,7 +97,7 @@ def test_searches_on_postgresql_read_the_trigram_indexes(shop: Shop) -> None:
 
     assert {query: index for query, index in expected.items() if index not in query_plans[query]} == {}
     assert not [query for query, text in query_plans.items() if "Seq Scan on customers" in text]
-    # The index on the address identifies the customer.
+    # Both indexes contain the email address, so the planner may use either one.
     assert "customers_profile_by_email" in somebody or "customers_customer_email_is_unique" in somebody
     assert "customers_customerwords_pkey" in query_plan
     assert all(counts.values())
@@ -106,7 +106,7 @@ def test_searches_on_postgresql_read_the_trigram_indexes(shop: Shop) -> None:
 @pytest.mark.postgres
 def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(shop: Shop) -> None:
     expected = {
-        # Few of each, many of one, many of both, few with another condition, and contradictions.
+        # Cases: few or many matches on each side of an OR, an additional condition, and negations.
         "email:person01234 OR city:City123": {"customers_words_search"},
         "email:person01234 OR country:DK": {"customers_words_search"},
         "state:invited OR city:City123": {"customers_rank_by_last_order"},
@@ -115,7 +115,7 @@ def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(sho
         "(country:DK OR note:word333) created_at:>2020-01-01": {"customers_words_search"},
         "-country:SE": {"customers_rank_by_last_order"},
         "-(country:SE OR tag:tag123)": {"customers_rank_by_last_order"},
-        # More customers than an OR is split into.
+        # This OR has more alternatives than the search splits into separate queries.
         " OR ".join(f"email:person0{number}@mail{number % 50}.example" for number in range(1000, 1012)): {
             "customers_customerwords_pkey"
         },
@@ -124,7 +124,8 @@ def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(sho
     with shop_scope(shop):
         with connection.cursor() as cursor:
             cursor.execute("SELECT gin_clean_pending_list('customers_words_search'::regclass)")
-            # With so few rows a sequential scan to look up a hundred ids is possible; the source of the ids counts.
+            # With so few rows, the planner might read the customers by a sequential scan. Only the search for matching
+            # ids matters here.
             cursor.execute("SET LOCAL enable_seqscan = off")
         query_plans = {query: explain_query(search_customers(shop, query)) for query in expected}
         counts = {query: len(search_customers(shop, query)) for query in expected}
@@ -194,7 +195,7 @@ def test_the_search_from_anywhere_meets_many_among_the_newest_and_few_by_the_ind
 
 
 def count_rows_read(node: dict[str, Any]) -> int:
-    """Return the number of rows that all nodes of a plan returned or filtered, times their loops."""
+    """Return the number of rows that all nodes of a plan returned or filtered out, in all loops."""
     thrown = sum(value for name, value in node.items() if name.startswith("Rows Removed"))
     own = int((node["Actual Rows"] + thrown) * node["Actual Loops"])
     return own + sum(map(count_rows_read, node.get("Plans", ())))
@@ -239,7 +240,7 @@ def test_a_state_of_consent_that_few_have_reads_its_index(shop: Shop) -> None:
     assert "TEMP B-TREE" not in query_plan
 
 
-@pytest.mark.skipif(parts.is_postgres(), reason="the full-text table is SQLite's")
+@pytest.mark.skipif(services.is_postgres(), reason="the full-text table is SQLite's")
 def test_searches_on_sqlite_read_the_full_text_table(shop: Shop) -> None:
     queries = (
         "person01234",
@@ -259,7 +260,7 @@ def test_searches_on_sqlite_read_the_full_text_table(shop: Shop) -> None:
     assert all(counts.values())
 
 
-@pytest.mark.skipif(parts.is_postgres(), reason="the full-text table is SQLite's")
+@pytest.mark.skipif(services.is_postgres(), reason="the full-text table is SQLite's")
 def test_lost_triggers_come_back_with_the_next_migration(shop: Shop) -> None:
     with connection.cursor() as cursor:
         for name in ("insert", "update", "delete"):

@@ -1,6 +1,6 @@
 """Concurrency tests of customers: real threads on PostgreSQL.
 
-Rule: reliability, M10 and A12.
+Checks M10 and A12 of docs/reliability.md.
 """
 
 from collections import Counter
@@ -72,7 +72,7 @@ def test_of_updates_to_the_same_email_one_succeeds(api: ApiClient, shop: Shop) -
 
 
 def test_without_the_unique_keys_one_contact_is_twos(api: ApiClient, shop: Shop) -> None:
-    """Control without the lock: the check for an existing contact does not see concurrent inserts."""
+    """Show what goes wrong without the unique constraints: the check for a contact misses concurrent inserts."""
     contacts: list[dict[str, Any]] = [{"email": "anna@example.com"}, {"phone": "+14155550123"}]
     with without_constraint(Customer, "shop_id", "email_key"), without_constraint(Customer, "shop_id", "phone"):
         for contact in contacts:
@@ -111,7 +111,7 @@ def test_of_activations_at_once_one_succeeds(shop: Shop) -> None:
 
 
 def test_without_the_condition_of_the_update_one_link_activates_twice(shop: Shop) -> None:
-    """Control without the lock: both see a valid link, and the second password replaces the first."""
+    """Show what goes wrong without the condition of the update: both links are valid, and the second password wins."""
     customer, url = make_activation_url(shop)
     used = {"customers_customer": ("activation_nonce", "activation_expires_at", "state")}
 
@@ -177,7 +177,7 @@ def test_the_default_cannot_lose_its_last_companion_and_itself_at_once(api: ApiC
 
 
 def test_without_the_customers_lock_an_address_is_left_and_none_is_the_default(shop: Shop) -> None:
-    """Control without the lock: the deletion of the default address does not see the address being added."""
+    """Show what goes wrong without the lock: the deletion misses the new address, so no address is the default."""
     by: dict[str, Any] = {"actor": "staff:1", "at": timezone.now()}
     with shop_scope(shop):
         customer = make_customer()

@@ -245,7 +245,7 @@ def test_the_order_by_email_has_those_without_one_too(api: ApiClient, shop: Shop
 
 
 def walk_pages(api: ApiClient, query: dict[str, str], direction: str) -> tuple[list[int], dict[str, str]]:
-    """Return the ids on pages of one row, as far as they go in a direction, and the query of the last page."""
+    """Follow the links in one direction with one row per page. Return all ids and the query of the last page."""
     ids = []
     while True:
         page = api.get("customers/search.json", **{"limit": "1", **query})
@@ -326,7 +326,7 @@ def test_search_costs_the_same_queries_however_many_rows(
     api.get("customers/search.json", query="warm")
 
     for query in ("anna", "example"):
-        with django_assert_num_queries(5):  # token, the end of the walk, page, customers, addresses
+        with django_assert_num_queries(5):  # Queries: token, range end, page, customers, addresses.
             assert api.get("customers/search.json", query=query).json()["customers"]
 
 

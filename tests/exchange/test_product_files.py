@@ -1,4 +1,4 @@
-"""Tests of product files: exports that import unchanged, and existing products that stay unchanged."""
+"""Tests of product files: importing an export creates equal products, and does not change existing products."""
 
 import csv
 import io
@@ -21,10 +21,10 @@ from apps.inventory.models import InventoryLevel, StockMovement
 from apps.shops.models import Shop
 from tests import factories
 from tests.catalog.factories import PNG, make_custom, make_image, make_product, make_smart
-from tests.orders.exchange import export_text, get_row_results, import_text
+from tests.orders.import_export import export_text, get_row_results, import_text
 from tests.outgoing.servers import Server, send_response
 
-# Values that another shop assigns itself.
+# Fields that differ between the exporting and the importing shop.
 OWN = {"id", "product_id", "image_id", "inventory_item_id", "variant_ids", "admin_graphql_api_id", "created_at",
        "updated_at", "published_at", "src", "image", "inventory_levels", "spread"}  # fmt: skip
 HEADER = "Handle,Title,Option1 Name,Option1 Value,Variant SKU,Variant Price,Variant Inventory Qty,Tags\n"
@@ -146,7 +146,7 @@ def test_a_known_product_changes_in_what_the_file_says_and_stock_is_counted(shop
     assert ["title" in reasons[0], "price" in reasons[1], "already exists" in reasons[2]] == [True] * 3, reasons
 
 
-# The header of the reference platform's own template; categories, links and measures are not supported here.
+# The header of the reference platform's CSV template. Imports do not support categories, links and measures.
 REFERENCE = (
     "Handle,Title,Body (HTML),Vendor,Product Category,Type,Tags,Published,Option1 Name,Option1 Value,"
     "Option1 Linked To,Option2 Name,Option2 Value,Option2 Linked To,Option3 Name,Option3 Value,Option3 Linked To,"
@@ -164,7 +164,7 @@ REFERENCE = (
 def test_the_reference_platforms_table_comes_in_as_it_is(shop: Shop, tmp_path: Path) -> None:
     report = import_product_text(shop, f"{REFERENCE}\nhat,Hat,,Acme,Apparel > Hats,Headwear\n", tmp_path)
 
-    assert "Unsupported columns, ignored: Product Category, Option1 Linked To," in report
+    assert "Ignored unsupported columns: Product Category, Option1 Linked To," in report
     assert "1 new, 0 changed, 0 skipped, 0 failed" in report
     with shop_scope(shop):
         assert Product.objects.get().product_type == "Headwear"
@@ -202,7 +202,9 @@ def test_a_missing_image_is_reported_and_an_existing_one_is_recognized(
         server.close()
 
     assert len(server.requests) == 1
-    reported_text = "The image http://169.254.169.254/b.png was not imported: Could not download image: refused address"
+    reported_text = (
+        "The image http://169.254.169.254/b.png was not imported: Could not download image: address not allowed"
+    )
     assert all(reason == reported_text for _, _, reason in get_row_results(shop))
     with shop_scope(shop):
         image = ProductImage.objects.get()

@@ -9,31 +9,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests import parts
+from tests import services
 from tests.client.conftest import find_free_port
 
 
 def find_programs() -> Path | None:
-    """Return the folder with the server's programs, which Debian keeps outside of PATH."""
+    """Return the folder with PostgreSQL's server programs, which Debian installs outside of PATH."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     folders.append(Path(shutil.which("initdb") or "/nowhere/initdb").parent)
     return next((folder for folder in folders if (folder / "initdb").exists()), None)
 
 
 class Cluster:
-    """An empty cluster below ``folder`` on a free port, or a streaming replica ``of`` another cluster."""
+    """A new cluster in ``folder`` on a free port, or a streaming replica ``of`` another cluster."""
 
     def __init__(self, folder: Path, of: "Cluster | None" = None) -> None:
         self._bin = Path(
-            parts.require_service("the programs of a PostgreSQL server", str(find_programs() or "") or None)
+            services.require_service("the programs of a PostgreSQL server", str(find_programs() or "") or None)
         )
         self._data = folder / "data"
         self.port = find_free_port()
         self.url = f"postgres://postgres@127.0.0.1:{self.port}/restored"
-        # The server refuses to run as root.
+        # PostgreSQL refuses to run as root.
         self._as: dict[str, str] = {}
         if os.getuid() == 0:
-            parts.require_service(
+            services.require_service(
                 "a user called postgres", next((u.pw_name for u in pwd.getpwall() if u.pw_name == "postgres"), None)
             )
             shutil.chown(folder, "postgres", "postgres")
@@ -79,7 +79,7 @@ class Cluster:
 
 @contextmanager
 def run_cluster(of: Cluster | None = None) -> Iterator[Cluster]:
-    """Run a cluster for the block and delete the cluster afterwards."""
+    """Run a cluster for the duration of the block, and delete the cluster afterwards."""
     with tempfile.TemporaryDirectory(prefix="cluster") as folder:
         cluster = Cluster(Path(folder), of)
         try:

@@ -18,7 +18,7 @@ Sql = Callable[[str], None]
 
 @pytest.fixture(scope="module")
 def transactional_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Use the test database with real commits; flush once per module, as a flush takes PostgreSQL seconds."""
+    """Use the test database with real commits. Flush once per module, because a flush takes seconds on PostgreSQL."""
     with django_db_blocker.unblock():
         yield
         connection.close()
@@ -27,18 +27,18 @@ def transactional_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) 
 
 @pytest.fixture
 def db(transactional_db: None) -> None:
-    """Give each test its own shop in the database instead of a flush."""
+    """Replace pytest-django's fixture: each test creates its own shop instead of flushing the database."""
 
 
 @pytest.fixture
 def shop(db: None) -> Shop:
-    """Return a new shop; the database still has the shops of other tests."""
+    """Return a new shop. The database also contains the shops of other tests."""
     return factories.make_shop()
 
 
 @contextmanager
 def connect_from_outside() -> Iterator[Any]:
-    """Open a connection to the test's database outside of Django, like another process."""
+    """Open a connection to the test's database outside of Django, as another process would."""
     if connection.vendor == "sqlite":
         import sqlite3
 
@@ -55,7 +55,7 @@ def connect_from_outside() -> Iterator[Any]:
 
 @pytest.fixture
 def run_sql_outside() -> Sql:
-    """Return a function that runs SQL like another process."""
+    """Return a function that runs SQL as another process would."""
 
     def run(sql: str) -> None:
         with connect_from_outside() as other:
@@ -66,7 +66,7 @@ def run_sql_outside() -> Sql:
 
 @pytest.fixture
 def change_column_type(run_sql_outside: Sql) -> Iterator[Callable[[str], None]]:
-    """Return a function that changes a column's type; undo it later, and drop statements prepared before."""
+    """Return a function that changes a column's type. Restore the type and close the connection afterwards."""
 
     def change(kind: str) -> None:
         run_sql_outside(f"ALTER TABLE content_scripttag ALTER COLUMN src TYPE {kind}")

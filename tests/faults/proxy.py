@@ -11,7 +11,7 @@ _BYTES_PER_SECOND = 1024
 
 
 class Fault(Enum):
-    """The effect on bytes of open connections and on new connections."""
+    """A network fault: its effect on the bytes of open connections and on new connections."""
 
     NONE = "none"
     SLOW = "a second late"
@@ -21,7 +21,7 @@ class Fault(Enum):
 
 
 class Proxy:
-    """A proxy from ``127.0.0.1:port`` to a target on the same machine, in its own thread."""
+    """A proxy in its own thread that forwards ``127.0.0.1:port`` to another port of the same machine."""
 
     def __init__(self, target: int) -> None:
         self.port = 0
@@ -33,13 +33,13 @@ class Proxy:
         self._over = asyncio.Event()
 
     def suffer(self, fault: Fault) -> None:
-        """Start a fault; a reset also ends open connections."""
+        """Start a fault. A reset also ends open connections."""
         self.fault = fault
         if fault is Fault.RESET:
             self._loop.call_soon_threadsafe(self._reset_all)
 
     def heal(self) -> None:
-        """End the fault for new connections. Bytes lost in silence stay lost: those connections are reset."""
+        """End the fault. Connections that lost bytes during silence are reset."""
         was_silent = self.fault is Fault.SILENT
         self.fault = Fault.NONE
         if was_silent:

@@ -1,6 +1,6 @@
-"""A backup made and restored with the commands of docs/operators.md has the same data and works.
+"""A backup that is created and restored with the commands in docs/operators.md has the same data and works.
 
-Rule: reliability, F13.
+Check F13 of docs/reliability.md.
 """
 
 import base64
@@ -29,11 +29,11 @@ from apps.content.domain import blob_store
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from backoffice.storages import get_storage_settings
-from tests import factories, parts
+from tests import factories, services
 from tests.client.conftest import get_database_url
 from tests.conftest import ApiClient
 from tests.faults.conftest import connect_from_outside
-from tests.media.pictures import make_plain_image
+from tests.media.images import make_plain_image
 
 pytestmark = [pytest.mark.slow, pytest.mark.own_sessions]
 
@@ -42,13 +42,14 @@ TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
 
 def get_documented_command(section: str, folder: Path) -> list[str]:
-    """Return the shell command below a heading of the page, with the given folder."""
+    """Return the command below a heading of docs/operators.md, with ``folder`` as the backup folder."""
     match = re.search(r"# " + section + r"\n.*?```sh\n\.venv/bin/python (.*?) /var/backups/\S+\n```", PAGE, re.DOTALL)
     assert match
     return [sys.executable, *match[1].split(), str(folder)]
 
 
-# Runs commands of manage.py one after the other, and prints how each ended: starting Django takes longer than most.
+# Runs several manage.py commands in one process, because starting Django takes longer than most commands. Prints the
+# exit status and output of each command.
 _IN_TURN = """
 import contextlib, io, json, os, sys
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
@@ -67,9 +68,9 @@ print(json.dumps(ended))
 
 
 def run_command(arguments: list[str], installation: "BackupInstallation") -> str:
-    """Run a command that must succeed, and return what it printed."""
+    """Run a command that must succeed, and return its output."""
     for program in () if connection.vendor == "sqlite" else ("pg_dump", "pg_restore"):
-        parts.require_service(program, shutil.which(program))
+        services.require_service(program, shutil.which(program))
     environment = {name: value for name, value in os.environ.items() if name != "BACKOFFICE_SECRET_KEY"}
     env = {**environment, "DATABASE_URL": installation.url, "BACKOFFICE_DATA_DIR": str(installation.data)}
     ended = subprocess.run(arguments, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False)
@@ -78,7 +79,7 @@ def run_command(arguments: list[str], installation: "BackupInstallation") -> str
 
 
 def run_in_one_process(commands: list[list[str]], installation: "BackupInstallation") -> list[tuple[int, str]]:
-    """Run commands of manage.py in one process, and return each one's exit status with what it printed."""
+    """Run manage.py commands in one process, and return the exit status and output of each command."""
     arguments = [words[words.index("manage.py") :] for words in commands]
     ended: list[list[Any]] = json.loads(
         run_command([sys.executable, "-c", _IN_TURN, json.dumps(arguments)], installation)
@@ -94,13 +95,13 @@ class BackupInstallation:
         self.data, self.url = data, url
 
     def connect(self) -> Any:
-        """Return a connection that Django does not know."""
+        """Return a database connection outside of Django."""
         if connection.vendor == "sqlite":
             return sqlite3.connect(self.url.removeprefix("sqlite:///"), isolation_level=None)
         return psycopg.connect(self.url, autocommit=True)
 
     def rows(self) -> dict[str, list[str]]:
-        """Return every row of every table as text, and the other objects of the database: keys, triggers, sequences."""
+        """Return every row of every table as text, and other database objects such as keys, triggers and sequences."""
         if connection.vendor == "sqlite":
             tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
             row, other_queries = "SELECT * FROM {}", _SQLITE
@@ -113,18 +114,18 @@ class BackupInstallation:
             return {name: sorted(map(repr, other.execute(sql).fetchall())) for name, sql in queries.items()}
 
     def files(self) -> dict[str, bytes]:
-        """Return each file in the folder except the database."""
+        """Return the contents of each file in the folder, except the database."""
         paths = [path for path in self.data.rglob("*") if path.is_file() and "sqlite3" not in path.name]
         return {str(path.relative_to(self.data)): path.read_bytes() for path in paths}
 
 
 _SQLITE = {"keys and triggers": "SELECT type, name, sql FROM sqlite_master"}
 _POSTGRESQL = {
-    # Types and parentheses are written differently after a restore.
+    # PostgreSQL formats types and parentheses differently after a restore.
     "keys": "SELECT conrelid::regclass::text, conname,"
     r" regexp_replace(pg_get_constraintdef(oid), '::(text|character varying)(\[\])?|[()]', '', 'g') FROM pg_constraint"
     " WHERE connamespace = 'public'::regnamespace",
-    # Whole definitions of these are written differently, too.
+    # PostgreSQL also formats index definitions differently after a restore, so compare only their properties.
     "indexes": "SELECT indexrelid::regclass::text, indisunique, indisvalid, indpred IS NOT NULL FROM pg_index i"
     " JOIN pg_class c ON c.oid = indexrelid WHERE relnamespace = 'public'::regnamespace",
     "triggers": "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal",
@@ -136,7 +137,7 @@ _POSTGRESQL = {
 
 @pytest.fixture
 def source(db: None, tmp_path: Path) -> Iterator[BackupInstallation]:
-    """Use the test's database with files in a folder of its own."""
+    """Yield an installation with the test's database and its own folder for files."""
     data = tmp_path / "data"
     installation = BackupInstallation(data, get_database_url())
     (data / "secret_key").write_text(settings.SECRET_KEY)
@@ -148,7 +149,7 @@ def source(db: None, tmp_path: Path) -> Iterator[BackupInstallation]:
 
 @pytest.fixture
 def restored(source: BackupInstallation, tmp_path: Path) -> Iterator[BackupInstallation]:
-    """Return a second installation with an empty database and an empty folder."""
+    """Yield a second installation with an empty database and an empty folder."""
     data = tmp_path / "elsewhere"
     if connection.vendor == "sqlite":
         yield BackupInstallation(data, f"sqlite:///{data / 'backoffice.sqlite3'}")
@@ -162,7 +163,7 @@ def restored(source: BackupInstallation, tmp_path: Path) -> Iterator[BackupInsta
 
 
 def create_rows(shop: Shop, api: ApiClient) -> int:
-    """Create rows of many kinds.
+    """Create rows of many types.
 
     Returns:
         The id of a product with an image.
@@ -197,7 +198,7 @@ def is_refused(installation: BackupInstallation, sql: str) -> bool:
 
 @contextmanager
 def use_installation(installation: BackupInstallation) -> Iterator[None]:
-    """Connect this process to another installation for the block."""
+    """Connect this process to another installation for the duration of the block."""
     connection.close()
     name = (
         installation.url.removeprefix("sqlite:///")
@@ -246,11 +247,11 @@ def test_a_backup_that_is_restored_elsewhere_holds_the_same(
         call_command("check_consistency", stdout=StringIO())
 
     assert image_bytes in source.files().values()
-    # Check that the comparison finds differences.
+    # The comparison must be able to find differences.
     differing = {name for name, rows in restored.rows().items() if rows != before[name]}
     assert {"content_scripttag", "events_event"} <= differing
 
-    # A backup or restore that is impossible fails and changes nothing.
+    # A backup or restore that cannot succeed must change nothing.
     rows_before = restored.rows()
     assert oct(backup.stat().st_mode)[-3:] == "700"
     damaged, incomplete, unreadable = (

@@ -1,7 +1,7 @@
-"""A data migration as CONTRIBUTING prescribes it, while processes of the previous release serve requests.
+"""Tests that a data migration written as CONTRIBUTING requires does not disturb processes of the previous release.
 
-Rule: reliability, F14. A few thousand rows on every run, a hundred thousand with ``make soak``; set ``SOAK_ROWS`` for
-another number.
+Check F14 of docs/reliability.md. The suite migrates a few thousand rows, and ``make soak`` a hundred thousand.
+``SOAK_ROWS`` sets another number.
 """
 
 import os
@@ -25,9 +25,9 @@ from apps.shops.models import Shop
 from benchmarks.data import fill_customers
 from tests import factories
 from tests.client.conftest import LiveServer, get_database_url
-from tests.machine import scale_for_soak
 from tests.schema_changes import find_unsafe_operations
-from tests.soak.calls import ApiRequest, PersistentClient, RequestStatistics
+from tests.soak.concurrent_clients import ApiRequest, PersistentClient, RequestStatistics
+from tests.timing import scale_for_soak
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +51,7 @@ def fill_by_batches(apps: Any, schema_editor: Any) -> None:
 
 
 def fill_at_once(apps: Any, schema_editor: Any) -> None:
-    """Update all rows in the transaction that changed their table, which takes long for many rows."""
+    """Update all rows in the transaction of the schema change, which locks the table for a long time."""
     with connection.cursor() as cursor:
         cursor.execute(FILL, [0, 2**62])
     time.sleep(HELD_SECONDS)
@@ -71,7 +71,7 @@ ALL_AT_ONCE: list[tuple[Operations, bool]] = [
 
 @contextmanager
 def next_release(steps: list[tuple[Operations, bool]]) -> Iterator[list[migrations.Migration]]:
-    """Simulate the next release with additional migrations; restore the current schema after the block."""
+    """Simulate the next release with additional migrations, and restore the current schema after the block."""
     newest = max(name for app, name in MigrationLoader(None).disk_migrations if app == "customers")
     migrations_made, before = [], newest
     with pytest.MonkeyPatch.context() as patch:
@@ -96,7 +96,7 @@ def next_release(steps: list[tuple[Operations, bool]]) -> Iterator[list[migratio
 
 
 class CustomerTraffic:
-    """Clients that read and write customers without a pause until stopped."""
+    """Clients that continuously read and write customers until stopped."""
 
     def __init__(self, server: LiveServer, token: str, ids: range) -> None:
         self.fates = RequestStatistics()
@@ -116,7 +116,7 @@ class CustomerTraffic:
             thread.join()
 
     def _call(self, index: int) -> None:
-        """Change customers of this thread only, so that their final values are known."""
+        """Change only this thread's customers, so that their final values are known."""
         caller, chance = PersistentClient(self._server.port, self._token, self.fates), random.Random(index)
         while not self._over.is_set():
             pk = chance.choice(self._ids[index::CALLERS])

@@ -1,6 +1,6 @@
-"""Network faults between a web process and its database, cache and broker: latency, cuts, silence, low bandwidth.
+"""Tests of network faults between a web process and its database, cache and broker.
 
-Rule: reliability, F7.
+The faults are latency, resets, silence and low bandwidth. Check F7 of docs/reliability.md.
 """
 
 import time
@@ -16,17 +16,17 @@ from django.db import connection
 
 from apps.ground.socket_timeouts import GRACE_SECONDS
 from apps.shops.models import Shop
-from tests import parts
+from tests import services
 from tests.client.conftest import LiveServer, get_database_url
 from tests.faults.proxy import Fault, Proxy
 from tests.faults.test_processes import TAG, ServerClient, Start, TimedResponse, start_server  # noqa: F401 - a fixture
-from tests.machine import get_time_limit
+from tests.timing import get_time_limit
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 THREADS = 2
 STATEMENT_SECONDS = 3
-# A request runs a few statements and waits for one of them at most; the rest is for the machine.
+# A request waits for a timeout of at most one statement. The additional seconds allow for a slow machine.
 LIMIT_SECONDS = STATEMENT_SECONDS + 1 + GRACE_SECONDS + 16
 
 
@@ -46,7 +46,7 @@ def database() -> Iterator[Proxy]:
 def server_with_timeout(
     transactional_db: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[LiveServer, Proxy]]:
-    """Run a web process with a statement timeout and a proxy to its database, for all faults."""
+    """Run one web process for all faults, with a statement timeout and a proxy to its database."""
     with run_database_proxy() as proxy:
         server = LiveServer(
             get_proxied_url(proxy, get_database_url()),
@@ -62,7 +62,7 @@ def server_with_timeout(
 @pytest.fixture
 def redis_proxy() -> Iterator[Proxy]:
     """Proxy the connection to Redis."""
-    url = parts.require_service("Redis", parts.get_redis_url())
+    url = services.require_service("Redis", services.get_redis_url())
     with Proxy(urlsplit(url).port or 6379).running() as proxy:
         yield proxy
 
@@ -84,7 +84,7 @@ def send_unauthenticated(server: LiveServer, path: str) -> TimedResponse:
 
 
 def wait_for_recovery(call: ServerClient) -> bool:
-    """Return True if a read and a write succeed within some seconds."""
+    """Return True if a read and a write succeed within 20 seconds."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         if (call("script_tags.json").status, call("script_tags.json", TAG).status) == (200, 201):
@@ -127,7 +127,7 @@ def test_without_the_limit_a_thread_waits_for_a_silent_database(
     shop: Shop,
     database: Proxy,
 ) -> None:
-    """Control: the thread waits until the network stack reports the lost connection."""
+    """Show what goes wrong without the limit: the thread waits until the network stack reports the lost connection."""
     server = start_server(
         get_proxied_url(database, get_database_url()), WEB_THREADS="1", BACKOFFICE_STATEMENT_TIMEOUT_MS="0"
     )
@@ -143,7 +143,7 @@ def test_without_the_limit_a_thread_waits_for_a_silent_database(
         status = future.result().status
 
     assert waits
-    # The statement is retried over a new connection.
+    # The server may retry the statement over a new connection.
     assert status in {200, 503}
     assert wait_for_recovery(call)
 
@@ -155,7 +155,7 @@ def test_requests_are_served_during_cache_and_broker_faults(
     redis_proxy: Proxy,
     fault: Fault,
 ) -> None:
-    url = get_proxied_url(redis_proxy, parts.get_redis_url() or "")
+    url = get_proxied_url(redis_proxy, services.get_redis_url() or "")
     server = start_server(WEB_THREADS=str(THREADS), CACHE_URL=url, BROKER_URL=url, BACKOFFICE_RATE_LIMIT="on")
     call = ServerClient(server, shop)
     assert call("script_tags.json", TAG).status == 201

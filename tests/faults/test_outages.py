@@ -1,6 +1,6 @@
 """While the database is unavailable, every request gets 503 with Retry-After, never 500.
 
-Rule: reliability, F3, F4, M16.
+Checks F3, F4 and M16 of docs/reliability.md.
 """
 
 import json
@@ -20,9 +20,9 @@ from apps.shops.models import AccessToken, Shop
 from tests import factories
 from tests.conftest import ApiClient, ClientWith, Response
 from tests.faults.conftest import Sql, connect_from_outside
-from tests.machine import get_time_limit
 from tests.panel.conftest import Panel
 from tests.panel.test_content import NO_METAFIELDS
+from tests.timing import get_time_limit
 
 
 def build_body(name: str = "a") -> dict[str, Any]:
@@ -41,7 +41,7 @@ def assert_retry_later(response: Response) -> None:
 
 @pytest.fixture
 def owner_client(shop: Shop) -> Panel:
-    """Log in an account owner who gets error pages as a browser does."""
+    """Log in an account owner with a client that returns error pages instead of raising exceptions."""
     return Panel(factories.make_member(shop, owner=True), shop, raise_request_exception=False)
 
 
@@ -99,7 +99,7 @@ def test_standby_that_may_only_be_read_takes_no_writes_and_serves_reads(api: Api
 
 @pytest.fixture
 def short_lock_timeout(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Limit waiting for database locks to a fifth of a second."""
+    """Set the database's lock timeout to 0.2 seconds."""
     connection.close()
     with monkeypatch.context() as patch:
         patch.setitem(connection.settings_dict["OPTIONS"], "options", "-c lock_timeout=200")
@@ -130,7 +130,7 @@ def test_request_that_waits_too_long_for_a_lock_is_503(
 
 @pytest.fixture
 def open_write(api: ApiClient, owner_client: Panel) -> Iterator[None]:
-    """Keep a write of another process open: of one row in each table that requests update for themselves."""
+    """Keep a transaction of another process open, with updates to all tables that even reading requests update."""
     with connect_from_outside() as other:
         other.execute("BEGIN" if connection.vendor == "postgresql" else "BEGIN IMMEDIATE")
         for table in ("shops_accesstoken", "shops_shop", "staff_user", "usersessions_usersession"):
@@ -168,7 +168,10 @@ def test_use_of_a_token_is_noted(api: ApiClient) -> None:
 
 @pytest.fixture
 def serialization_errors(run_sql_outside: Sql) -> Iterator[None]:
-    """Fail the first commits of a new script tag or blog with a serialization error; ``gone`` says how many."""
+    """Fail the first commits of a new script tag or blog with a serialization error.
+
+    The table ``undone_times`` contains the number of commits that fail.
+    """
     run_sql_outside(
         """
         CREATE SEQUENCE undone;
@@ -225,7 +228,7 @@ def test_commit_that_fails_again_and_again_is_503_and_leaves_nothing(
 
 @pytest.fixture
 def deadlock_trigger(run_sql_outside: Sql) -> Iterator[None]:
-    """Add a trigger with two locks: a script tag ``a`` takes them in one order, any other in the opposite order."""
+    """Add a trigger that acquires two locks: for script tag ``a.js`` in one order, for others in reverse order."""
     run_sql_outside(
         """
         CREATE FUNCTION bait() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -257,7 +260,7 @@ def test_two_requests_in_a_deadlock_both_succeed(client_with: ClientWith, shop: 
 def test_without_a_retry_one_of_two_deadlocked_requests_gets_503(
     client_with: ClientWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Control: set the number of attempts to one."""
+    """Show what goes wrong without a retry: one of the two requests gets 503."""
     monkeypatch.setattr(views, "is_rolled_back", lambda _: False)
 
     assert post_concurrently(client_with) == [201, 503]
@@ -265,7 +268,7 @@ def test_without_a_retry_one_of_two_deadlocked_requests_gets_503(
 
 
 def post_concurrently(client_with: ClientWith) -> list[int]:
-    """Send two requests that take the locks in opposite orders and return their statuses."""
+    """Send two requests that acquire the locks in opposite orders, and return their statuses."""
     api = client_with("write_script_tags")
     responses: list[Response] = []
 

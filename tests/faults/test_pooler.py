@@ -1,4 +1,4 @@
-"""Everything works behind a pooler in transaction mode, and nothing stays in a session that other clients get.
+"""Everything works behind a pooler in transaction mode, and requests leave no settings in shared sessions.
 
 ``make test-pooled`` runs the whole suite behind a pooler.
 """
@@ -34,10 +34,10 @@ def _pooled(shop: Shop) -> Iterator[None]:
 
 
 def get_session_leftovers() -> set[str]:
-    """Return the settings and channels left in the pooler's sessions, without the pooler's own settings."""
+    """Return the settings and channels that are left in the pooler's sessions, without the pooler's own settings."""
     leftovers: set[str] = set()
     lines = [psycopg.connect(get_database_url(), prepare_threshold=None) for _ in range(SESSIONS)]
-    # Each connection holds a session while the next one queries.
+    # Each connection occupies a session until closed, so the next connection queries another session.
     for line in lines:
         leftovers.update(name for (name,) in line.execute("SELECT name FROM pg_settings WHERE source = 'session'"))
         leftovers.update(name for (name,) in line.execute("SELECT pg_listening_channels()"))

@@ -1,6 +1,6 @@
-"""Real web processes on a database that is locked, pooled or altered, and processes that are killed.
+"""Tests with real web processes: the database is locked, pooled or altered, or the processes are killed.
 
-Rule: reliability, F4, M5.
+Checks F4 and M5 of docs/reliability.md.
 """
 
 import json
@@ -35,7 +35,7 @@ LOCKED_SECONDS = 12
 
 @dataclass(frozen=True)
 class TimedResponse:
-    """A response of a server and its duration in seconds."""
+    """A server's response and the duration of the request in seconds."""
 
     status: int
     seconds: float
@@ -43,7 +43,7 @@ class TimedResponse:
 
 
 class ServerClient:
-    """A client of a running server with one token."""
+    """A client with one access token for a running server."""
 
     def __init__(self, server: LiveServer, shop: Shop) -> None:
         self.server, self.shop = server, shop
@@ -98,7 +98,7 @@ def hold_lock(statement: str, ready: threading.Event) -> None:
 
 
 def test_one_locked_table_holds_no_other_route(start_server: Start, shop: Shop) -> None:
-    """Let eight clients request a locked table from two processes with four threads, and two clients another table."""
+    """Request a locked table from eight clients and another table from two, with two processes of four threads each."""
     call = ServerClient(start_server(WEB_PROCESSES="2", BACKOFFICE_LOCK_TIMEOUT_MS="1000"), shop)
     bodies = {"script_tags.json": TAG if connection.vendor == "sqlite" else None, "products.json": None}
     assert [call(path).status for path in bodies for _ in range(4)] == [200] * 8
@@ -148,7 +148,7 @@ def slow_inserts(run_sql_outside: Sql) -> Iterator[None]:
 
 
 def kill_processes(server: LiveServer) -> None:
-    """Kill the web processes while they handle requests."""
+    """Kill the server and its web processes with SIGKILL."""
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
     for pid in (server.process.pid, *map(int, children)):
         os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Reads from a streaming replica: clients see their own writes, and a lagging or missing replica is not used."""
+"""Tests of reads from a streaming replica: clients see their own writes, and a lagging or missing replica is unused."""
 
 import json
 import shutil
@@ -13,11 +13,11 @@ import pytest
 import redis
 from pytest_django import DjangoDbBlocker
 
-from tests import factories, parts
+from tests import factories, services
 from tests.client.conftest import LiveServer, get_database_url
 from tests.faults.clusters import Cluster, run_cluster
 from tests.faults.test_restarts import copy_database
-from tests.machine import wait_until
+from tests.timing import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.own_sessions]
 
@@ -26,7 +26,7 @@ TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 
 
 class ReplicatedShop:
-    """A primary and a replica with a shop and two tokens, and the web processes that use them."""
+    """A shop with two tokens, stored in a primary database and its replica."""
 
     def __init__(self, primary: Cluster, replica: Cluster, tokens: list[str]) -> None:
         self.primary, self.replica = primary, replica
@@ -38,7 +38,7 @@ class ReplicatedShop:
 
 
 class ReplicaClient:
-    """A client of a server."""
+    """An HTTP client for a server that reads from the replica."""
 
     def __init__(self, server: LiveServer) -> None:
         self._url = server.url
@@ -66,7 +66,7 @@ class ReplicaClient:
 def replicated_shop(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, transactional_db: None
 ) -> Iterator[ReplicatedShop]:
-    parts.require_service("pg_dump", shutil.which("pg_dump"))
+    services.require_service("pg_dump", shutil.which("pg_dump"))
     installation = factories.make_installation(factories.make_shop())
     tokens = [factories.make_token(installation) for _ in range(2)]
     with run_cluster() as primary:
@@ -80,9 +80,9 @@ Start = Callable[..., ReplicaClient]
 
 @pytest.fixture(scope="module")
 def start_server(replicated_shop: ReplicatedShop, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
-    """Return a function that starts two web processes with the replica and a maximum lag in seconds."""
+    """Return a function that starts two web processes with the replica and a maximum replication lag in seconds."""
     running: dict[int, LiveServer] = {}
-    cache = parts.require_service("Redis", parts.get_redis_url())
+    cache = services.require_service("Redis", services.get_redis_url())
     with redis.Redis.from_url(cache) as notes:
         for key in notes.scan_iter("*written:*"):
             notes.delete(key)
@@ -102,7 +102,7 @@ def start_server(replicated_shop: ReplicatedShop, tmp_path_factory: pytest.TempP
         running[lag] = server
         server.wait()
         ask = ReplicaClient(server)
-        # A process reads from the replica once the replica has replayed the position at the start.
+        # A process uses the replica only after the replica has replayed the primary's position at process start.
         wait_until(lambda: ask.ready()["parts"]["replica"], bool)
         return ask
 
@@ -129,7 +129,7 @@ def test_who_has_written_reads_it_and_others_read_the_replica(
     created = ask(replicated_shop.writer, "script_tags.json", TAG)["script_tag"]
 
     assert [ask.count(replicated_shop.writer) for _ in range(8)] == [before + 1] * 8
-    # A process that found the replica unreachable does not try again for some seconds.
+    # After failing to reach the replica, a process waits some seconds before the next attempt.
     wait_until(
         lambda: [ask.count(replicated_shop.reader) for _ in range(8)], lambda counts: before in counts, seconds=20
     )
@@ -177,7 +177,7 @@ def test_an_unreachable_replica_affects_no_request(replicated_shop: ReplicatedSh
 
 
 def test_of_several_servers_the_one_that_takes_writes_is_used(replicated_shop: ReplicatedShop, tmp_path: Path) -> None:
-    """Name two servers in the URL, a read-only one first."""
+    """Use a URL with two servers, the read-only server first."""
     server = LiveServer(
         f"postgres://postgres@127.0.0.1:{replicated_shop.replica.port},127.0.0.1:{replicated_shop.primary.port}/restored",
         tmp_path,

@@ -1,6 +1,6 @@
-"""The database restarts under load: requests get 503 in between, acknowledged writes are stored and delivered.
+"""The database restarts under load: requests get 503 during the restart, and no acknowledged write is lost.
 
-Rule: reliability, F3, W10.
+Checks F3 and W10 of docs/reliability.md.
 """
 
 import json
@@ -19,8 +19,8 @@ from tests import factories
 from tests.client.conftest import get_database_url, stop_process
 from tests.faults.clusters import Cluster, run_cluster
 from tests.faults.test_processes import ServerClient, Start, TimedResponse, start_server  # noqa: F401 - a fixture
-from tests.machine import wait_until
-from tests.webhooks.worlds import make_subscription
+from tests.timing import wait_until
+from tests.webhooks.scenarios import make_subscription
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.own_sessions]
 
@@ -43,7 +43,7 @@ def receiver(settings: Any) -> Iterator[WebhookReceiver]:
 
 
 def copy_database(source: str, target: str) -> None:
-    """Copy a database into an empty one."""
+    """Copy a database into an empty database."""
     dump = subprocess.run(["pg_dump", "--no-owner", source], check=True, stdout=subprocess.PIPE)
     subprocess.run(
         ["psql", "-q", "-v", "ON_ERROR_STOP=1", target], input=dump.stdout, check=True, stdout=subprocess.DEVNULL
@@ -80,7 +80,7 @@ class TagWriters:
 
 
 def wait_for_writes(writers: TagWriters) -> None:
-    """Wait until the next write is stored, then for some more."""
+    """Wait until a write succeeds, and then for a few more writes."""
     since = len(writers.answers)
     wait_until(lambda: 201 in writers.statuses(since), bool, seconds=RECOVERED_SECONDS)
     wait_until(lambda: writers.statuses(since).count(201), WRITTEN.__le__, seconds=60)
@@ -122,7 +122,7 @@ def test_a_restart_under_load_refuses_some_and_loses_nothing(
     acknowledged = {src for src, response in writers.answers if response.status == 201}
     assert len(acknowledged) >= 3 * WRITTEN
     assert acknowledged <= stored_urls
-    # A write without a response is complete, too.
+    # A write is stored with its event even if the client got no response.
     assert events == (len(stored_urls),)
     wait_until(
         lambda: {json.loads(request.body)["src"] for request in list(receiver.requests)}, stored_urls.__eq__, seconds=40

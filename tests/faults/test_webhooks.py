@@ -1,6 +1,6 @@
-"""Real dispatchers are killed, stopped, disconnected and terminated: no delivery is lost, duplicates are identical.
+"""Dispatchers are killed, stopped and disconnected: no delivery is lost, and duplicates are identical.
 
-Rule: reliability, W10, W12; design of webhooks, "Targets and faults". ``WEBHOOK_EVENTS`` sets the number of events of
+Checks W10 and W12 of docs/reliability.md. ``WEBHOOK_EVENTS`` sets the number of events of
 the long test.
 """
 
@@ -29,8 +29,8 @@ from tests import factories
 from tests.client.conftest import get_database_url
 from tests.faults.conftest import Sql
 from tests.faults.proxy import Fault, Proxy
-from tests.machine import get_time_limit, scale_for_soak, wait_until
-from tests.webhooks.worlds import create_blogs, make_subscription
+from tests.timing import get_time_limit, scale_for_soak, wait_until
+from tests.webhooks.scenarios import create_blogs, make_subscription
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -46,7 +46,7 @@ def installation(shop: Shop, settings: Any) -> Installation:
 
 @pytest.fixture
 def start_dispatcher(db: None, tmp_path: Path) -> Iterator[Start]:
-    """Return a function that starts dispatchers on the test's database or on a proxy."""
+    """Return a function that starts dispatchers that use the test's database or a proxy."""
     running: list[Process] = []
 
     def make(url: str = "") -> Process:
@@ -76,7 +76,7 @@ def count_states(shop: Shop) -> Counter[str]:
 
 
 def expire_leases(shop: Shop) -> None:
-    """Move leases half a minute into the past."""
+    """Expire the leases of all deliveries."""
     with shop_scope(shop):
         Delivery.objects.filter(state="leased").update(lease_until=timezone.now() - timedelta(seconds=1))
 
@@ -87,7 +87,7 @@ def get_event_keys(shop: Shop) -> set[str]:
 
 
 def assert_all_arrived(shop: Shop, catcher: WebhookReceiver, *, twice: int) -> None:
-    """Check that each delivery arrived, duplicates are identical, and there are at most ``twice`` of them."""
+    """Check that all deliveries arrived, with at most ``twice`` duplicates, which must be identical."""
     bodies: dict[str, set[bytes]] = {}
     for request in catcher.requests:
         bodies.setdefault(request.get_header("-Webhook-Id"), set()).add(request.body)
@@ -101,8 +101,8 @@ def assert_all_arrived(shop: Shop, catcher: WebhookReceiver, *, twice: int) -> N
 def test_what_a_killed_dispatcher_had_under_way_is_sent_again(
     shop: Shop, installation: Installation, start_dispatcher: Start
 ) -> None:
-    """Kill the dispatcher after the receiver has read the bodies and before the results are stored."""
-    with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=1.5)) as catcher:
+    """Kill the dispatcher after the endpoint has received the requests but before the results are stored."""
+    with WebhookReceiver(behavior=ReceiverBehavior(delay_seconds=1.5)) as catcher:
         make_subscription(installation, catcher.url)
         first_attempt_at = start_dispatcher()
         create_blogs(shop, 10)
@@ -120,7 +120,7 @@ def test_what_a_killed_dispatcher_had_under_way_is_sent_again(
 def test_a_dispatcher_that_was_frozen_for_longer_than_its_leases_changes_nothing(
     shop: Shop, installation: Installation, start_dispatcher: Start
 ) -> None:
-    with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=2)) as catcher:
+    with WebhookReceiver(behavior=ReceiverBehavior(delay_seconds=2)) as catcher:
         make_subscription(installation, catcher.url)
         frozen = start_dispatcher()
         create_blogs(shop, 2)
@@ -146,7 +146,7 @@ def test_a_dispatcher_that_was_frozen_for_longer_than_its_leases_changes_nothing
 def test_a_terminated_dispatcher_finishes_its_deliveries(
     shop: Shop, installation: Installation, start_dispatcher: Start
 ) -> None:
-    with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=2)) as catcher:
+    with WebhookReceiver(behavior=ReceiverBehavior(delay_seconds=2)) as catcher:
         make_subscription(installation, catcher.url)
         process = start_dispatcher()
         create_blogs(shop, 20)
@@ -166,7 +166,7 @@ def test_a_database_that_is_cut_off_between_a_call_and_its_result_costs_time_onl
     shop: Shop, installation: Installation, start_dispatcher: Start
 ) -> None:
     port = int(connection.settings_dict["PORT"] or 5432)
-    with Proxy(port).running() as proxy, WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=2)) as catcher:
+    with Proxy(port).running() as proxy, WebhookReceiver(behavior=ReceiverBehavior(delay_seconds=2)) as catcher:
         parts = urlsplit(get_database_url())
         at_proxy = parts._replace(netloc=parts.netloc.replace(f":{port}", f":{proxy.port}"))
         make_subscription(installation, catcher.url)
@@ -184,7 +184,7 @@ def test_a_database_that_is_cut_off_between_a_call_and_its_result_costs_time_onl
 
 
 def test_a_dead_receiver_holds_no_other_up(shop: Shop, installation: Installation, start_dispatcher: Start) -> None:
-    with WebhookReceiver(behaviour=ReceiverBehavior(delay_seconds=60)) as dead, WebhookReceiver() as well:
+    with WebhookReceiver(behavior=ReceiverBehavior(delay_seconds=60)) as dead, WebhookReceiver() as well:
         make_subscription(installation, dead.url)
         make_subscription(installation, well.url)
         start_dispatcher()
@@ -200,7 +200,7 @@ def test_a_dead_receiver_holds_no_other_up(shop: Shop, installation: Installatio
             attempts = Attempt.objects.filter(shop=shop, delivery__endpoint__uri=dead.url).count()
 
     assert delays[int(0.95 * len(delays))] < 5
-    # The circuit breaker opened after the first few and uses no attempts.
+    # The circuit breaker opens after the first failures, so deliveries use no more attempts.
     assert attempts <= 15
 
 
@@ -219,7 +219,7 @@ def test_two_dispatchers_share_the_work(shop: Shop, installation: Installation, 
 def test_ten_thousand_events_arrive_despite_kills(
     shop: Shop, installation: Installation, start_dispatcher: Start, run_sql_outside: Sql
 ) -> None:
-    """Kill dispatchers, end their sessions, reset the network, and compare events with deliveries."""
+    """Kill dispatchers, end their database sessions and reset the network, then compare events with deliveries."""
     total = int(os.environ.get("WEBHOOK_EVENTS") or scale_for_soak(10_000))
     port = int(connection.settings_dict["PORT"] or 5432)
     with Proxy(port).running() as proxy, WebhookReceiver([installation.app.api_secret]) as catcher:

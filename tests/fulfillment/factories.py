@@ -20,14 +20,14 @@ from tests.orders.factories import MUG, make_order
 
 
 def make_service(app: App, **attrs: Any) -> FulfillmentService:
-    """Create a service of an app in the current shop."""
+    """Create a fulfillment service of an app in the current shop."""
     number = FulfillmentService.objects.count() + 1
     fields = {"name": f"Depot {number}", "callback_url": f"https://depot-{number}.example/callbacks", **attrs}
     return services.create_service(fields, app=app, actor="system", at=timezone.now())
 
 
 def route_order_now(order: Order) -> list[FulfillmentOrder]:
-    """Route an order as the worker does; return its fulfillment orders."""
+    """Route an order as the worker does, and return its fulfillment orders."""
     return routing.route_order(order.pk, at=timezone.now())
 
 
@@ -38,7 +38,7 @@ def make_fulfillment_order(
     request_status: str = "unsubmitted",
     **values: Any,
 ) -> FulfillmentOrder:
-    """Create the only fulfillment order of an order of two mugs, at the primary or a service's location."""
+    """Create an order of two mugs and return its fulfillment order, at the primary location or at a service."""
     lines = values.pop("lines", [MUG])
     if service is not None:
         lines = [{**line, "fulfillment_service": service.handle} for line in lines]
@@ -48,7 +48,7 @@ def make_fulfillment_order(
 
 
 def set_status(row: FulfillmentOrder, status: str, request_status: str) -> None:
-    """Set the status of a fulfillment order, with the fields that belong to it."""
+    """Set the status of a fulfillment order, with matching dates, holds and quantities."""
     row.status, row.request_status = status, request_status
     if status == "scheduled":
         row.fulfill_at = timezone.now() + timedelta(days=2)
@@ -64,13 +64,13 @@ def set_status(row: FulfillmentOrder, status: str, request_status: str) -> None:
 
 
 def make_fulfillment(row: FulfillmentOrder | None = None, **values: Any) -> Fulfillment:
-    """Fulfill all that remains of a fulfillment order."""
+    """Fulfill the given lines of a fulfillment order, by default all remaining items."""
     row = row or make_fulfillment_order(email="some@example.com")
     part = FulfillmentPart(row, values.pop("lines", None))
     return fulfillments.create_fulfillment([part], actor="system", at=timezone.now(), **values)
 
 
 def make_event(fulfillment: Fulfillment | None = None, **attrs: Any) -> FulfillmentEvent:
-    """Create an event: in transit unless attributes say otherwise."""
+    """Create a fulfillment event, by default with the status ``in_transit``."""
     fields = {"status": "in_transit", **attrs}
     return tracking.add_event(fulfillment or make_fulfillment(), fields, actor="system", at=timezone.now())

@@ -1,4 +1,4 @@
-"""Tests of carriers, recognized by tracking number."""
+"""Tests that carriers are recognized by tracking number."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tests of fulfillments over REST: full and partial, of several fulfillment orders, tracked, canceled, with events."""
+"""Tests of fulfillments over REST: partial fulfillments, several fulfillment orders, tracking, cancellation, events."""
 
 from decimal import Decimal
 from typing import Any
@@ -26,7 +26,7 @@ PLAIN: dict[str, Any] = {"title": "Mug", "price": Decimal("10.00"), "quantity": 
 
 
 def build_part(row: FulfillmentOrder, *quantities: int) -> dict[str, Any]:
-    """Return a body's part for a fulfillment order: all that remains, or quantities per line item."""
+    """Return the request data for a fulfillment order: all remaining items, or the given quantities per line item."""
     lines = zip(row.lines.order_by("pk"), quantities, strict=False)
     line_items = [{"id": line.pk, "quantity": quantity} for line, quantity in lines]
     return {"fulfillment_order_id": row.pk, **({"fulfillment_order_line_items": line_items} if line_items else {})}
@@ -104,7 +104,7 @@ def test_more_than_remains_is_refused_and_changes_nothing(api: ApiClient, in_sho
 
     assert snapshot_database() == before
 
-    assert response.json() == {"errors": {f"{path}.1.quantity": ["is more than remains (2)"]}}
+    assert response.json() == {"errors": {f"{path}.1.quantity": ["is more than the remaining quantity (2)"]}}
     assert none.json() == {"errors": {f"{path}.0.quantity": ["must be greater than or equal to 1"]}}
     assert unknown.json() == {"errors": {f"{path}.0.id": ["is invalid"]}}
     assert {response.status_code, none.status_code, unknown.status_code} == {422}
@@ -113,8 +113,8 @@ def test_more_than_remains_is_refused_and_changes_nothing(api: ApiClient, in_sho
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("orders", "must all belong to one order"),
-        ("locations", "must all be at one location"),
+        ("orders", "must all belong to the same order"),
+        ("locations", "must all be at the same location"),
         ("none", "can't be blank"),
     ],
 )
@@ -161,7 +161,7 @@ def test_a_cancelled_fulfillment_is_to_be_sent_again(api: ApiClient, in_shop: Sh
     assert (cancelled.status_code, cancelled.json()["fulfillment"]["status"]) == (200, "cancelled")
     assert (second_response.status_code, second_response.json()) == (
         422,
-        {"errors": {"base": ["The fulfillment is canceled"]}},
+        {"errors": {"base": ["The fulfillment can't be canceled. Status: canceled."]}},
     )
     rows = list(FulfillmentOrder.objects.filter(order=row.order_id).order_by("pk"))
     assert [(single_row.status, single_row.lines.get().quantity) for single_row in rows] == [

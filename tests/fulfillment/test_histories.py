@@ -1,7 +1,7 @@
 """Stateful tests: any sequence of changes to orders, fulfillments and stock conserves the quantities.
 
-Hypothesis generates the steps; a refused step must change nothing. Rule: reliability, M17. The short form runs with the
-suite and always tries the same steps; ``make soak`` tries new and more steps.
+Hypothesis generates the steps; a refused step must change nothing. Check M17 of docs/reliability.md. The suite always
+tries the same few steps; ``make soak`` tries more and new steps.
 """
 
 from datetime import datetime
@@ -27,8 +27,8 @@ from tests.api.conftest import snapshot_database
 from tests.conftest import ApiClient
 from tests.fulfillment.factories import make_service
 from tests.inventory.factories import make_location
-from tests.machine import scale_for_soak
 from tests.orders.factories import make_variant
+from tests.timing import scale_for_soak
 
 _COMMON: dict[str, Any] = {
     "deadline": None,
@@ -43,7 +43,7 @@ BOTH = pytest.mark.parametrize(
     [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=[pytest.mark.soak, pytest.mark.timeout(0)])],
 )
 NEXT = "2031-03-02T12:00:00Z"
-# By action of ``supported_actions``: the end of the path, and the body without line items.
+# Path suffix and body, without line items, of each action in ``supported_actions``.
 ACTIONS: dict[str, tuple[str, Any]] = {
     "request_fulfillment": ("fulfillment_request", {"fulfillment_request": {}}),
     "accept_fulfillment_request": ("fulfillment_request/accept", None),
@@ -64,7 +64,7 @@ UNITS = st.integers(0, 3)
 
 
 class Histories(RuleBasedStateMachine):
-    """A shop with two locations of its own and a service; every step is a request of an app with every scope."""
+    """A shop with two locations and a fulfillment service. Each step is a request from an app with all scopes."""
 
     api: ApiClient
     shop: Shop
@@ -111,8 +111,8 @@ class Histories(RuleBasedStateMachine):
             {"variant_id": self.variants[index % 2], "quantity": count, **(handle if index == 0 else {})}
             for index, count in enumerate(units)
         ]
-        behaviour = "decrement_ignoring_policy"
-        body = {"line_items": lines, "inventory_behaviour": behaviour, **({"fulfill_at": NEXT} if later else {})}
+        behavior = "decrement_ignoring_policy"
+        body = {"line_items": lines, "inventory_behaviour": behavior, **({"fulfill_at": NEXT} if later else {})}
         new_body = self._post("orders.json", {"order": body})
         self.orders.append(new_body["order"]["id"])
         due_rows = datetime.fromisoformat(NEXT) if later else None
@@ -135,7 +135,7 @@ class Histories(RuleBasedStateMachine):
             (row.status, row.request_status), get_manager(at_service=row.assigned_location.legacy)
         )
         result = self._post(f"fulfillment_orders/{row.pk}/{end}.json", body)
-        # Unsupported actions never succeed; supported ones may still fail for the given quantities or location.
+        # Unsupported actions never succeed. Supported actions may still fail because of the quantities or the location.
         assert result is None or action in supported
         if action in supported and not units and action != "move":
             assert result is not None

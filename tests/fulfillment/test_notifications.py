@@ -1,7 +1,4 @@
-"""Tests of notifications to services: signed, retried, recorded, and stopped when the service or app is deleted.
-
-Rule: spec part B, Callbacks to a fulfillment service.
-"""
+"""Tests of notifications to services: signed, retried, recorded, and stopped when the service or app is deleted."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +18,7 @@ from apps.webhooks.models import Attempt, Delivery
 from apps.webhooks.webhook_receiver import ReceiverBehavior, WebhookReceiver
 from tests.factories import make_installation
 from tests.fulfillment.factories import make_service
-from tests.webhooks.worlds import run_dispatchers, wait_until_settled
+from tests.webhooks.scenarios import run_dispatchers, wait_until_settled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

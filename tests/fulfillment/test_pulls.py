@@ -1,6 +1,6 @@
-"""Tests of polling services: the request, its schedule, and that bad responses change nothing.
+"""Tests of polling fulfillment services: the request, the schedule, and bad responses, which change nothing.
 
-Rule: decisions, Fulfillment (Callbacks); reliability, W13.
+Check W13 of docs/reliability.md.
 """
 
 import json
@@ -55,7 +55,7 @@ def service(warehouse: Server, installation: Installation) -> FulfillmentService
 
 @pytest.fixture
 def mug(in_shop: Shop, service: FulfillmentService) -> InventoryItem:
-    """Create a mug; the service has seven in stock."""
+    """Create a mug with seven in stock at the service."""
     item = make_item(in_shop, sku="MUG")
     set_stock(item, service.location, 7)
     return item
@@ -68,7 +68,7 @@ def set_response(warehouse: Server, *body: object) -> None:
 
 
 def poll_service(service: FulfillmentService, **options: Any) -> PullAttempt:
-    """Poll the service now; return the record of the call."""
+    """Poll the service now and return the recorded attempt."""
     assert queue.run_job(service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now(), **options).key)
     assert Job.objects.filter(task=service_polling.PULL_TASK, state=Job.State.FAILED).count() == 0
     return PullAttempt.objects.order_by("-id")[0]
@@ -205,7 +205,7 @@ def test_an_item_that_a_location_excludes_is_named(
     record = poll_service(alone)
 
     assert (record.outcome, record.changed) == ("ok", 0)
-    assert record.message == "1 of the SKUs are stocked where they exclude it: 'PAN'."
+    assert record.message == "1 of the SKUs are stocked at a location that does not share its items: 'PAN'."
 
 
 def test_one_sku_can_be_asked_for(service: FulfillmentService, warehouse: Server, mug: InventoryItem) -> None:
@@ -234,7 +234,7 @@ def test_more_skus_than_one_transaction_takes(
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "ended"),
+    ("behavior", "ended"),
     [
         (send_response(b"no", status="500 Oops"), ("status", 500)),
         (send_response(b"", "Location: http://169.254.169.254/latest/", status="302 Found"), ("status", 302)),
@@ -243,9 +243,9 @@ def test_more_skus_than_one_transaction_takes(
     ],
 )
 def test_a_failure_is_tried_again_by_the_schedule_of_webhooks(
-    service: FulfillmentService, warehouse: Server, mug: InventoryItem, behaviour: Any, ended: object
+    service: FulfillmentService, warehouse: Server, mug: InventoryItem, behavior: Any, ended: object
 ) -> None:
-    warehouse.behave = behaviour
+    warehouse.behave = behavior
     before = timezone.now()
     Pull.objects.update(next_at=before + timedelta(hours=1))
 
@@ -281,7 +281,7 @@ def test_an_address_that_became_private_is_not_called(
 
     record = poll_service(service)
 
-    assert (record.outcome, record.message, warehouse.requests) == ("blocked_address", "refused address", [])
+    assert (record.outcome, record.message, warehouse.requests) == ("blocked_address", "address not allowed", [])
     assert get_available(mug, service.location) == 7
 
 
@@ -310,7 +310,7 @@ def test_each_service_is_asked_once_an_hour_while_its_app_is_installed(
 def test_a_late_answer_changes_nothing(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Start another round during the first response."""
+    """Start the next polling round before the first response arrives."""
     set_response(warehouse, {"MUG": 12})
 
     def request_late(*values: Any, **options: Any) -> CallbackResponse:

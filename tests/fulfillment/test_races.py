@@ -1,6 +1,6 @@
-"""Concurrency tests on PostgreSQL: of two conflicting actions one succeeds and the other is refused.
+"""Concurrency tests on PostgreSQL: one of two conflicting actions succeeds, and the other is refused.
 
-Rule: reliability, M8.
+Check M8 of docs/reliability.md.
 """
 
 from collections.abc import Callable
@@ -53,17 +53,17 @@ def move_elsewhere(row: FulfillmentOrder) -> location_moves.MoveResult:
 
 PAIRS: dict[str, tuple[Do, Do, tuple[str, str]]] = {
     "two fulfillments": (send_fulfillment, send_fulfillment, ("open", "unsubmitted")),
-    "fulfil and cancel": (
+    "fulfill and cancel": (
         send_fulfillment,
         lambda row: transitions.cancel_fulfillment_order(row, **get_actor_arguments()),
         ("open", "unsubmitted"),
     ),
-    "fulfil and hold": (
+    "fulfill and hold": (
         send_fulfillment,
         lambda row: transitions.hold_fulfillment_order(row, reason="other", **get_actor_arguments()),
         ("open", "unsubmitted"),
     ),
-    "fulfil and move": (send_fulfillment, move_elsewhere, ("open", "unsubmitted")),
+    "fulfill and move": (send_fulfillment, move_elsewhere, ("open", "unsubmitted")),
     "two moves": (move_elsewhere, move_elsewhere, ("open", "unsubmitted")),
     "accept and reject": (
         lambda row: fulfillment_requests.accept_request(row, **get_actor_arguments()),
@@ -144,7 +144,7 @@ def test_an_order_is_routed_once_by_many_workers(shop: Shop) -> None:
 
 
 def test_without_the_orders_lock_units_are_given_out_twice(shop: Shop) -> None:
-    """Control without the lock on the order: both assign the same items."""
+    """Show what goes wrong without the lock on the order: both requests route the same items."""
     with shop_scope(shop):
         order = make_order()
 

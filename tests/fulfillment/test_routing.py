@@ -1,4 +1,4 @@
-"""Tests of routing: which location fulfills what, once, and in how many statements."""
+"""Tests of routing: the location of each item, routing only once, and the number of queries."""
 
 import math
 from datetime import timedelta
@@ -77,7 +77,7 @@ def test_each_line_goes_to_its_service_or_to_whom_its_stock_was_taken_from(api: 
     rows = route_order_now(order)
 
     assert get_lines_by_location(rows) == {"Cellar": [("Mug", 2)], "North Depot": [("Cup", 1)]}
-    # The service's items were taken from other stock, which is restored.
+    # The service's item had been taken from another location's stock, which is restored.
     levels = {level.location.name: level.available for level in theirs.inventory_item.levels.select_related("location")}
     assert levels == {"Shop location": 4, "North Depot": -1}
     line_items = order.line_items.order_by("position").values_list("taken_from", flat=True)
@@ -164,7 +164,7 @@ def test_a_location_from_which_something_is_to_be_sent_stays_active(in_shop: Sho
 
     deactivation_objections = list(locations.get_deactivation_objections(row.assigned_location))
 
-    assert deactivation_objections == ["It has 1 unfinished fulfillment order."]
+    assert deactivation_objections == ["The location has 1 unfinished fulfillment order."]
     assert list(locations.get_deactivation_objections(cellar)) == []
 
 
@@ -179,9 +179,9 @@ def test_a_hundred_lines_over_twenty_locations_are_routed_in_few_statements(in_s
         variants.append(variant)
     few_order = make_order(lines=[{"variant_id": variants[0].pk}])
     many_order = make_order(lines=[{"variant_id": variants[number % 20].pk} for number in range(100)])
-    # Warm up: queries that a process runs only once.
+    # Warm up, so that queries that a process runs only once are not counted.
     route_order_now(make_order(lines=[{"variant_id": variants[0].pk}]))
-    # Keep within one second of the clock, after which subscriptions are read again.
+    # Prevent another read of webhook subscriptions, which would add a query.
     in_shop.listening_read_at = math.inf
     with CaptureQueriesContext(connection) as statements_of_few:
         route_order_now(few_order)

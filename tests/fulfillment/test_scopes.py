@@ -1,6 +1,6 @@
 """Tests of the six fulfillment scopes, alone and combined: reads, actions and webhooks.
 
-Rule: reliability, A7.
+Check A7 of docs/reliability.md.
 """
 
 from itertools import combinations
@@ -34,7 +34,7 @@ def can_write(scopes: set[str], word: str) -> bool:
 
 @pytest.mark.parametrize("scopes", SETS, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
 def test_the_sets_of_scopes_see_what_they_cover(scopes: set[str], in_shop: Shop) -> None:
-    """Check all 64 scope sets, for reading rows and for events."""
+    """Check all 64 combinations of scopes, for reading rows and for receiving events."""
     installation = factories.make_installation(in_shop, scopes)
     strangers = factories.make_installation(in_shop, [])
     rows = {
@@ -59,7 +59,7 @@ def test_the_sets_of_scopes_see_what_they_cover(scopes: set[str], in_shop: Shop)
 
 
 class ScopeScenario:
-    """A client with some scopes, and a fulfillment order in a status at a location."""
+    """A client with certain scopes, and fulfillment orders with a given location and status."""
 
     def __init__(self, client_with: ClientWith, shop: Shop, scopes: set[str]) -> None:
         self.client: ApiClient = client_with(*scopes)
@@ -93,7 +93,7 @@ ANSWERS = {
     "close": ("in_progress", "accepted", None),
 }
 ACTIONS = {**MERCHANT, **REQUESTS, **ANSWERS}
-# The scopes that an action may require; every further scope adds to one of these sets.
+# Representative scope sets: all other sets are combinations of these sets.
 CHOSEN = [
     set(),
     *({scope} for scope in SIX),

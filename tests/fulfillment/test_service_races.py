@@ -1,4 +1,4 @@
-"""Concurrency tests of services that are created or report stock, on PostgreSQL."""
+"""Concurrency tests on PostgreSQL: fulfillment services are created and report stock."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ Work = Callable[[], Any]
 
 
 def build_service_work(app: App, handle: str) -> Work:
-    """Return a function that creates a service by name; numbers make the handles unique."""
+    """Return a function that creates a service named "Depot" with its own callback URL."""
     return lambda: make_service(app, name="Depot", callback_url=f"https://{handle}.example/")
 
 
@@ -48,7 +48,7 @@ def test_of_two_services_of_one_name_one_is_made(shop: Shop) -> None:
 
 
 def test_without_the_unique_key_two_services_have_one_name(shop: Shop) -> None:
-    """Control: without the lock both services are created."""
+    """Show what goes wrong without the unique constraint: both services are created."""
     app = make_installation(shop).app
 
     with without_constraint(FulfillmentService, "shop_id", "name"):
@@ -75,7 +75,7 @@ def test_two_schedulers_begin_a_round_once(shop: Shop) -> None:
 
 
 class ServiceStock:
-    """A service's location with ten mugs, the only stock; the service counts them while they are sold."""
+    """A fulfillment service with ten mugs, which are sold while the service reports its stock."""
 
     def __init__(self, shop: Shop) -> None:
         self.shop = shop
@@ -89,16 +89,16 @@ class ServiceStock:
             self.reported(10)()
 
     def reported(self, count: int) -> Work:
-        """Report this count of mugs."""
+        """Return a function that reports ``count`` mugs."""
         return lambda: stock_sync.set_reported_stock(self.service, {"MUG": count}, hold=lambda: None, at=timezone.now())
 
     def sold(self, count: int) -> Work:
-        """Order this count of mugs, out of the available stock."""
+        """Return a function that orders ``count`` mugs from the available stock."""
         line = {"variant_id": self.variant.pk, "quantity": count}
         return lambda: make_order(lines=[line], inventory_behaviour="decrement_obeying_policy")
 
     def left(self) -> int:
-        """Return the available quantity, which equals the sum of the stock changes."""
+        """Return the available quantity, after comparing it with the sum of the stock changes."""
         with shop_scope(self.shop):
             total_available = stock.get_total_available([self.item.pk])[self.item.pk]
         assert sum(delta for delta, *_ in get_ledger(self.item, self.location)) == get_available(
@@ -119,7 +119,7 @@ def test_a_stock_report_during_a_sale_keeps_the_ledger_consistent(shop: Shop) ->
 
 
 def test_without_the_levels_lock_a_report_takes_what_was_sold_off_again(shop: Shop) -> None:
-    """Control: a report that reads the level before the sale commits subtracts the sold items twice."""
+    """Show what goes wrong without the lock: a report that read the level before the sale subtracts the sale twice."""
     shelf = ServiceStock(shop)
 
     run_unguarded(shop, shelf.sold(2), shelf.reported(7), locks={"inventory_inventorylevel", "inventory_inventoryitem"})

@@ -1,4 +1,4 @@
-"""Tests of fulfillment services: created, listed, updated and deleted, each with its location."""
+"""Tests of fulfillment services: created, listed, updated and deleted, together with their locations."""
 
 from typing import Any
 
@@ -252,7 +252,7 @@ def test_delete_refuses_what_cannot_take_over(api: ApiClient, in_shop: Shop, que
 
 
 def test_an_app_that_leaves_takes_its_services_along(in_shop: Shop) -> None:
-    """Check that the merchant takes over the service's items, and that nothing refers to the service any more."""
+    """Check that the merchant takes over the service's items, and that nothing refers to the deleted service."""
     installation = factories.make_installation(in_shop)
     service, other = make_service(installation.app), make_service(factories.make_installation(in_shop).app)
     row = make_fulfillment_order(service, request_status="accepted", status="in_progress")

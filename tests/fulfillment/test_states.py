@@ -1,4 +1,4 @@
-"""Tests of the table of statuses: allowed actions, their results, and that no other action works."""
+"""Tests of the status table: allowed actions and their results. All other actions fail."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -22,7 +22,7 @@ from tests.inventory.factories import make_location
 
 PAGE = Path(settings.BASE_DIR) / "docs" / "fulfillment.md"
 BEGINNINGS = {("open", "unsubmitted"), ("scheduled", "unsubmitted")}
-# A canceled order ends the work that no service has accepted.
+# Statuses that change when the order is canceled: no service has accepted the fulfillment order yet.
 BY_THE_ORDER = {(status, request) for status in ("open", "scheduled", "on_hold") for request in RequestStatus}
 
 
@@ -100,7 +100,7 @@ DO: dict[Action, Do] = {
 def test_what_is_supported_succeeds_and_all_else_changes_nothing(
     state: tuple[str, str], position: ManagedBy, in_shop: Shop
 ) -> None:
-    """Check every pair of status and action, at both kinds of location."""
+    """Check every pair of status and action, at our own location and at a service."""
     service = make_service(factories.make_installation(in_shop, []).app) if position is ManagedBy.SERVICE else None
     other = make_location(in_shop, name="Depot").pk
     supported = states.get_supported_actions(state, position)

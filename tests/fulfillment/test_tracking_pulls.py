@@ -1,6 +1,6 @@
-"""Tests of polling services for tracking numbers, and that bad responses change nothing.
+"""Tests of polling fulfillment services for tracking numbers. Bad responses change nothing.
 
-Rule: decisions, Fulfillment (Callbacks); reliability, W13.
+Check W13 of docs/reliability.md.
 """
 
 import json
@@ -45,7 +45,7 @@ def untracked_fulfillment(service: FulfillmentService) -> Fulfillment:
 
 
 def poll_service(service: FulfillmentService, warehouse: Server, body: object) -> PullAttempt | None:
-    """Poll the warehouse with this response; return the record of the call, if there was one."""
+    """Poll the service, let it respond with ``body``, and return the recorded attempt, if any."""
     warehouse.behave = send_response(body if isinstance(body, bytes) else json.dumps(body).encode())
     assert queue.run_job(service_polling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now()).key)
     return PullAttempt.objects.order_by("-id").first()
@@ -134,7 +134,7 @@ def test_a_cancelled_fulfillment_is_not_asked_for(
 def test_a_concurrently_stored_number_stays(
     service: FulfillmentService, warehouse: Server, untracked_fulfillment: Fulfillment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Let the service send the number over REST during the response."""
+    """Store another tracking number before the response to the poll arrives."""
 
     def request_late(*values: Any, **options: Any) -> CallbackResponse:
         tracking.update_tracking(

@@ -1,7 +1,4 @@
-"""The GraphQL endpoint: responses, limits of documents, and hidden data.
-
-Rule: design, Webhooks (GraphQL); decisions, Errors.
-"""
+"""Tests of the GraphQL endpoint: responses, document limits, and hidden data."""
 
 import json
 from pathlib import Path

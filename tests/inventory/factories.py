@@ -12,14 +12,14 @@ from apps.shops.models import Shop
 
 
 def make_item(shop: Shop, **fields: Any) -> InventoryItem:
-    """Create an item like a variant's: stocked at the primary location, with none available."""
+    """Create an inventory item that is stocked at the primary location, with a quantity of 0."""
     values = {"sku": "MUG-1", "tracked": True, "cost": "4.50", **fields}
     with shop_scope(shop):
         return stock.create_items([values], actor="system", at=timezone.now())[0]
 
 
 def make_location(shop: Shop, **fields: Any) -> Location:
-    """Create another location."""
+    """Create a location."""
     values = {
         "name": "Depot",
         "address1": "1 Dock Road",
@@ -53,18 +53,18 @@ def get_available(item: InventoryItem, location: Location) -> int:
 
 
 def get_ledger(item: InventoryItem, location: Location) -> list[tuple[int, int, str]]:
-    """Return the stock changes, oldest first: difference, quantity afterwards, reason."""
+    """Return difference, resulting quantity and reason of each inventory change, oldest first."""
     with shop_scope(item.shop):
         rows = StockMovement.objects.filter(item=item, location=location).order_by("id")
         return list(rows.values_list("delta", "available", "reason"))
 
 
 def build_level_body(item: Any, location: Any, **more: Any) -> dict[str, Any]:
-    """Return the request body of an action on a level."""
+    """Return the request body for an action on an inventory level."""
     return {"inventory_item_id": item.pk, "location_id": location.pk, **more}
 
 
 def get_topics(shop: Shop, prefix: str) -> list[str]:
-    """Return the recorded topics, oldest first."""
+    """Return the topics of the recorded events, oldest first."""
     with shop_scope(shop):
         return list(Event.objects.filter(topic__startswith=prefix).order_by("id").values_list("topic", flat=True))

@@ -1,4 +1,4 @@
-"""Tests of inventory items over REST, and of what all inventory routes share."""
+"""Tests of inventory items over REST, and of behavior common to all inventory routes."""
 
 from typing import Any
 
@@ -174,7 +174,8 @@ def test_lists_cost_the_same_queries_however_many_rows(
     for path, query, size, queries in (
         ("locations.json", {}, count + 1, 3),
         ("inventory_items.json", {}, count, 3),
-        ("inventory_levels.json", {"location_ids": str(location.pk)}, count, 4),  # the end of the walk too
+        # The additional query finds the end of the index walk.
+        ("inventory_levels.json", {"location_ids": str(location.pk)}, count, 4),
         (f"locations/{location.pk}/inventory_levels.json", {}, count, 3),
     ):
         with django_assert_num_queries(queries):

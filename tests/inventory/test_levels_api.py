@@ -1,4 +1,4 @@
-"""Tests of inventory levels over REST: listed, set, adjusted, connected, deleted."""
+"""Tests of inventory levels over REST: listing, setting, adjusting, connecting and deleting."""
 
 from typing import Any
 
@@ -102,7 +102,7 @@ def test_no_adjustment_leads_below_zero(api: ApiClient, shop: Shop) -> None:
     response = api.post("inventory_levels/adjust.json", build_level_body(item, first, available_adjustment=-3))
 
     assert response.status_code == 422
-    assert response.json() == {"errors": {"available": ["is not enough: 2 of 3 available"]}}
+    assert response.json() == {"errors": {"available": ["is not enough: 2 available, 3 requested"]}}
     assert get_available(item, first) == 2
     assert get_ledger(item, first) == [(2, 2, "count")]
 

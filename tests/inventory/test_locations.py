@@ -1,4 +1,4 @@
-"""Tests of creating, updating and deactivating locations, and what prevents a deactivation."""
+"""Tests of creating, updating and deactivating locations, and of reasons that prevent a deactivation."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -57,10 +57,10 @@ def test_deactivating_and_activating_is_recorded_and_shown(in_shop: Shop, api: A
 
     locations.deactivate_location(depot, **BY)
     inactive = api.get(f"locations/{depot.pk}.json").json()["location"]
-    with pytest.raises(LocationInUse, match="not active"):
+    with pytest.raises(LocationInUse, match="already inactive"):
         locations.deactivate_location(depot, **BY)
     locations.activate_location(depot, **BY)
-    with pytest.raises(TransitionRefused, match="is active"):
+    with pytest.raises(TransitionRefused, match="is already active"):
         locations.activate_location(depot, **BY)
 
     assert (before["active"], inactive["active"]) == (True, False)

@@ -21,7 +21,7 @@ def test_every_route_of_locations_answers_as_its_clients_know_it(api: ApiClient,
         assert response.status_code == 200
         body = response.json()
         if route == "GET /locations/{id}.json":
-            # The table has null where this location has a value.
+            # In the wire table this field is null, but this location has a province.
             assert body["location"]["province_code"] == "QC"
         assert_fits("location", route, body)
 

@@ -1,4 +1,4 @@
-"""Tests of stock services: all or nothing, every change recorded, below zero only by allowed orders."""
+"""Tests of stock services: atomic changes, a record of each change, and overselling only where allowed."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
 
 @pytest.fixture
 def received_changes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Record what listeners receive."""
+    """Return a list that collects the arguments passed to stock listeners."""
     messages: list[Any] = []
     monkeypatch.setattr(listeners, "_stock_listeners", [lambda deltas, **_: messages.append(dict(deltas))])
     monkeypatch.setattr(listeners, "_item_listeners", [lambda ids: messages.append(list(ids))])
@@ -57,7 +57,7 @@ def test_deny_takes_what_is_there_and_no_more(in_shop: Shop) -> None:
     set_stock(item, first, 5)
 
     services.reserve_stock(item, first, 5, policy=services.DENY, **BY)
-    with pytest.raises(OutOfStock, match="0 of 1"):
+    with pytest.raises(OutOfStock, match="0 available, 1 requested"):
         services.reserve_stock(item, first, 1, policy=services.DENY, **BY)
 
     assert get_available(item, first) == 0
@@ -204,7 +204,7 @@ def test_check_stock_finds_no_difference_after_all_kinds_of_changes(in_shop: Sho
 
     call_command("check_stock", stdout=out)
 
-    assert out.getvalue() == "Every inventory level equals the sum of its movements.\n"
+    assert out.getvalue() == "Every inventory level equals the sum of its inventory changes.\n"
 
 
 @pytest.mark.parametrize(

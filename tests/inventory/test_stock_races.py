@@ -72,7 +72,7 @@ def test_five_pieces_are_sold_five_times_to_twenty_takers(shop: Shop) -> None:
 
 
 def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
-    """Control without the lock: reading first and then writing loses a change."""
+    """Show what goes wrong without the lock: all orders read a quantity of 5, so all of them succeed."""
     item, first = make_item(shop), get_first_location(shop)
     set_stock(item, first, 5)
     all_have_read = threading.Barrier(TWENTY)
@@ -130,7 +130,7 @@ def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop
 
 @pytest.mark.deadlocks(1)
 def test_in_no_order_movements_wait_in_a_circle(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Control: levels are locked in the order of the request."""
+    """Show the deadlock if levels are locked in the order of the request."""
     monkeypatch.setattr(movements, "sorted", lambda moves, **_: list(moves), raising=False)
     first = get_first_location(shop)
     first_item, two = make_item(shop), make_item(shop)
@@ -164,7 +164,7 @@ def test_simultaneous_counts_leave_the_last_one_and_a_sound_ledger(shop: Shop) -
 
 
 def test_a_count_that_goes_by_an_older_level_is_added_to_a_newer_one(shop: Shop) -> None:
-    """Control without the locks on item and level: the second change starts from the first change's input."""
+    """Show what goes wrong without the locks: the second count adds its difference to the new quantity."""
     item, first = make_item(shop), get_first_location(shop)
 
     run_unguarded(
@@ -190,7 +190,7 @@ def test_levels_that_come_and_go_while_they_are_counted(shop: Shop, attempt: int
 
 
 def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop) -> None:
-    """Control without the lock: items counted while the level is deleted are recorded nowhere."""
+    """Show what goes wrong without the lock: an old quantity is deleted, so the ledger does not end at 0."""
     item, depot = make_item(shop), make_location(shop)
     set_stock(item, depot, 5)
 
@@ -208,7 +208,7 @@ def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop
 
 @pytest.mark.race(control="test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle")
 def test_the_grid_connects_an_item_counted_by_another_user(shop: Shop) -> None:
-    """Check two forms that each set the item's quantity and stock another item for the first time."""
+    """Save the stock grid while other users set the same quantity and stock the item at the same location."""
     first, depot = get_first_location(shop), make_location(shop)
     for _ in range(10):
         first_item, two = make_item(shop), make_item(shop)
@@ -234,7 +234,7 @@ def test_the_grid_connects_an_item_counted_by_another_user(shop: Shop) -> None:
 def test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Control: the item is locked only when it is connected."""
+    """Show the deadlock if the grid locks a level before its item."""
     first, depot = get_first_location(shop), make_location(shop)
     item = make_item(shop)
     cells = {(item.pk, first.pk): Cell(0, 5), (item.pk, depot.pk): Cell(None, 3)}
@@ -276,7 +276,7 @@ def test_a_concurrently_deleted_item_is_refused(shop: Shop) -> None:
 
 
 def test_what_is_connected_to_an_item_that_goes_fails_at_the_commit(shop: Shop) -> None:
-    """Control without the item's lock: the foreign key refuses the row."""
+    """Show what goes wrong without the item's lock: the new level violates the foreign key to the deleted item."""
     item, depot = make_item(shop), make_location(shop)
 
     with pytest.raises(IntegrityError, match="is not present"):
@@ -309,7 +309,7 @@ def test_a_location_is_deactivated_or_stocked_but_not_both(shop: Shop, attempt: 
 
 
 def test_without_the_locations_lock_it_is_stocked_and_inactive(shop: Shop) -> None:
-    """Control without the lock: each sees the location as it was before the other."""
+    """Show what goes wrong without the lock: the location is stocked while it is being deactivated."""
     item, depot = make_item(shop), make_location(shop)
 
     run_unguarded(
@@ -347,7 +347,7 @@ def test_simultaneous_openings_stop_at_the_limit(shop: Shop, settings: Any) -> N
 
 
 def test_without_the_shops_lock_no_location_is_left_or_one_too_many(shop: Shop, settings: Any) -> None:
-    """Control without the lock: both count the existing locations."""
+    """Show what goes wrong without the lock: both transactions count the locations before either one changes them."""
     settings.LOCATION_LIMIT = 2
     first = get_first_location(shop)
 

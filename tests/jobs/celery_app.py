@@ -1,4 +1,4 @@
-"""The product's Celery app with an additional task that tests can observe, and with configurable intervals."""
+"""The product's Celery app with configurable intervals and an additional task that writes to a file."""
 
 import os
 import time
@@ -21,7 +21,10 @@ from backoffice.celery import app  # noqa: E402, F401
 
 
 def append_mark(job: Job, **arguments: Any) -> None:
-    """Append a line to a file; not in mode ``nothing``, and in mode ``hang once`` the first attempt never ends."""
+    """Append a line to a file.
+
+    In mode ``nothing``, no line is written. In mode ``hang once``, the first attempt hangs.
+    """
     if arguments["mode"] == "nothing":
         return
     path = Path(os.environ["TEST_MARKS"])

@@ -1,4 +1,4 @@
-"""Fixtures of the job tests."""
+"""Fixtures for job tests."""
 
 import uuid
 

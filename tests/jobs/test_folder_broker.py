@@ -1,4 +1,4 @@
-"""Messages as files in a folder: readers see a message only when its file is complete."""
+"""Tests of the file system broker: readers receive a message only after its file is complete."""
 
 from pathlib import Path
 from queue import Empty
@@ -11,7 +11,7 @@ from backoffice.kombu_filesystem import FolderTransport
 
 
 class ReadWhileWritten:
-    """A message that calls a reader while its file is being written."""
+    """A message that calls a reader while the message is being written."""
 
     def __init__(self, reader: Any) -> None:
         self.reader = reader

@@ -1,4 +1,4 @@
-"""Jobs: created with the change, effective once, retried, abandoned after errors, swept."""
+"""Tests of jobs: creation in a transaction, single execution, retries, failure and the sweep."""
 
 import uuid
 from datetime import timedelta
@@ -38,7 +38,7 @@ def enqueue_job(shop: Shop, **arguments: Any) -> Job:
 
 
 def advance_job(shop: Shop, job: Job, seconds: float) -> None:
-    """Move a job's times into the past, as the database's clock cannot be changed."""
+    """Move a job's times into the past, because tests cannot change the database clock."""
     passed = timedelta(seconds=seconds)
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk).update(
@@ -248,7 +248,7 @@ def test_cancelled_job_is_not_started(shop: Shop, task: Any, notified_jobs: list
 def test_failure_that_no_database_can_write_down_is_parked(
     shop: Shop, task: Any, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Test processes cannot exchange such a text either.
+    # pytest-xdist cannot transfer a log message with a lone surrogate either.
     monkeypatch.setattr(queue.logger, "disabled", True)
     task[1].append(queue.GiveUp("no \0 such \ud800 file"))
     job = enqueue_job(shop)

@@ -1,6 +1,6 @@
-"""One worker per job: the lease is renewed despite errors, and a worker that lost the lease writes nothing more.
+"""Tests of leases: renewal despite errors, and no more writes by a worker that has lost its lease.
 
-Rule: reliability, F9.
+Check F9 of docs/reliability.md.
 """
 
 import threading
@@ -29,7 +29,7 @@ Work = Callable[[Job], None]
 
 @pytest.fixture
 def make_job_of(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Shop, Work], Job]:
-    """Return a function that creates a waiting job with some code as its task, with a lease of 0.9 seconds."""
+    """Return a function that creates a waiting job which runs the given code with a lease of 0.9 seconds."""
     settings.JOB_LEASE_SECONDS = 0.9
     monkeypatch.setattr(leases, "_RETRY_SECONDS", 0.1)
     monkeypatch.setattr(queue, "_tasks", {})
@@ -42,7 +42,7 @@ def make_job_of(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Sho
     return make
 
 
-# Connection options that give up waiting for a lock soon.
+# Connection options with a short lock timeout.
 SHORT_LOCK_TIMEOUT: dict[str, object] = {"sqlite": 0.1, "postgresql": "-c lock_timeout=100"}
 
 
@@ -62,7 +62,7 @@ def count_tags(shop: Shop) -> int:
 
 
 def take_over_job(job: Job) -> None:
-    """Take the job's lease as another worker does."""
+    """Replace the job's lease as if another worker had taken over the job."""
     Job.objects.filter(pk=job.pk).update(lease=uuid.uuid4(), lease_until=timezone.now())
 
 
@@ -70,7 +70,7 @@ def take_over_job(job: Job) -> None:
 def test_renewal_goes_on_after_an_error_of_the_database(
     shop: Shop, make_job_of: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Lock the row from another connection for longer than a renewal waits."""
+    """Lock the job's row in another connection for longer than the lock timeout of a renewal."""
     taken_twice = []
     options = connection.settings_dict["OPTIONS"]
 
@@ -111,7 +111,7 @@ def test_task_stops_before_its_next_write_where_another_worker_has_its_job(shop:
 def test_task_that_was_frozen_past_its_lease_writes_nothing(
     shop: Shop, make_job_of: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Freeze the renewing thread too; no other worker has the job yet, so the job waits for its next attempt."""
+    """Freeze the worker and its renewal thread. No other worker has taken the job, so the job is retried."""
 
     def freeze(_: leases.Lease) -> bool:
         time.sleep(0.9)
@@ -194,7 +194,7 @@ def test_a_job_locked_in_a_transaction_is_not_taken_by_others_before_its_end(sho
 
 @pytest.mark.postgres
 def test_without_the_lock_another_worker_takes_the_job(shop: Shop, make_job_of: Any) -> None:
-    """Control: the lease ends while the transaction is open."""
+    """Show what goes wrong without a lock on the lease: another worker takes over the expired lease."""
     takeovers: list[bool] = []
 
     def work(job: Job) -> None:
@@ -244,7 +244,7 @@ def test_duplicate_and_late_messages_run_the_job_once(shop: Shop, make_job_of: A
 def test_a_lease_that_is_read_and_then_written_is_taken_twice(
     shop: Shop, make_job_of: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Control: two workers check whether the job is due before either takes the lease."""
+    """Show what goes wrong without the lock: both workers check that the job is waiting before one takes the lease."""
     both_looked = threading.Barrier(2)
     results: list[bool] = []
 

@@ -1,6 +1,6 @@
-"""Consistency checks: one planted error of each kind is found, named and left unchanged.
+"""Tests of consistency checks: each type of error is found, reported and not changed.
 
-Rule: reliability, M18.
+Check M18 of docs/reliability.md.
 """
 
 from decimal import Decimal
@@ -28,7 +28,7 @@ from tests.orders.factories import make_order
 
 
 def make_paid_order(shop: Shop) -> None:
-    """Create a paid order of a customer with stocked products."""
+    """Create a customer's paid order of stocked products."""
     at = timezone.now()
     with shop_scope(shop):
         variant = make_product("Mug", prices=("10.00",)).variants.get()
@@ -47,7 +47,7 @@ def make_paid_order(shop: Shop) -> None:
 
 
 def run_command() -> str:
-    """Return the command's output, or its errors if any."""
+    """Return the command's output, or the error output if the command fails."""
     out, err = StringIO(), StringIO()
     try:
         call_command("check_consistency", stdout=out, stderr=err)
@@ -58,34 +58,34 @@ def run_command() -> str:
 
 PLANTED: dict[str, Any] = {
     "stock": (InventoryLevel, {"available": F("available") + 1}),
-    "quantities of variants": (Variant, {"inventory_quantity": F("inventory_quantity") + 7}),
+    "variant quantities": (Variant, {"inventory_quantity": F("inventory_quantity") + 7}),
     "lowest prices": (Product, {"lowest_price": Decimal("9.99")}),
-    "sold units": (Product, {"units_sold": F("units_sold") + 1}),
-    "totals of orders": (Order, {"current_total_tax": F("current_total_tax") + Decimal("0.01")}),
-    "totals of orders (a line)": (LineItem, {"quantity": F("quantity") + 1}),
-    "payments of orders": (Order, {"total_paid": F("total_paid") - 1}),
-    "payments of orders (a status)": (Order, {"financial_status": "pending"}),
-    "payments of orders (a transaction)": (Transaction, {"shop_amount": F("shop_amount") + 1}),
-    "numbers of orders": (OrderCounter, {"last_number": 0}),
-    "refunds of orders": (LineItem, {"refunded_quantity": 1, "current_quantity": 1}),
-    "refunds of orders (shipping)": (ShippingLine, {"refunded": Decimal("1.00")}),
-    "refunds of orders (a duty)": (LineItem, {"refunded_duty": Decimal("1.00"), "duty": Decimal("1.00")}),
-    "refunds of orders (a tax on a duty)": (
+    "units sold": (Product, {"units_sold": F("units_sold") + 1}),
+    "order totals": (Order, {"current_total_tax": F("current_total_tax") + Decimal("0.01")}),
+    "order totals (a line)": (LineItem, {"quantity": F("quantity") + 1}),
+    "order payments": (Order, {"total_paid": F("total_paid") - 1}),
+    "order payments (a status)": (Order, {"financial_status": "pending"}),
+    "order payments (a transaction)": (Transaction, {"shop_amount": F("shop_amount") + 1}),
+    "order numbers": (OrderCounter, {"last_number": 0}),
+    "order refunds": (LineItem, {"refunded_quantity": 1, "current_quantity": 1}),
+    "order refunds (shipping)": (ShippingLine, {"refunded": Decimal("1.00")}),
+    "order refunds (a duty)": (LineItem, {"refunded_duty": Decimal("1.00"), "duty": Decimal("1.00")}),
+    "order refunds (a tax on a duty)": (
         LineItem,
         {"refunded_duty_tax": Decimal("1.00"), "duty_tax": Decimal("1.00")},
     ),
-    "totals of orders (duties)": (Order, {"total_duties": Decimal("1.00")}),
-    "totals of orders (duties that are left)": (Order, {"current_total_duties": Decimal("1.00")}),
-    "totals of orders (a line's duty)": (LineItem, {"duty": Decimal("1.00")}),
-    "refunds of orders (a payment)": (Transaction, {"refunded": Decimal("1.00")}),
-    "refunds of orders (what was kept)": (Order, {"refund_discrepancy": Decimal("1.00")}),
-    "refunds of orders (a movement)": (Transaction, {"kind": "refund"}),
-    "units of fulfillment orders": (FulfillmentOrderLine, {"quantity": 1, "fulfillable_quantity": 1}),
-    "units of fulfillment orders (finished)": (FulfillmentOrder, {"status": "closed"}),
-    "units sent": (FulfillmentOrderLine, {"fulfilled_quantity": 1, "fulfillable_quantity": 1}),
-    "customers' orders": (Customer, {"orders_count": F("orders_count") + 1}),
-    "customers' orders (spent)": (Customer, {"total_spent": F("total_spent") + 1}),
-    "customers' orders (the last)": (Customer, {"last_order_at": NEVER_ORDERED}),
+    "order totals (duties)": (Order, {"total_duties": Decimal("1.00")}),
+    "order totals (duties that are left)": (Order, {"current_total_duties": Decimal("1.00")}),
+    "order totals (a line's duty)": (LineItem, {"duty": Decimal("1.00")}),
+    "order refunds (a payment)": (Transaction, {"refunded": Decimal("1.00")}),
+    "order refunds (what was kept)": (Order, {"refund_discrepancy": Decimal("1.00")}),
+    "order refunds (a movement)": (Transaction, {"kind": "refund"}),
+    "fulfillment order quantities": (FulfillmentOrderLine, {"quantity": 1, "fulfillable_quantity": 1}),
+    "fulfillment order quantities (finished)": (FulfillmentOrder, {"status": "closed"}),
+    "fulfilled quantities": (FulfillmentOrderLine, {"fulfilled_quantity": 1, "fulfillable_quantity": 1}),
+    "customer totals": (Customer, {"orders_count": F("orders_count") + 1}),
+    "customer totals (spent)": (Customer, {"total_spent": F("total_spent") + 1}),
+    "customer totals (the last)": (Customer, {"last_order_at": NEVER_ORDERED}),
 }
 
 
@@ -112,7 +112,7 @@ def test_planted_error_is_named_and_left_as_it_is(shop: Shop, name: str) -> None
     assert f"hop {shop.pk}, " in output or f"shop {shop.pk}:" in output
 
 
-def test_what_customers_show_of_their_orders_is_mended_where_asked(shop: Shop) -> None:
+def test_customer_totals_are_repaired_on_request(shop: Shop) -> None:
     make_paid_order(shop)
     columns = ("id", "orders_count", "total_spent", "last_order_id", "last_order_name", "last_order_at")
     with all_shops_scope():
@@ -122,7 +122,7 @@ def test_what_customers_show_of_their_orders_is_mended_where_asked(shop: Shop) -
         call_command("check_money", stderr=StringIO())
 
     out = StringIO()
-    call_command("check_money", "--mend-customers", stdout=out)
+    call_command("check_money", "--repair-customers", stdout=out)
 
     assert f"shop {shop.pk}, customer {right['id']}: recalculated" in out.getvalue()
     with all_shops_scope():

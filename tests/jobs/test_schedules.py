@@ -1,6 +1,6 @@
-"""The scheduler runs each entry once per due time, also across clock changes and daylight saving time.
+"""Tests that the scheduler runs each entry once per due time, even when clocks change.
 
-Rule: reliability, F12.
+Check F12 of docs/reliability.md.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ HOURLY = "clean up"
 
 
 class ScriptedScheduler:
-    """The scheduler with one entry, on a machine with a test clock."""
+    """A Celery scheduler with one entry and a test clock."""
 
     def __init__(self, name: str, clock: Any) -> None:
         self.clock = clock
@@ -31,7 +31,7 @@ class ScriptedScheduler:
         self.entry = ScheduleEntry(name=name, app=app, schedule=schedule, last_run_at=schedule.now())
 
     def run(self, minutes: int, *, by: timedelta = MINUTE) -> Iterator[datetime]:
-        """Run the scheduler each minute and yield the times at which the entry was due."""
+        """Run the scheduler at fixed intervals and yield the times at which the entry was due."""
         for _ in range(minutes):
             self.clock.shift(by)
             if self.entry.is_due().is_due:
@@ -41,7 +41,7 @@ class ScriptedScheduler:
 
 @pytest.fixture(params=["UTC", "Europe/Berlin", "America/New_York"])
 def zone(request: pytest.FixtureRequest) -> ZoneInfo:
-    """Set the machine's time zone and return it."""
+    """Return a time zone for the machine's clock."""
     return ZoneInfo(request.param)
 
 

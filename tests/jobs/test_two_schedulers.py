@@ -1,6 +1,6 @@
-"""Two schedulers at the same time do no harm, and a scheduler that was down catches up.
+"""Tests that two concurrent schedulers run each job once, and that a restarted scheduler catches up.
 
-Rule: reliability, F11.
+Check F11 of docs/reliability.md.
 """
 
 import logging

@@ -1,6 +1,6 @@
-"""Real workers with a real broker: another worker finishes a killed worker's jobs within a minute.
+"""Tests of real workers and brokers: another worker finishes a killed worker's jobs within a minute.
 
-Rule: reliability, F1; nothing is lost by ``kill -9`` between the commit and the task.
+Check F1 of docs/reliability.md. A ``kill -9`` between the commit and the task loses no job.
 """
 
 import os
@@ -27,34 +27,34 @@ from tests.client.conftest import get_database_url
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workers"), pytest.mark.django_db(transaction=True)]
 
 Start = Callable[..., subprocess.Popen[bytes]]
-# Seconds within which lost work is done.
+# Seconds within which another worker finishes an interrupted job.
 PROMISE = 60
-# Seconds in which a busy machine starts a worker; brokers notice a killed worker's connection later than that.
+# Seconds that a worker may need to start on a busy machine. Brokers detect the connection of a killed worker later.
 STARTING = 90
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """The length of a lease and the interval of the sweeps; workers have the rest of the minute."""
+    """The lease duration and the sweep interval, in seconds."""
 
     lease: int = settings.JOB_LEASE_SECONDS
     sweep: int = settings.JOB_SWEEP_SECONDS
 
     @property
     def promise(self) -> int:
-        """Return the minute, shortened by as much as these intervals are shorter than the product's."""
+        """Return the time limit: one minute, minus the difference to the product's longer intervals."""
         return PROMISE - (settings.JOB_LEASE_SECONDS - self.lease) - (settings.JOB_SWEEP_SECONDS - self.sweep)
 
 
 @pytest.fixture
 def intervals(broker_url: str) -> Intervals:
-    """Return the product's intervals with the default broker; for other brokers their length makes no difference."""
+    """Return the product's intervals for the default broker, and shorter ones for other brokers to save time."""
     return Intervals() if broker_url == "filesystem://" else Intervals(lease=6, sweep=2)
 
 
 @pytest.fixture(params=["filesystem", "redis", "rabbitmq"])
 def broker_url(request: pytest.FixtureRequest) -> str:
-    """Return the URL of each supported broker."""
+    """Return a broker URL. Tests with this fixture run once per supported broker."""
     if request.param == "filesystem":
         return "filesystem://"
     return str(request.getfixturevalue(f"{request.param}_url"))
@@ -62,7 +62,7 @@ def broker_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def start_process(tmp_path: Path, broker_url: str, intervals: Intervals) -> Iterator[Start]:
-    """Return a function that starts workers and schedulers on the test's database; stop them afterwards."""
+    """Return a function that starts Celery processes on the test database; kill the processes afterwards."""
     running: list[subprocess.Popen[bytes]] = []
 
     def make(*arguments: str) -> subprocess.Popen[bytes]:
@@ -111,7 +111,7 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> None:
 
 
 def make_job(shop: Shop, monkeypatch: Any, mode: str) -> Job:
-    """Create a job after its message was lost: the broker is not notified."""
+    """Create a job without notifying the broker, as if the message were lost."""
     monkeypatch.setattr(queue, "_notifiers", [])
     monkeypatch.setitem(queue._tasks, "test.mark", queue._RegisteredTask(lambda job, **_: None, None))
     with shop_scope(shop), transaction.atomic():
@@ -124,14 +124,14 @@ def get_state(shop: Shop, job: Job) -> str:
 
 
 def test_these_tests_stay_in_one_process(request: pytest.FixtureRequest) -> None:
-    """Check the mark that keeps these tests in one process: two at a time would take each other's messages."""
+    """Check the mark that runs these tests in one process. Concurrent tests would receive each other's messages."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         pytest.skip("one process runs them all")
     assert request.node.nodeid.endswith("@workers")
 
 
 def wait_for_worker(shop: Shop, monkeypatch: Any) -> None:
-    """Wait until a worker runs jobs: the time for starting one is not part of the promise."""
+    """Wait until a worker runs jobs, because the time limit does not include the start of a worker."""
     job = make_job(shop, monkeypatch, "nothing")
     wait_for(lambda: get_state(shop, job) == Job.State.DONE, STARTING)
 
@@ -152,7 +152,7 @@ def test_sweep_does_the_work_of_a_lost_message(
 
 @pytest.mark.parametrize("broker_url", ["rabbitmq"], indirect=True)
 def test_a_worker_that_is_killed_again_and_again_starts_at_once(start_process: Start, monkeypatch: Any) -> None:
-    """Check that the remains of a killed worker at the broker (exclusive queues, an open connection) stop no other."""
+    """Check that a killed worker's exclusive queues and open connection do not prevent the start of a new worker."""
     shop = factories.make_shop()
     start_scheduler(start_process)
     for _ in range(2):

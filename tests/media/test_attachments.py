@@ -1,4 +1,4 @@
-"""Base64 attachments are decoded strictly and never beyond their limit."""
+"""Tests that Base64 attachments are decoded strictly and never beyond the size limit."""
 
 import base64
 import tracemalloc

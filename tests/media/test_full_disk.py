@@ -1,4 +1,4 @@
-"""A full disk: every upload of an image fails with a clear error and leaves no files behind."""
+"""Tests of a full disk: every image upload fails with a clear error and leaves no files behind."""
 
 import base64
 import errno
@@ -23,15 +23,15 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import factories
 from tests.catalog.factories import make_custom, make_product
+from tests.collect_failures import Subtests
 from tests.conftest import ApiClient
 from tests.content.factories import make_article
-from tests.each import Subtests
-from tests.media.pictures import encode_image
+from tests.media.images import encode_image
 from tests.panel.conftest import Panel
 
 
 def make_noise() -> bytes:
-    """Return an image that no format compresses well."""
+    """Return a PNG of random pixels, which can hardly be compressed."""
     return encode_image(Image.frombytes("RGB", (200, 200), Random(1).randbytes(120_000)), "PNG")
 
 
@@ -42,7 +42,7 @@ REFUSAL = {"errors": {"base": ["The file could not be stored: No space left on d
 
 @contextmanager
 def simulate_full_disk() -> Iterator[None]:
-    """Write half of each file, then raise an error for the full disk."""
+    """Raise "No space left on device" after half of each file is written."""
     original_chunks = ContentFile.chunks
 
     def half(self: ContentFile[bytes], chunk_size: int | None = None) -> Iterator[bytes]:
@@ -61,7 +61,7 @@ def folder(settings: Any) -> Path:
 
 
 def get_files(folder: Path) -> set[Path]:
-    """Return the existing files and folders; an empty folder is a leftover, too."""
+    """Return all files and folders, including empty folders."""
     return set(folder.rglob("*"))
 
 
@@ -127,7 +127,7 @@ def test_a_write_that_ends_half_way_leaves_no_part_of_the_file(storage: str, fol
 
 
 def test_an_upload_without_temporary_space_gets_an_error(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail in the upload handler: large uploads go to a temporary file before any form sees them."""
+    """Fail in the upload handler, which writes large uploads to a temporary file before a form validates them."""
 
     def fail(handler: TemporaryFileUploadHandler, *_: object) -> None:
         handler.file.close()

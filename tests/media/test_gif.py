@@ -1,9 +1,9 @@
-"""The GIF parser follows the block structure exactly."""
+"""Tests that the GIF parser follows the block structure exactly."""
 
 import pytest
 
 from apps.media.gif_parser import InvalidGif, parse_gif_structure
-from tests.media.pictures import decode_image, make_animation, make_plain_image
+from tests.media.images import decode_image, make_animation, make_plain_image
 
 COMMENT = b"!\xfe\x09<script>x\x00"
 

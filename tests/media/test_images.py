@@ -1,4 +1,4 @@
-"""Images are identified by their content; all other files are rejected."""
+"""Tests that images are identified by their content, and that all other files are rejected."""
 
 import io
 import subprocess
@@ -17,7 +17,7 @@ from apps.media.image_validation import (
     identify_image,
     open_image,
 )
-from tests.media.pictures import (
+from tests.media.images import (
     build_orientation_exif,
     build_png_chunk,
     decode_image,

@@ -1,4 +1,4 @@
-"""Metadata is removed from images; pixels, colors and orientation stay."""
+"""Tests that metadata is removed from images while pixels, colors and orientation are preserved."""
 
 import io
 import random
@@ -9,8 +9,8 @@ import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
 from apps.media.uploads import UploadRefused, load_uploaded_image
-from tests.each import Subtests
-from tests.media.pictures import build_png_chunk, decode_image, draw_quarters, encode_image, make_animation
+from tests.collect_failures import Subtests
+from tests.media.images import build_png_chunk, decode_image, draw_quarters, encode_image, make_animation
 
 SECRET = b"Anna was here"
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()

@@ -1,4 +1,4 @@
-"""File names of images when uploaded and when stored."""
+"""Tests of image file names during upload and storage."""
 
 import pytest
 from hypothesis import given

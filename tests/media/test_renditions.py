@@ -1,4 +1,4 @@
-"""Smaller versions of images are cached up to a size, and files are written atomically."""
+"""Tests that a limited number of resized images is cached, and that files are written atomically."""
 
 import os
 import threading
@@ -20,7 +20,7 @@ def storage(tmp_path: Path) -> AtomicFileStorage:
 
 
 def get_created_versions(storage: AtomicFileStorage, *numbers: int) -> list[int]:
-    """Return the versions that were not cached."""
+    """Request renditions, and return the numbers of renditions that were not cached."""
     created: list[int] = []
 
     def maker(number: int) -> Callable[[], bytes]:
@@ -68,7 +68,7 @@ def test_a_version_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> 
 
 
 class _SlowContent(ContentFile[bytes]):
-    """Content in two parts, the second after a signal."""
+    """File content in two parts. The second part waits for an event."""
 
     def __init__(self) -> None:
         super().__init__(b"")

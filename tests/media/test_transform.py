@@ -1,4 +1,4 @@
-"""Smaller versions of images: sizes, crops, formats and metadata."""
+"""Tests of resized images: sizes, crops, formats and metadata."""
 
 import io
 import struct
@@ -11,7 +11,7 @@ from apps.media import transform as transform_module
 from apps.media.image_validation import ImageRefused, identify_image
 from apps.media.names import Crop, Transformation
 from apps.media.transform import transform_image
-from tests.media.pictures import (
+from tests.media.images import (
     build_orientation_exif,
     decode_image,
     draw_quarters,

@@ -1,4 +1,4 @@
-"""A row of each metafield owner type; an app that registers an owner adds its factory here."""
+"""Factories for each metafield owner type. An app that registers an owner type adds a factory here."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ def get_only_variant() -> Variant:
     return make_product().variants.get()
 
 
-# By ``owner_resource``, a row of the current shop.
+# By ``owner_resource``, a function that creates an owner in the current shop.
 MAKERS: dict[str, Callable[[], ShopOwned]] = {
     "product": make_product,
     "variant": get_only_variant,
@@ -28,7 +28,7 @@ MAKERS: dict[str, Callable[[], ShopOwned]] = {
     "order": make_order,
 }
 
-# By an additional path, a row that this path leads to.
+# For owner types with several URL paths, a function for each path that creates an owner for that path.
 KINDS: dict[str, Callable[[], ShopOwned]] = {
     "custom_collections": make_custom,
     "smart_collections": lambda: make_smart("Cheap", ("variant_price", "less_than", "5")),
@@ -36,6 +36,6 @@ KINDS: dict[str, Callable[[], ShopOwned]] = {
 
 
 def make_owner(resource: str, shop: Shop) -> ShopOwned:
-    """Return a row that can own metafields."""
+    """Create an object that can own metafields."""
     with shop_scope(shop):
         return MAKERS[resource]()

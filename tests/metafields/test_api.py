@@ -1,4 +1,4 @@
-"""Tests of the shop's metafields over REST, and of what all owners' routes share."""
+"""Tests of the shop's metafields over REST, and of behavior common to all owner types."""
 
 import json
 from typing import Any
@@ -229,7 +229,7 @@ def test_a_list_costs_the_same_queries_however_many_rows(
     for number in range(count):
         post_metafield(api, key=f"k{number}")
 
-    with django_assert_num_queries(4):  # token, the end of the walk, page, rows
+    with django_assert_num_queries(4):  # the token, the end of the index walk, the page, the rows
         response = api.get("metafields.json")
 
     assert len(response.json()["metafields"]) == count
@@ -243,7 +243,7 @@ def test_a_body_full_of_references_takes_one_query_for_all_of_them(
         ids = [make_product(f"P{number}").pk for number in range(6)]
 
     def refused(count: int) -> int:
-        """Send many valid references and an invalid one; return the response and the number of statements."""
+        """Send metafields with valid references and an invalid one; return the number of SQL queries."""
         gids = [f"gid://{settings.BRAND}/Product/{pk}" for pk in [*ids[:count], 999]]
         value = json.dumps(gids).replace("/", "\\/") if escaped else json.dumps(gids)
         rows = [BODY | {"key": f"k{n}", "type": "list.product_reference", "value": value} for n in range(count)]

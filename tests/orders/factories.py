@@ -1,4 +1,4 @@
-"""Factories for orders and what they need."""
+"""Factories for orders and their variants."""
 
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,7 @@ MUG = {"title": "Mug", "price": Decimal("10.00"), "quantity": 2}
 
 
 def make_order(shop: Shop | None = None, **values: Any) -> Order:
-    """Create an order of two mugs for 20.00 unless fields of ``OrderParts`` or of the order are passed."""
+    """Create an order, by default of two mugs for 20.00. Pass fields of ``OrderParts`` or of the order to change it."""
     parts = {name: values.pop(name) for name in list(values) if name in OrderParts.__dataclass_fields__}
     order_parts = OrderParts(**{"lines": [MUG], **parts})
     with shop_scope(shop or get_current_shop()):
@@ -25,7 +25,7 @@ def make_order(shop: Shop | None = None, **values: Any) -> Order:
 
 
 def make_variant(shop: Shop, *, stock: int | None = None, **values: Any) -> Variant:
-    """Create a variant of its own product, tracked if a stock is given."""
+    """Create a product with one variant, tracked if ``stock`` is passed."""
     with shop_scope(shop):
         at = timezone.now()
         item = inventory.create_items(
@@ -45,6 +45,6 @@ def make_variant(shop: Shop, *, stock: int | None = None, **values: Any) -> Vari
 
 
 def get_available(variant: Variant) -> int:
-    """Return the available quantity at all locations together."""
+    """Return the total available quantity at all locations."""
     with shop_scope(variant.shop):
         return inventory.get_total_available([variant.inventory_item_id])[variant.inventory_item_id]

@@ -1,4 +1,4 @@
-"""Tests of the demo's orders and of a customer's orders in data export and erasure."""
+"""Tests of demo orders, and of orders in the export and erasure of customer data."""
 
 from typing import Any
 

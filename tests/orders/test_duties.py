@@ -56,7 +56,7 @@ def test_duties_come_on_top_with_the_taxes_on_them(api: ApiClient, shop: Shop) -
     assert (order["subtotal_price"], order["total_tax"], order["total_price"]) == ("20.00", "1.25", "33.75")
     assert [(tax["title"], tax["price"]) for tax in order["tax_lines"]] == [("VAT", "1.25")]
     assert order["duties_included"] is False
-    # The tables only know orders without duties.
+    # The wire tables only describe orders without duties.
     mismatches = find_misfits("order", "GET /orders/{id}.json", {"order": order})
     assert [item for item in mismatches if "_duties_set" not in item and "fulfillments" not in item] == []
 

@@ -1,4 +1,4 @@
-"""Tests of events over REST and their access."""
+"""Tests of events over REST, and of access to events."""
 
 from datetime import timedelta
 from typing import Any
@@ -86,7 +86,8 @@ def test_list_costs_the_same_queries_however_many_rows(
     for _ in range(count):
         api.post("orders.json", {"order": {"line_items": [{"title": "a", "price": "1.00"}]}})
 
-    with django_assert_num_queries(4):  # token, the end of the walk, events, the apps that caused them
+    # the token, the end of the index walk, the events, the apps that caused the events
+    with django_assert_num_queries(4):
         response = api.get("events.json", filter="Order")
 
     assert len(response.json()["events"]) == count
@@ -94,7 +95,7 @@ def test_list_costs_the_same_queries_however_many_rows(
 
 @pytest.fixture
 def old_events(shop: Shop) -> list[Event]:
-    """Create three events of yesterday."""
+    """Create three events dated yesterday."""
     yesterday = timezone.now() - timedelta(days=1)
     with shop_scope(shop):
         return Event.objects.bulk_create(

@@ -1,4 +1,4 @@
-"""Tests of customer and order files: complete exports, round trips, no duplicates, no spreadsheet formulas."""
+"""Tests of customer and order files: complete exports, round trips, no duplicates, and no spreadsheet formulas."""
 
 import csv
 import io
@@ -34,8 +34,8 @@ from apps.shops.models import Shop
 from apps.staff.models import User
 from tests import factories
 from tests.conftest import ApiClient
-from tests.orders.exchange import export_text, get_row_results, import_file, import_text, to_json_lines
 from tests.orders.factories import make_order, make_variant
+from tests.orders.import_export import export_text, get_row_results, import_file, import_text, to_json_lines
 
 Fate = ImportedRow.Fate
 RISKY = ["=1+1", "+1+1", "+", "-1 day", "@A", "\t=1", "\r=1", "\n=1", "＝1", " =1", "'=1", "''=1", "|calc", "%1"]
@@ -77,7 +77,7 @@ def test_every_cell_comes_back(text: str) -> None:
 
 
 def create_filled_shop(shop: Shop) -> None:
-    """Create orders of many kinds for two customers."""
+    """Create many types of orders for two customers."""
     variant = make_variant(shop, stock=20)
     address = {"first_name": "Ada", "last_name": "L", "address1": "=1+1", "country": "Sweden", "country_code": "SE"}
     tax = [{"title": "VAT", "rate": Decimal("0.25"), "price": None}]
@@ -222,7 +222,7 @@ def test_unreadable_table_rows_do_not_stop_the_import(shop: Shop, tmp_path: Path
     results = {line: reason for line, fate, reason in get_row_results(shop) if fate == "failed"}
     assert results[3] == "is not UTF-8"
     assert results[4] == "is longer than 1048576 characters"
-    assert results[7] == "has 3 cells, but there are 2 columns"
+    assert results[7] == "has 3 cells, but the file has 2 columns"
     with shop_scope(shop):
         assert set(Customer.objects.values_list("email", flat=True)) == {"ada@example.com", "fay@example.com"}
 
@@ -233,7 +233,7 @@ def test_an_order_with_separated_rows_is_reported(shop: Shop, tmp_path: Path) ->
     import_text(shop, f"order,line_title,line_price\n{rows}", tmp_path, "in.csv")
 
     assert [(line, reason) for line, fate, reason in get_row_results(shop) if fate == "failed"] == [
-        (4, "order #1 occurs earlier in the file; its rows must be consecutive"),
+        (4, "order #1 also occurs earlier in the file. Move its rows next to each other"),
         (5, "order #3 has more than 500 rows"),
     ]
     with shop_scope(shop):
@@ -344,7 +344,7 @@ def test_abandoned_files_are_deleted(shop: Shop, tmp_path: Path) -> None:
     assert default_storage.exists(reloaded.path)
     with shop_scope(shop):
         old.refresh_from_db()
-        assert (old.state, old.problem) == ("failed", "No activity for 7 days; the file was deleted.")
+        assert (old.state, old.problem) == ("failed", "The file was deleted after 7 days without activity.")
         with pytest.raises(imports.ImportNotValidated):
             imports.start_import(old, actor="system", at=timezone.now())
 
@@ -381,7 +381,7 @@ def test_an_import_that_was_cut_off_goes_on_where_it_stopped(
     [
         ("in.csv", b"", "is empty"),
         ("in.xlsx", b"x", "must end in"),
-        ("in.csv", b"a,a\n1,2\n", "must occur only once"),
+        ("in.csv", b"a,a\n1,2\n", "must be unique"),
         ("in.csv", b"email,\xff\na,b\n", "not UTF-8"),
         ("in.csv", "email\nada@example.com\n".encode("utf-16"), "not UTF-8"),
         ("in.csv", b"Name;Total\n#1;2\n", "contains no known column"),

@@ -1,4 +1,4 @@
-"""Tests of exports and imports after their worker dies: another worker resumes them with the same result."""
+"""Tests that another worker resumes exports and imports after a worker dies, with the same result."""
 
 import json
 import os
@@ -38,11 +38,12 @@ from backoffice.storages import get_storage_settings
 from tests import factories
 from tests.client.conftest import get_database_url
 from tests.customers.factories import make_address, make_customer
-from tests.machine import get_time_limit
-from tests.orders.exchange import export_text
 from tests.orders.factories import make_order
+from tests.orders.import_export import export_text
+from tests.timing import get_time_limit
 
-# Runs a job with parts of one batch and batches of two; reports when the first part is stored, and waits to be killed.
+# Run a job with two rows per batch and one batch per part. At the third progress report, print the progress and wait to
+# be killed.
 WORKS = """
 import sys, time, uuid
 import django
@@ -68,7 +69,7 @@ queue.run_job(uuid.UUID(sys.argv[1]))
 
 
 class WorkerKilled(Exception):
-    """Raised in place of a worker's death."""
+    """Simulates the death of a worker."""
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def user(shop: Shop) -> User:
 
 @pytest.fixture(autouse=True)
 def _small_parts(media_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use parts of one batch and batches of two."""
+    """Store two rows per batch and one batch per part."""
     monkeypatch.setattr(resumable_file, "PART_BYTES", 1)
     monkeypatch.setattr(exports, "BATCH", 2)
 
@@ -91,7 +92,7 @@ def create_export_job(user: User, form: str) -> tuple[Export, Job]:
 
 
 def run_until_killed(job: Job, monkeypatch: pytest.MonkeyPatch, *, done_count: int) -> None:
-    """Run a job until so many objects are done, as if the worker were killed then."""
+    """Run a job until ``done_count`` objects are done, then stop as if the worker were killed."""
     report = queue.report_progress
 
     def interrupted(job: Job, **messages: Any) -> None:
@@ -130,7 +131,7 @@ def test_an_export_goes_on_behind_its_last_part(
 
     export.refresh_from_db()
     assert (export.state, export.row_count, export.parts) == (Export.State.READY, 7, None)
-    # The third batch was written but not committed, so it is written again.
+    # The worker wrote the third batch but did not commit it, so the next worker repeats it.
     assert request == [row.pk for row in people[4:]]
     with default_storage.open(export.path) as file:
         assert file.read().decode("utf-8-sig") == full_export
@@ -194,7 +195,7 @@ def test_parts_are_no_strays_while_their_export_is_being_made(
 
 
 def create_large_customer(shop: Shop) -> Customer:
-    """Create a customer with rows in every section of their file but one."""
+    """Create a customer with addresses, orders and refunds."""
     customer = make_customer(email="ada@example.com", note="=Ada")
     for number in range(2):
         make_address(customer, address1=f"Storgatan {number}")
@@ -217,7 +218,7 @@ def read_export(export: Export) -> Any:
         return json.loads(file.read())
 
 
-# The customer counts as 1; addresses end at 3, orders at 7, notes of refunds at 11.
+# Row 1 is the customer, rows 2 and 3 are addresses, 4 to 7 orders, and 8 to 11 refund notes.
 @pytest.mark.parametrize("result", range(2, 12))
 def test_the_file_of_a_person_goes_on_behind_its_last_part(
     in_shop: Shop, monkeypatch: pytest.MonkeyPatch, result: int
@@ -241,7 +242,7 @@ def test_the_file_of_a_person_goes_on_behind_its_last_part(
         assert queue.run_job(job.key)
 
     assert read_export(export) == data
-    # The last reported part was not stored; the parts stored before it are not written again.
+    # The last reported part was not stored. Parts stored before it are not written a second time.
     assert row_count == (result - 1 if result > 2 else 0)
     assert [value for value in notifications if isinstance(value, dict)] == get_data_rows(data)[row_count:]
     assert export.row_count == 11
@@ -249,7 +250,7 @@ def test_the_file_of_a_person_goes_on_behind_its_last_part(
 
 
 def get_data_rows(data: Any) -> list[Any]:
-    """Return the rows of a customer's file in order, the customer first."""
+    """Return all rows of a personal data export in order, starting with the customer."""
     return [data["customer"], *(row for name in list(data)[1:] for row in data[name])]
 
 
@@ -301,7 +302,7 @@ def test_workers_that_are_killed_cost_nothing_but_time(transactional_db: None, t
 
 
 def finish_killed_job(shop: Shop, job: Job, folder: Path) -> None:
-    """Run a job: start it in a process that is killed, and finish it here."""
+    """Start a job in a process, kill the process, and finish the job in this process."""
     worker = subprocess.Popen(
         [sys.executable, "-c", WORKS, str(job.key)],
         cwd=settings.BASE_DIR,

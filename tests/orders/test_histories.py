@@ -1,8 +1,8 @@
-"""Stateful tests: after each step, sums, stock, events and displayed values agree.
+"""Stateful tests: after each step, totals, stock, events and responses are consistent.
 
-Hypothesis generates the steps: orders of stocked and other products, payments, refunds, cancellations, changes,
-deletions, stock counts, catalog changes. Rule: reliability, M17. The short form runs with the suite and always tries
-the same steps; ``make soak`` tries new and more steps.
+Hypothesis generates the steps: orders with tracked and untracked products, payments, refunds, cancellations, changes,
+deletions, inventory counts and catalog changes. Check M17 of docs/reliability.md. In the test suite, the steps are few
+and always identical. ``make soak`` runs more steps, which are new in each run.
 """
 
 import json
@@ -25,7 +25,7 @@ from apps.orders.models import Order, Transaction
 from apps.shops.models import Shop
 from tests.api.conftest import snapshot_database
 from tests.conftest import ApiClient, Response
-from tests.machine import scale_for_soak
+from tests.timing import scale_for_soak
 
 _COMMON: dict[str, Any] = {
     "deadline": None,
@@ -41,14 +41,14 @@ BOTH = pytest.mark.parametrize(
 )
 
 BUYERS = ("ada@example.com", "bob@example.com", None)
-BEHAVIOURS = ("bypass", "decrement_ignoring_policy", "decrement_obeying_policy")
+BEHAVIORS = ("bypass", "decrement_ignoring_policy", "decrement_obeying_policy")
 PLACES = st.integers(0, 7)
 UNITS = st.integers(1, 3)
 Body = dict[str, Any]
 
 
 class Histories(RuleBasedStateMachine):
-    """A shop with three products and a model of its stock; every step is a request."""
+    """A shop with a product in three variants, and the expected quantities. Every step is a request."""
 
     api: ApiClient
     shop: Shop
@@ -59,7 +59,7 @@ class Histories(RuleBasedStateMachine):
         self._whole.__enter__()
         self.orders: list[int] = []
         self.deleted: list[int] = []
-        # The expected quantity of each variant's item, and what each order took.
+        # The expected quantity of each inventory item, and the quantities that each order has reserved.
         self.stock: dict[int, int] = {}
         self.taken: dict[int, dict[int, int]] = {}
         self.seen: dict[int, tuple[tuple[int, int], bytes]] = {}
@@ -72,7 +72,7 @@ class Histories(RuleBasedStateMachine):
     # --- requests ---
 
     def _done(self, response: Response) -> Any:
-        """Return the response's body; None for a refused request, which changes nothing."""
+        """Return the response's body, or None if the request was refused."""
         assert response.status_code in {200, 201, 422}, response.content
         return response.json() if response.status_code < 300 else None
 
@@ -87,7 +87,7 @@ class Histories(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        """Create a variant sold only in stock, one sold beyond its stock, and one that is not tracked."""
+        """Create a variant that cannot be oversold, a variant that can be oversold, and an untracked variant."""
         goods = [
             {"option1": "Counted", "price": "10.00", "inventory_management": "own"},
             {"option1": "Beyond", "price": "3.33", "inventory_management": "own", "inventory_policy": "continue"},
@@ -110,17 +110,17 @@ class Histories(RuleBasedStateMachine):
     @rule(
         lines=st.lists(st.tuples(st.integers(0, 2), UNITS), min_size=1, max_size=3),
         buyer=st.sampled_from(BUYERS),
-        behaviour=st.sampled_from(BEHAVIOURS),
+        behavior=st.sampled_from(BEHAVIORS),
         shipping=st.sampled_from(["0.00", "5.00"]),
         payment_kind=st.sampled_from(["sale", "authorization", None]),
     )
     def order(
-        self, lines: list[tuple[int, int]], buyer: str | None, behaviour: str, shipping: str, payment_kind: str | None
+        self, lines: list[tuple[int, int]], buyer: str | None, behavior: str, shipping: str, payment_kind: str | None
     ) -> None:
         expected = [{"variant_id": self.variants[index]["id"], "quantity": units} for index, units in lines]
         body: Body = {
             "line_items": expected,
-            "inventory_behaviour": behaviour,
+            "inventory_behaviour": behavior,
             "shipping_lines": [{"title": "Post", "price": shipping}],
             "email": buyer,
             "transactions": [{"kind": payment_kind, "amount": "1.00"}] if payment_kind else [],
@@ -132,7 +132,7 @@ class Histories(RuleBasedStateMachine):
         taken_units: dict[int, int] = {}
         for index, units in lines:
             item = self.variants[index]["inventory_item_id"]
-            if behaviour != "bypass" and item in self.stock:
+            if behavior != "bypass" and item in self.stock:
                 taken_units[item] = taken_units.get(item, 0) + units
         for item, units in taken_units.items():
             self.stock[item] -= units
@@ -249,7 +249,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def what_is_shown_is_what_is_stored(self) -> None:
-        """Check that versions never fall, that each change raises a version, and that sums match their parts."""
+        """Check that versions never decrease, that each change increases a version, and that totals add up."""
         bodies = {order: self.api.get(f"orders/{order}.json").content for order in self.orders}
         render_cache.cache.clear()
         with shop_scope(self.shop):
@@ -303,7 +303,7 @@ class Histories(RuleBasedStateMachine):
 
 @pytest.fixture
 def histories(api: ApiClient, shop: Shop) -> type[Histories]:
-    """Return the state machine in this test's shop."""
+    """Return the state machine class for this test's shop."""
     return type("Histories", (Histories,), {"api": api, "shop": shop})
 
 

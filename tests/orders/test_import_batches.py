@@ -1,4 +1,4 @@
-"""Tests of batched import rows: the same results as row by row, and no loss when a worker dies."""
+"""Tests of batched imports: the same results as row by row, and no loss when a worker dies."""
 
 import io
 import json
@@ -22,7 +22,7 @@ from apps.exchange.models import Import, ImportedRow
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import factories
-from tests.orders.exchange import get_row_results
+from tests.orders.import_export import get_row_results
 
 Fate = ImportedRow.Fate
 State = Import.State
@@ -35,7 +35,7 @@ def _files(media_root: Path) -> None:
 
 
 def build_people(count: int) -> list[dict[str, Any]]:
-    """Return rows of new customers, one with two addresses, one without an email; then repeated and faulty rows."""
+    """Return import rows: ``count`` valid customers, then rows with a known customer or invalid values."""
     rows: list[dict[str, Any]] = [
         {
             "first_name": f"Ada{number}",
@@ -64,7 +64,7 @@ def save_file(rows: list[dict[str, Any]]) -> Import:
 
 
 def get_imported(shop: Shop) -> list[Any]:
-    """Return what an import created in a shop, without what differs between shops."""
+    """Return the rows that an import created in a shop, without values that differ between shops."""
     with shop_scope(shop):
         first = Customer.objects.order_by("pk").values_list("pk", flat=True)[0]
         consents = ConsentChange.objects.order_by("customer_id", "channel", "pk")
@@ -112,9 +112,9 @@ def test_a_check_writes_no_customer(in_shop: Shop) -> None:
 
 
 def run_until_killed(messages: Any, rows: int) -> int:
-    """Process at least so many rows as a worker that is killed then; return the number of rows."""
+    """Process ``rows`` rows, then stop as if the worker were killed; return the number of processed rows."""
     count = sum(1 for _ in islice(messages, rows))
-    # A killed worker does not release its lease; the lease only expires.
+    # A killed worker cannot release its lease, so the lease must expire.
     Import.objects.update(claimed_until=timezone.now() - timedelta(seconds=1))
     return count
 

@@ -1,4 +1,4 @@
-"""Tests of workers killed while they check or import orders: another worker resumes, and nothing is imported twice.
+"""Tests of workers killed while checking or importing orders: another worker resumes, and no order is duplicated.
 
 The worker runs in its own process and kills itself (``SIGKILL``) in the middle of the second batch.
 """
@@ -33,7 +33,8 @@ from tests.client.conftest import get_database_url
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 ORDERS = 120
-# Each of three batches runs this statement once: storing the results, and payments after the orders and their items.
+# Part of a statement that runs once in each of the three batches. A check stores its counts; an import stores payments
+# after orders and line items.
 CHECKED, TAKEN = '"counts" =', 'INSERT INTO "orders_transaction"'
 WORKER = """
 import os, signal, sys, uuid
@@ -57,7 +58,7 @@ with connection.execute_wrapper(counted):
 
 
 def run_killed_worker(job: Job, statement: str, folder: Path) -> int:
-    """Return the exit code of a worker that is killed before a statement's second execution."""
+    """Run a worker that kills itself before it executes a statement for the second time; return the exit code."""
     env = {**os.environ, "DATABASE_URL": get_database_url(), "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
     env |= {"BACKOFFICE_SECRET_KEY": settings.SECRET_KEY, "BACKOFFICE_DATA_DIR": str(folder)}
     command = [sys.executable, "-c", WORKER, str(job.key), statement]
@@ -65,7 +66,7 @@ def run_killed_worker(job: Job, statement: str, folder: Path) -> int:
 
 
 def kill_and_finish(task: str, statement: str, folder: Path) -> None:
-    """Kill a worker, let its lease expire, and finish the work in another one."""
+    """Kill a worker, let the lease expire, and finish the job in this process."""
     job = Job.objects.get(task=task)
     ended = run_killed_worker(job, statement, folder)
     before = timezone.now() - timedelta(seconds=1)
@@ -77,7 +78,7 @@ def kill_and_finish(task: str, statement: str, folder: Path) -> None:
 
 
 def build_orders() -> list[dict[str, Any]]:
-    """Return paid orders of new customers; every tenth order is invalid."""
+    """Return import rows for paid orders of new customers. Every tenth row is invalid."""
     line = {"title": "Mug", "price": "12.50"}
     return [
         {

@@ -1,4 +1,4 @@
-"""Tests of what an import must not do: change other rows, import half an order, drop unknown columns, import twice."""
+"""Tests that imports never update wrong rows, import partial orders, ignore unknown columns or import rows twice."""
 
 import io
 from collections.abc import Callable
@@ -27,8 +27,8 @@ from apps.shops.domain import demo_store
 from apps.shops.models import Shop
 from tests import factories
 from tests.conftest import ApiClient
-from tests.orders.exchange import export_text, get_row_results, import_text, to_json_lines
 from tests.orders.factories import make_order
+from tests.orders.import_export import export_text, get_row_results, import_text, to_json_lines
 from tests.races import run_concurrently, run_unguarded, without_constraint
 
 Fate = ImportedRow.Fate
@@ -167,9 +167,12 @@ def test_an_order_that_is_left_out_says_which_row_was_bad(shop: Shop, tmp_path: 
     assert [(line, reason) for line, _, reason in get_row_results(shop)] == [
         (
             2,
-            "order #1 is not imported: line 3 has 4 cells, but there are 3 columns, and may be a part of it",
+            (
+                "order #1 is not imported: line 3 has 4 cells, but the file has 3 columns, "
+                "and this line may be one of its rows"
+            ),
         ),
-        (3, "has 4 cells, but there are 3 columns"),
+        (3, "has 4 cells, but the file has 3 columns"),
     ]
 
 
@@ -229,7 +232,7 @@ def test_unknown_columns_are_listed_and_need_confirmation(shop: Shop, tmp_path: 
     report = import_text(shop, text, tmp_path, name, ignore_unknown=True)
 
     names = {"Shoe size", "Hat"}
-    assert names <= set(tried.splitlines()[0].removeprefix("Unknown columns, ignored: ").split(", "))
+    assert names <= set(tried.splitlines()[0].removeprefix("Ignored unknown columns: ").split(", "))
     assert all(column in str(refused.value) for column in names)
     assert "--ignore-unknown" in str(refused.value)
     assert remaining_customers == []
@@ -275,7 +278,7 @@ def test_who_lost_an_import_writes_nothing_more(shop: Shop, monkeypatch: pytest.
     import_job = create_started_import(shop)
     with shop_scope(shop), closing(runner.run_import(import_job)) as first:
         next(first)
-        # The lease has expired, and another worker takes over.
+        # The lease expires, and another worker takes over.
         Import.objects.filter(pk=import_job.pk).update(claimed_until=timezone.now() - timedelta(hours=1))
         with closing(runner.run_import(import_job)) as second:
             next(second)
@@ -294,7 +297,7 @@ def test_the_same_file_again_makes_no_order_twice(shop: Shop, tmp_path: Path) ->
         text = file.read().decode()
     with shop_scope(shop), closing(runner.run_import(import_job)) as first:
         next(first)
-        with pytest.raises(CommandError, match="Another worker is processing this file"):
+        with pytest.raises(CommandError, match="This file is being processed"):
             import_text(shop, text, tmp_path)
         list(first)
 
@@ -325,7 +328,7 @@ def test_two_imports_of_one_file_at_once_make_each_order_once(shop: Shop) -> Non
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_unique_key_one_row_of_two_files_makes_two_orders(shop: Shop) -> None:
-    """Control without the lock: neither file sees the other's row."""
+    """Show what goes wrong without the unique key: neither import sees the other import's row."""
     first_import, two = create_started_import(shop, 1), create_started_import(shop, 1)
 
     with without_constraint(ImportedRow, "shop_id", "source_key"):
@@ -351,7 +354,7 @@ def test_of_two_runs_of_one_import_at_once_one_works(shop: Shop) -> None:
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_claims_condition_two_work_on_one_import(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Control without the lock: the second worker takes the lease of the first, which fails during its work."""
+    """Show what goes wrong without the lease condition: the second worker takes the lease during the import."""
     monkeypatch.setattr(row_batches, "BATCH_SIZE", 1)
     import_job = create_started_import(shop)
     work = runner.run_import(import_job)
@@ -372,7 +375,7 @@ def test_without_the_claims_condition_two_work_on_one_import(shop: Shop, monkeyp
 
 
 def fail_job(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a job fail for good."""
+    """Run a job's last attempt, which fails."""
     with shop_scope(job.shop):
         Job.objects.filter(pk=job.pk).update(attempts=jobs.MAX_ATTEMPTS)
     jobs.run_job(job.key)
@@ -595,11 +598,15 @@ def test_orders_that_were_partly_sent_come_in(
         ("partial", {}, "fulfillment_status is not included in the list"),
         ("fulfilled", {"fulfillment_status": "partial", "fulfillable_quantity": 1}, "does not match"),
         ("partial", {"fulfillment_status": "partial", "fulfillable_quantity": 7}, "fulfillable_quantity is invalid"),
-        ("partial", {"fulfillment_status": "partial"}, "must contain the unfulfilled quantity"),
+        (
+            "partial",
+            {"fulfillment_status": "partial"},
+            "must contain the unfulfilled quantity of partially fulfilled items",
+        ),
         (
             "partial",
             {"fulfillment_status": "partial", "fulfillable_quantity": "x"},
-            "must contain the unfulfilled quantity",
+            "must contain the unfulfilled quantity of partially fulfilled items",
         ),
     ],
 )
@@ -611,7 +618,7 @@ def test_what_was_sent_must_add_up(shop: Shop, tmp_path: Path, status: str, line
 
 
 def get_planner_count(table: str) -> int:
-    """Return how many rows of a table the planner expects."""
+    """Return the query planner's estimate of the number of rows in a table."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT reltuples FROM pg_class WHERE relname = %s", [table])
@@ -634,7 +641,7 @@ def test_the_planner_knows_what_the_demo_store_holds(
     db: None, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATA_DIR = tmp_path
-    # The other parts are slow and are tested elsewhere.
+    # The other parts of the demo are slow to create and are tested elsewhere.
     monkeypatch.setattr(demo_store, "_makers", {"customers": demo_store._makers["customers"]})
 
     call_command("demo", stdout=io.StringIO())

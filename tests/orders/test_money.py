@@ -1,4 +1,4 @@
-"""Tests of exact arithmetic: parts add up to the total, to the cent, in every currency."""
+"""Tests of exact arithmetic: parts always add up to the total, in every currency."""
 
 from decimal import Decimal
 
@@ -25,7 +25,7 @@ CURRENCIES = st.sampled_from(["JPY", "USD", "EUR", "KWD"])
 
 @st.composite
 def draw_amounts(draw: st.DrawFn, most: int = 10**9) -> tuple[str, list[Decimal]]:
-    """Draw a currency and amounts that are valid in it."""
+    """Draw a currency and valid amounts in that currency."""
     currency = draw(CURRENCIES)
     units = draw(st.lists(st.integers(0, most), min_size=1, max_size=12))
     return currency, [Decimal(unit) * get_minor_unit(currency) for unit in units]

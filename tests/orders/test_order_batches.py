@@ -1,4 +1,4 @@
-"""Tests that orders imported in a batch equal orders imported one by one, in every table."""
+"""Tests that importing orders in batches writes the same rows to every table as importing one order at a time."""
 
 import io
 import json
@@ -27,9 +27,9 @@ from apps.orders.domain.order_drafts import OrderDraft
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests import factories
+from tests.orders.compare_shops import ShopTables, remove_ids
 from tests.orders.factories import make_order, make_variant
-from tests.orders.tables import ShopTables, remove_ids
-from tests.webhooks.worlds import make_subscription
+from tests.webhooks.scenarios import make_subscription
 
 State = Import.State
 MUG = {"title": "Mug", "price": "12.50", "quantity": 2}
@@ -44,7 +44,7 @@ def _files(media_root: Path) -> None:
 
 
 def build_orders() -> list[dict[str, Any]]:
-    """Return one order of each kind, some of them repeated in the shop or in the file."""
+    """Return import rows for many types of orders. Some orders already exist in the shop or occur twice in the file."""
     rows: list[dict[str, Any]] = [
         {"email": "new@example.com", "line_items": [MUG, BOWL], "tags": "vip, new", "shipping_address": PLACE},
         {"email": "ADA@example.com", "line_items": [MUG], "financial_status": "paid", "note": "Ring twice"},
@@ -95,7 +95,7 @@ def build_orders() -> list[dict[str, Any]]:
         {"line_items": [{"sku": "JAR", "quantity": 9}], "inventory_behaviour": "decrement_obeying_policy"},
         {"line_items": [MUG], "currency": "EUR", "presentment_currency": "SEK", "exchange_rate": "11.5"},
         {"line_items": [MUG], "test": True, "financial_status": "paid", "email": "ada@example.com"},
-        # Refused, each for another reason.
+        # Each of these rows is refused for a different reason.
         {"line_items": []},
         {"line_items": [{"title": "Mug"}]},
         {"line_items": [MUG], "email": "no e-mail"},
@@ -108,7 +108,7 @@ def build_orders() -> list[dict[str, Any]]:
         {"line_items": "junk"},
         {"line_items": [MUG], "fulfill_at": "soon"},
         {"line_items": [MUG], "email": "erased@example.com"},
-        # Only the batch itself knows of the first one.
+        # The second row of each pair matches a customer that the first row creates in the same batch.
         {"line_items": [MUG], "customer": {"email": "first@example.com", "phone": "+1 415 555 0177"}},
         {"line_items": [MUG], "customer": {"email": "second@example.com", "phone": "+1 415 555 0177"}},
         {"line_items": [MUG], "email": "last@example.com", "financial_status": "paid"},
@@ -120,7 +120,7 @@ def build_orders() -> list[dict[str, Any]]:
 
 
 def create_prepared_shop(domain: str, *, has_subscribers: bool) -> Shop:
-    """Create a shop with customers, products, an order of each name, and earlier imports."""
+    """Create a shop with customers, variants, an order and rows from an earlier import."""
     shop = factories.make_shop(domain=domain, name="Shop")
     make_variant(shop)
     make_variant(shop, sku="TWICE")
@@ -155,7 +155,7 @@ def save_file(rows: list[dict[str, Any]]) -> Import:
 
 
 def check_and_run(shop: Shop) -> tuple[list[Any], dict[str, list[str]]]:
-    """Check and run the file; return the report and all rows of the shop."""
+    """Check and import the file; return the check's results and all rows of the shop."""
     with shop_scope(shop):
         import_job = save_file(build_orders())
         with closing(dry_run.validate_file(import_job)) as session:
@@ -169,7 +169,7 @@ def check_and_run(shop: Shop) -> tuple[list[Any], dict[str, list[str]]]:
 
 
 def find_differences(table: list[str], other: list[str]) -> tuple[list[str], list[str]]:
-    """Return the rows that only one of two tables has."""
+    """Return the rows that are only in the first table, and the rows that are only in the second table."""
     return sorted((Counter(table) - Counter(other)).elements()), sorted((Counter(other) - Counter(table)).elements())
 
 
@@ -198,7 +198,7 @@ def test_orders_together_become_what_they_become_one_by_one(
         label: ([], []) for label in tables
     }
     assert tables_together.keys() == tables.keys()
-    # Not only by arriving.
+    # Most orders were created in a batch, not one by one after a fallback.
     assert sum(together) > 20
     assert Counter(fate for _, fate, _, _ in message) > Counter({"new": 28, "skipped": 2, "failed": 12})
 

@@ -1,4 +1,4 @@
-"""Tests of orders over REST: created, priced, checked, listed, updated, moved, deleted."""
+"""Tests of orders over REST: creation, prices, validation, lists, updates, status changes and deletion."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -90,7 +90,7 @@ def test_wire_of_every_route(api: ApiClient, full_order: dict[str, Any]) -> None
     assert_fits("order", "POST /orders/{id}/cancel.json", api.post(f"orders/{pk}/cancel.json", {}).json())
     customer = full_order["customer"]["id"]
     body = api.get(f"customers/{customer}/orders.json", status="any").json()
-    # The customers' table has one order in which nothing is null; the order's table is more precise.
+    # Use the wire table of the order route, because in the table of the customer route no field can be null.
     assert_fits("order", "GET /orders.json", body)
     assert api.delete(f"orders/{pk}.json").json() == {}
 
@@ -717,7 +717,7 @@ def test_list_costs_the_same_queries_however_many_rows(
         make_order(shop, email=f"c{number}@example.com", shipping=[{"title": "Post", "price": Decimal(1)}])
     api.get("shop.json")
 
-    # token, page, orders with customers, fulfillments, line items, shipping lines, refunds
+    # the token, the page, orders with customers, fulfillments, line items, shipping lines, refunds
     with django_assert_num_queries(7):
         response = api.get(path)
 
@@ -765,7 +765,7 @@ def test_processed_at_defaults_to_now(api: ApiClient, shop: Shop) -> None:
 
 def test_a_best_seller_is_deleted_without_reading_or_naming_its_lines(api: ApiClient, shop: Shop) -> None:
     def statements(count: int) -> tuple[int, int]:
-        """Return the number of statements for deleting a product with so many lines, and the length of the longest."""
+        """Delete a product with ``count`` orders; return the number of SQL statements and the longest one's length."""
         variant = make_variant(shop, sku=f"SKU-{count}")
         line = {"variant_id": variant.pk, "title": "Mug", "price": Decimal("1.00"), "quantity": 1}
         orders = [make_order(shop, lines=[line, line]) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Tests of query plans: the databases use the indexes with many orders."""
+"""Tests of query plans: both databases use the indexes when a shop has many orders."""
 
 from datetime import timedelta
 from typing import Any
@@ -15,17 +15,17 @@ from apps.ground.tenancy import shop_scope
 from apps.orders.api.filters import OrderFilter
 from apps.orders.models import Order
 from apps.shops.models import Shop
-from tests import parts
+from tests import services
 
 ROWS = 6_000
-# Two weeks after the first order: a range so narrow that walking the whole list costs more.
+# Two weeks after the first order. The range is so narrow that reading the whole list would be slower.
 EARLY = (timezone.now() - timedelta(days=ROWS - 14)).date().isoformat()
-# The index of the foreign key also leads through a shop's rows by id.
-IN_ORDER = () if parts.is_postgres() else ("orders_order_by_shop", "orders_order_shop_id")
+# SQLite can also read a shop's orders by id from the index of the shop's foreign key.
+IN_ORDER = () if services.is_postgres() else ("orders_order_by_shop", "orders_order_shop_id")
 
 
 def add_crowd(shop: Shop) -> None:
-    """Create a shop with so many orders that a sequential scan would be clearly wrong."""
+    """Fill a shop with enough orders that a sequential scan would be clearly slower than an index."""
     start = timezone.now() - timedelta(days=ROWS)
     with shop_scope(shop):
         buyers = Customer.objects.bulk_create([Customer(shop=shop, first_name=f"Buyer{n}") for n in range(600)])
@@ -68,7 +68,7 @@ def _closed(at: Any) -> dict[str, Any]:
         ({"financial_status": "pending"}, {"orders_order_by_payment"}),
         ({"fulfillment_status": "partial"}, {"orders_order_by_fulfillment"}),
         ({"name": "#3000"}, {"orders_order_by_name"}),
-        # SQLite keeps no histograms: it does not see that a range is narrow and walks the list in order.
+        # SQLite has no histograms. It cannot tell that a range is narrow, so it may read the list in order.
         ({"created_at_max": EARLY}, {"orders_order_by_creation", *IN_ORDER}),
         ({"processed_at_max": EARLY}, {"orders_order_by_processing", *IN_ORDER}),
     ],
@@ -107,7 +107,7 @@ def test_how_many_orders_have_a_channel_or_a_tag_is_known(shop: Shop, condition:
         cursor.execute(f"EXPLAIN (FORMAT JSON) SELECT id FROM orders_order WHERE {condition}")
         (((plan,),),) = cursor.fetchall()
 
-    # Without statistics the estimate is one row in 200 for any value.
+    # Without statistics, PostgreSQL estimates one row in 200 for every value.
     assert there / 2 <= plan["Plan"]["Plan Rows"] <= there * 2
 
 
@@ -127,7 +127,7 @@ def test_few_orders_next_to_a_large_shop_are_read_by_their_shop(shop: Shop) -> N
 
 
 def _plan_for_every_shop() -> str:
-    """Return the plan of the list's query that is used for any shop."""
+    """Return the generic plan of the list's query, which PostgreSQL uses for all shops."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
         cursor.execute(

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
 def build_numbered_works(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
-    """Return the same work so many times, each with its number."""
+    """Return ``count`` functions that call ``work`` with the numbers from 0."""
     return [partial(work, number) for number in range(count)]
 
 
@@ -43,7 +43,7 @@ def test_numbers_have_no_gaps_and_no_repeats(shop: Shop) -> None:
 
 
 def test_numbers_repeat_without_the_lock(shop: Shop) -> None:
-    """Control without the lock: reading and then writing the counter assigns numbers twice."""
+    """Show what goes wrong without the lock: all orders read the same counter, so their numbers are equal."""
     with shop_scope(shop):
         OrderCounter.objects.create(shop=shop)
     barrier = threading.Barrier(5)
@@ -105,7 +105,7 @@ def test_takers_and_cancellations_at_once_leave_the_ledger_right(shop: Shop) -> 
 
 
 def test_without_the_orders_lock_its_units_go_back_twice(shop: Shop) -> None:
-    """Control without the lock: both find an open order."""
+    """Show what goes wrong without the lock: both cancellations see an open order, so both return the item to stock."""
     variant = make_variant(shop, stock=6)
     line = {"variant_id": variant.pk, "quantity": 1}
     order = make_order(shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
@@ -131,7 +131,7 @@ def test_two_orders_of_one_new_customer_make_one(shop: Shop) -> None:
 
 
 def test_without_the_unique_key_one_customer_is_made_twice(shop: Shop) -> None:
-    """Control without the lock: neither finds a customer, and both create one."""
+    """Show what goes wrong without the unique key: neither order finds a customer, so each order creates one."""
 
     def order() -> Order:
         return make_order(shop, email="ada@example.com")
@@ -181,7 +181,7 @@ def test_captures_and_sales_at_once_never_take_more_than_is_owed(shop: Shop) -> 
 
 
 def test_without_the_orders_lock_more_is_taken_than_was_authorized(shop: Shop) -> None:
-    """Control without the lock: both see the full authorization; the unique number would stop the second."""
+    """Show what goes wrong without lock and unique key: both captures see the full authorized amount."""
     order = make_order(shop, financial_status="authorized")
 
     def capture() -> Any:

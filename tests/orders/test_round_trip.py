@@ -1,6 +1,6 @@
-"""Round trip tests: random orders and customers are equal after export and import, in both formats.
+"""Round-trip tests: random orders and customers are equal after an export and an import, in both formats.
 
-The suite tries a few; ``BACKOFFICE_ROUND_TRIPS=1000`` tries that many, all in one file.
+The test suite uses a few orders and customers. With ``BACKOFFICE_ROUND_TRIPS=1000``, the file has 1,000 rows.
 """
 
 import os
@@ -26,7 +26,7 @@ from apps.orders.domain.payments import create_transaction
 from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests import factories
-from tests.orders.exchange import export_text, import_text
+from tests.orders.import_export import export_text, import_text
 
 COUNT = int(os.environ.get("BACKOFFICE_ROUND_TRIPS", "60"))
 WORDS = (
@@ -35,7 +35,7 @@ WORDS = (
 )  # fmt: skip
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 ADDRESS = {"address1": "Main; St|1", "city": "Albany", "country": "United States", "province": "New York", "zip": "012"}
-# Order fields that both formats contain.
+# Order fields that are in both formats.
 SHOWN = (
     "name", "email", "phone", "note", "tags", "created_at", "processed_at", "currency", "presentment_currency",
     "exchange_rate", "taxes_included", "tax_exempt", "test", "total_price", "subtotal_price", "total_tax",
@@ -48,7 +48,7 @@ LINES = (
     "title", "variant_title", "sku", "quantity", "price", "total_discount", "discount", "tax", "tax_lines",
     "duty", "duty_tax", "duties", "requires_shipping", "taxable", "fulfillable_quantity", "fulfilled_quantity",
 )  # fmt: skip
-# A duty of another order gets another id.
+# Duties in the imported order have new ids.
 NEW = frozenset({"id"})
 AMOUNTS = frozenset({"amount", "price", "rate"})
 SHIPPING = ("title", "price", "discount", "tax", "tax_lines")
@@ -60,7 +60,7 @@ def _files(media_root: Path) -> None:
 
 
 class RandomValues:
-    """A source of random values, the same in every run."""
+    """A source of random values, which are equal in every run."""
 
     def __init__(self, seed: int) -> None:
         self.by = random.Random(seed)
@@ -73,7 +73,7 @@ class RandomValues:
 
     def taxes(self, currency: str, *, included: bool) -> list[dict[str, Any]]:
         rates = [Decimal("0.25"), Decimal("0.055"), Decimal("0.2")]
-        # Less than the price that may include the tax.
+        # Smaller than the price, even if the price includes the tax.
         price = None if included else self.by.choice([None, self.amount(currency, 3)])
         return [
             {"title": self.word(), "rate": rate, "price": price}
@@ -179,7 +179,7 @@ def get_orders(shop: Shop) -> dict[str, Any]:
 
 
 def get_order_values(order: Order) -> dict[str, Any]:
-    """Return all fields of an order that a table contains; cell texts have no surrounding blanks."""
+    """Return all order values that a file contains, without leading and trailing spaces."""
     output = {name: to_plain(getattr(order, name)) for name in SHOWN}
     address = output["billing_address"]
     return output | {

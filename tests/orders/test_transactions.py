@@ -1,4 +1,4 @@
-"""Tests of transactions over REST: sales, authorizations, captures, voids, and the resulting statuses."""
+"""Tests of transactions over REST: sales, authorizations, captures, voids and the resulting statuses."""
 
 from decimal import Decimal
 from typing import Any
@@ -385,6 +385,6 @@ def test_payments_stay_in_the_currencies_of_their_order(api: ApiClient) -> None:
     mixed = post_transaction(api, order, kind="capture", amount="1.00", currency="USD", parent_id=authorization["id"])
 
     assert silent.json() == {"errors": {"currency": ["can't be blank"]}}
-    assert foreign.json() == {"errors": {"currency": ["is not a currency of the order"]}}
+    assert foreign.json() == {"errors": {"currency": ["is not one of the order's currencies"]}}
     assert finer.json() == {"errors": {"amount": ["is invalid"]}}
     assert mixed.json() == {"errors": {"currency": ["must be JPY, the currency of the authorization"]}}

@@ -1,4 +1,4 @@
-"""Fixtures of the HTTP client tests: servers, host names, settings."""
+"""Fixtures for the HTTP client tests: servers, host names and settings."""
 
 import socket
 from collections.abc import Iterator
@@ -6,15 +6,15 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
-from .servers import Behaviour, FakeResolver, Serve, Server, SilentServer
+from .servers import Behavior, FakeResolver, Serve, Server, SilentServer
 
 
 @pytest.fixture
 def run_server() -> Iterator[Serve]:
-    """Return a function that starts a server: `serve(behaviour, host="127.0.0.1", tls=None)`."""
+    """Return a function that starts a server: `run_server(behave, host="127.0.0.1", tls=None)`."""
     servers: list[Server] = []
 
-    def start(behave: Behaviour, **options: object) -> Server:
+    def start(behave: Behavior, **options: object) -> Server:
         servers.append(Server(behave, **options))  # type: ignore[arg-type]
         return servers[-1]
 
@@ -25,7 +25,7 @@ def run_server() -> Iterator[Serve]:
 
 @pytest.fixture
 def silent_server() -> Iterator[SilentServer]:
-    """Yield a port that must not be reached."""
+    """Yield a server that clients must not reach."""
     listening = SilentServer()
     yield listening
     listening.close()
@@ -33,7 +33,7 @@ def silent_server() -> Iterator[SilentServer]:
 
 @pytest.fixture(autouse=True)
 def outgoing_settings(settings: Settings) -> Settings:
-    """Forbid all private addresses, independent of the environment."""
+    """Forbid all private addresses, regardless of environment variables."""
     settings.OUTGOING_ALLOW = []
     settings.OUTGOING_BLOCKED_HOSTS = []
     settings.OUTGOING_BLOCKED_HOST_CHECK = ""
@@ -42,7 +42,7 @@ def outgoing_settings(settings: Settings) -> Settings:
 
 @pytest.fixture
 def allow_loopback(settings: Settings) -> None:
-    """Allow the client 127.0.0.1 and no other private address."""
+    """Allow connections to 127.0.0.1, but to no other private address."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
 
 

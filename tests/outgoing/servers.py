@@ -1,4 +1,4 @@
-"""Loopback servers that misbehave in defined ways, and a fake DNS resolver."""
+"""Loopback servers with scripted behavior, and a fake DNS resolver."""
 
 import contextlib
 import socket
@@ -7,12 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 
-Behaviour = Callable[[socket.socket], None]
+Behavior = Callable[[socket.socket], None]
 Serve = Callable[..., "Server"]
 
 
-def send_bytes(*parts: bytes) -> Behaviour:
-    """Return a behavior that sends these bytes and closes."""
+def send_bytes(*parts: bytes) -> Behavior:
+    """Return a behavior that sends these bytes and closes the connection."""
 
     def behave(connection: socket.socket) -> None:
         for part in parts:
@@ -21,14 +21,14 @@ def send_bytes(*parts: bytes) -> Behaviour:
     return behave
 
 
-def send_response(body: bytes = b"", *headers: str, status: str = "200 OK") -> Behaviour:
+def send_response(body: bytes = b"", *headers: str, status: str = "200 OK") -> Behavior:
     """Return a behavior that sends a complete response."""
     head = "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers])
     return send_bytes(head.encode() + b"\r\n\r\n" + body)
 
 
-def send_repeatedly(start: bytes, part: bytes, pause: float = 0) -> Behaviour:
-    """Return a behavior that sends a start, then the same part until the client disconnects."""
+def send_repeatedly(start: bytes, part: bytes, pause: float = 0) -> Behavior:
+    """Return a behavior that sends ``start``, then repeats ``part`` until the client disconnects."""
 
     def behave(connection: socket.socket) -> None:
         connection.sendall(start)
@@ -40,9 +40,9 @@ def send_repeatedly(start: bytes, part: bytes, pause: float = 0) -> Behaviour:
 
 
 class Server:
-    """A server that handles one connection at a time, stores each request and runs its behavior."""
+    """A server that handles one connection at a time: it stores the request and runs ``behave``."""
 
-    def __init__(self, behave: Behaviour, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, behave: Behavior, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[bytes] = []
         self.behave = behave
         self._tls = tls
@@ -59,7 +59,7 @@ class Server:
             except OSError:
                 return
             connection.settimeout(10)
-            # The client may disconnect at any moment; that is what the tests are about.
+            # Ignore connection errors, because many tests make the client disconnect early.
             with contextlib.suppress(OSError), connection, self._wrapped(connection) as stream:
                 self.requests.append(self._request(stream))
                 self.behave(stream)
@@ -88,7 +88,7 @@ class Server:
 
 
 class SilentServer:
-    """A port that listens on the IPv4 and IPv6 loopback addresses, to prove that no client connects."""
+    """A server that listens on the IPv4 and IPv6 loopback addresses, to prove that no client connects."""
 
     def __init__(self) -> None:
         self._sockets = [socket.create_server(("127.0.0.1", 0))]
@@ -96,7 +96,7 @@ class SilentServer:
         self._sockets.append(socket.create_server(("::1", self.port), family=socket.AF_INET6))
 
     def was_broken(self) -> bool:
-        """Return True if a connection was made; the kernel accepts connections without the process."""
+        """Return True if a client connected. The kernel queues connections until they are accepted here."""
         for listening in self._sockets:
             listening.setblocking(False)
             with contextlib.suppress(BlockingIOError):
@@ -110,7 +110,10 @@ class SilentServer:
 
 
 class FakeResolver:
-    """A DNS resolver: per host one list of addresses for each lookup, the last one for all later lookups."""
+    """A DNS resolver with scripted responses.
+
+    ``answers`` has one list of addresses per lookup of a host. All later lookups return the last list.
+    """
 
     def __init__(self) -> None:
         self.answers: dict[str, list[list[str]]] = {}

@@ -1,4 +1,4 @@
-"""Servers that waste the client's time: each connection is limited in time and memory (W6)."""
+"""Tests of servers that waste the client's resources: each connection has a time limit and a memory limit (W6)."""
 
 import gzip
 import socket
@@ -11,9 +11,9 @@ import pytest
 
 from apps.outgoing.errors import BadResponse, HttpRequestFailed, TimedOut, TooLarge
 from apps.outgoing.sync_client import Limits, download_file, send_request
-from tests.machine import get_time_limit
+from tests.timing import get_time_limit
 
-from .servers import Behaviour, Serve, SilentServer, send_bytes, send_repeatedly, send_response
+from .servers import Behavior, Serve, SilentServer, send_bytes, send_repeatedly, send_response
 
 pytestmark = pytest.mark.usefixtures("allow_loopback")
 
@@ -32,7 +32,7 @@ Call = Callable[[str, Limits], object]
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
-    "behaviour",
+    "behavior",
     [
         pytest.param(send_repeatedly(b"", b"H", pause=0.05), id="status line"),
         pytest.param(send_repeatedly(OK + b"X: ", b"a", pause=0.05), id="headers"),
@@ -45,8 +45,8 @@ Call = Callable[[str, Limits], object]
         pytest.param(lambda stream: (stream.sendall(OK + b"\r\nab"), stream.recv(1)), id="silence in the body"),
     ],
 )
-def test_a_slow_server_is_cut_at_the_total_time(run_server: Serve, call: Call, behaviour: Behaviour) -> None:
-    server = run_server(behaviour)
+def test_a_slow_server_is_cut_at_the_total_time(run_server: Serve, call: Call, behavior: Behavior) -> None:
+    server = run_server(behavior)
     began = time.monotonic()
 
     with pytest.raises(TimedOut, match=r"^timed out$"):
@@ -99,7 +99,7 @@ def test_a_handshake_that_never_ends_is_cut(silent_server: SilentServer) -> None
 
 
 @pytest.mark.parametrize(
-    "behaviour",
+    "behavior",
     [
         pytest.param(send_repeatedly(OK + b"\r\n", b"a" * 65536), id="endless"),
         pytest.param(send_repeatedly(CHUNKED, b"10000\r\n" + b"a" * 65536 + b"\r\n"), id="endless chunks"),
@@ -108,8 +108,8 @@ def test_a_handshake_that_never_ends_is_cut(silent_server: SilentServer) -> None
         pytest.param(send_bytes(OK + b"Content-Length: 99999999999999999999\r\n\r\n"), id="declared beyond reason"),
     ],
 )
-def test_fetch_stops_at_the_size_limit(run_server: Serve, behaviour: Behaviour) -> None:
-    server = run_server(behaviour)
+def test_fetch_stops_at_the_size_limit(run_server: Serve, behavior: Behavior) -> None:
+    server = run_server(behavior)
 
     with pytest.raises(TooLarge, match=r"^larger than 2 MiB$"):
         download_file(server.url, limits=AMPLE)
@@ -138,7 +138,7 @@ def test_fetch_refuses_a_compressed_body_unread(run_server: Serve) -> None:
     bomb = gzip.compress(b"\0" * 64 * MIB)
     server = run_server(send_response(bomb, "Content-Encoding: gzip"))
 
-    with pytest.raises(BadResponse, match=r"^compressed answer$"):
+    with pytest.raises(BadResponse, match=r"^compressed response$"):
         download_file(server.url, limits=AMPLE)
 
 
@@ -153,7 +153,7 @@ def test_request_keeps_a_compressed_answer_as_it_came(run_server: Serve) -> None
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
-    "behaviour",
+    "behavior",
     [
         pytest.param(
             send_bytes(OK + b"".join(b"X-%d: %s\r\n" % (n, b"a" * 1000) for n in range(10_000))), id="10 MB headers"
@@ -174,9 +174,9 @@ def test_request_keeps_a_compressed_answer_as_it_came(run_server: Serve) -> None
     ],
 )
 def test_a_broken_answer_is_refused_without_filling_the_memory(
-    run_server: Serve, call: Call, behaviour: Behaviour
+    run_server: Serve, call: Call, behavior: Behavior
 ) -> None:
-    server = run_server(behaviour)
+    server = run_server(behavior)
     tracemalloc.start()
 
     try:

@@ -1,4 +1,4 @@
-"""Only the guarded client opens outgoing connections."""
+"""Test that only the guarded client opens outgoing connections."""
 
 import ast
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOOR = ROOT / "apps" / "outgoing"
-# Modules that listen, the heartbeat check of our own server, and SQLite writers that notify the next one.
+# Modules that listen on a socket, check the local server's heartbeat or notify the next SQLite writer.
 LISTENING = {
     f"backoffice/{name}.py"
     for name in ("heartbeat", "run_all", "server/process", "server/supervisor", "sqlite/write_queue")
@@ -53,7 +53,7 @@ def test_only_the_guarded_client_imports_http_libraries() -> None:
     assert {name for path in LISTENING for name in outside[path]} == {"socket"}
     assert {"socket", "urllib3", "http.client"} <= set().union(
         *imports_by_file.values()
-    )  # the scan also sees the guarded client's own imports
+    )  # proves that the scan finds imports
 
 
 @pytest.mark.parametrize(

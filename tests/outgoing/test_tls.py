@@ -1,4 +1,4 @@
-"""Certificates are checked against the host name, although the client connects to a pinned address."""
+"""Tests that certificates are verified for the host name even though the client connects to a pinned address."""
 
 import ssl
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from apps.outgoing.guarded_connections import create_tls_context
 from apps.outgoing.sync_client import Limits, download_file
 
 from .servers import FakeResolver, Serve, send_repeatedly, send_response
-from .test_asynchronous import describe_outcome, post_concurrently
+from .test_async_client import describe_outcome, post_concurrently
 
 QUICK = Limits(max_bytes=65536, total_seconds=2)
 NOW = datetime.now(UTC)
@@ -27,7 +27,7 @@ Certify = Callable[..., ssl.SSLContext]
 
 @pytest.fixture
 def make_tls_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Certify:
-    """Return a function that makes a server's TLS context with a self-signed certificate, trusted or not."""
+    """Return a function that creates a server's TLS context with a trusted or untrusted self-signed certificate."""
 
     def make(name: str = "shop.example", expires: datetime = NOW + DAY, *, trusted: bool = True) -> ssl.SSLContext:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -95,7 +95,7 @@ def test_fetch_refuses_a_certificate_that_does_not_hold(
 ) -> None:
     server = run_server(send_response(b"secret"), tls=make_tls_context(name, expires, trusted=trusted))
 
-    with pytest.raises(Unreachable, match=r"^certificate not valid$"):
+    with pytest.raises(Unreachable, match=r"^invalid certificate$"):
         download_file(f"https://shop.example:{server.port}/", limits=QUICK)
 
     assert server.requests == []
@@ -133,7 +133,7 @@ def test_the_loops_client_checks_certificates_as_well(
     settings.OUTGOING_ALLOW = ["shop.example", "other.example"]
     fake_resolver.answers |= {name: [["127.0.0.1"]] for name in settings.OUTGOING_ALLOW}
     outcomes = {}
-    # First the untrusted one: a later trusted certificate must not change that.
+    # The untrusted certificate is first, because SSL_CERT_FILE remains set after a trusted certificate is created.
     for name, options, host in (
         ("unknown", {"trusted": False}, "shop.example"),
         ("good", {}, "shop.example"),

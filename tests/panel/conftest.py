@@ -1,4 +1,4 @@
-"""Fixtures for tests of the panel: staff members with permissions and logged-in clients in a shop."""
+"""Fixtures for tests of the panel: staff members with permissions, and clients logged in to a shop."""
 
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from apps.shops.models import Shop
 from apps.staff.models import Membership, User
 from tests import factories
 from tests.conftest import Response
-from tests.panel.things import one_of_each  # noqa: F401 - a fixture
+from tests.panel.one_of_each import one_of_each  # noqa: F401 - a fixture
 
 PASSWORD = "correct horse battery"
 
@@ -36,7 +36,7 @@ class Panel:
         return self.open(self.url(name, *args), **query)
 
     def open(self, address: str, **query: Any) -> Response:
-        """Open a link."""
+        """Open a URL."""
         response = self.http.get(address, query)
         _send_all(response)
         return response
@@ -47,7 +47,7 @@ class Panel:
         return response
 
     def forge(self, name: str, /, *args: object, **data: Any) -> Response:
-        """Post a page's form without opening the page first, with a valid form key."""
+        """Submit a page's form with a valid form key, without opening the page first."""
         return self.post(
             name, *args, form_key=create_form_key(cast("HttpRequest", SimpleNamespace(user=self.user))), **data
         )
@@ -62,7 +62,7 @@ PanelWith = Callable[..., Panel]
 
 @pytest.fixture
 def admin_client_with(shop: Shop) -> PanelWith:
-    """Return a factory: ``panel_with("themes", …)`` logs in a staff member with exactly these permissions."""
+    """Return a factory: ``admin_client_with("themes", …)`` logs in a staff member with exactly these permissions."""
 
     def make(
         *names: str, view_only: Iterable[str] = (), shop: Shop = shop, owner: bool = False, **client: Any
@@ -80,18 +80,18 @@ def owner_client(admin_client_with: PanelWith) -> Panel:
 
 @pytest.fixture
 def operator_client(shop: Shop) -> Panel:
-    """Return a client logged in as the operator of the installation, in the shop."""
+    """Return a client for the shop, logged in as the operator of the installation."""
     return Panel(factories.UserFactory.create(email="operator@example.com", is_superuser=True), shop)
 
 
 def _send_all(response: HttpResponseBase) -> None:
-    """Read the whole response. A server always does; the test client leaves an unread response open."""
+    """Read a streamed response to the end, as a server does. The test client would leave the stream open."""
     if isinstance(response, StreamingHttpResponse):
         response.streaming_content = [response.getvalue()]
 
 
 def read_stream(response: HttpResponseBase) -> bytes:
-    """Return the whole body of a streamed response."""
+    """Return the complete body of a streamed response."""
     assert isinstance(response, StreamingHttpResponse)
     return response.getvalue()
 

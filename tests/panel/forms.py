@@ -1,4 +1,4 @@
-"""The data a browser sends for a page's form that the user did not change."""
+"""Extract the data that a browser would submit for an unchanged form."""
 
 from html.parser import HTMLParser
 
@@ -48,7 +48,7 @@ class _Forms(HTMLParser):
             return
         if tag == "textarea" and self._textarea is not None:
             name, parts = self._textarea
-            # HTML drops the first line break, and browsers send all line breaks as CR LF.
+            # Browsers ignore a line break after the opening tag, and send all line breaks as CR LF.
             text = "".join(parts).removeprefix("\n").replace("\r\n", "\n").replace("\n", "\r\n")
             self._open.append((name, text))
             self._textarea = None
@@ -62,7 +62,7 @@ class _Forms(HTMLParser):
 
 
 def get_untouched_data(page: str) -> dict[str, list[str]]:
-    """Return the values of the page's main form: the form with the most controls."""
+    """Return the values of the page's main form, which is the form with the most controls."""
     parser = _Forms()
     parser.feed(page)
     form_data: dict[str, list[str]] = {}

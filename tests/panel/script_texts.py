@@ -1,4 +1,4 @@
-"""Find JavaScript strings that are texts for people but are not passed to translate()."""
+"""Find JavaScript strings that users can read but that are not passed to translate()."""
 
 import re
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ _TRANSLATES = ("translate", "(")
 
 
 class StringLiteral(NamedTuple):
-    """A string literal: its text with ``␣`` for each interpolated value, and the two tokens before it."""
+    """A string literal with the two preceding tokens. The text has ``␣`` for each interpolated value."""
 
     text: str
     before: tuple[str, str]
 
 
 def find_literals(source: str) -> Iterator[StringLiteral]:
-    """Return every string literal of a script, including those within template literals."""
+    """Yield every string literal in a script, including string literals within template literals."""
     at, before = 0, ("", "")
     while at < len(source):
         if skipped := _SKIPPED.match(source, at):
@@ -47,7 +47,7 @@ def find_literals(source: str) -> Iterator[StringLiteral]:
 
 
 def _template(source: str, at: int) -> tuple[str, list[str], int]:
-    """Return a template literal's text, the expressions in it, and its end position."""
+    """Return the text, the interpolated expressions and the end position of a template literal."""
     text, inner = "", []
     while source[at] != "`":
         if source[at] == "\\":
@@ -71,19 +71,19 @@ def _template(source: str, at: int) -> tuple[str, list[str], int]:
     return text, inner, at + 1
 
 
-# Several words, or one word that begins with a capital letter or ends a sentence.
+# Several words, a single capitalized word, or a word with a final period or ellipsis.
 _SPOKEN = re.compile(
     r"(?<![\w.#\[$-])[A-Za-z][a-z]+(?:['’][a-z]+)?[,;:]? (?:[a-z]+\b|␣)"
     r"|␣[;,]? [a-z]+\b|\A[A-Z][a-z]+[.:…]?\Z|[a-z][.…]\Z"
 )
-# Texts of a library, used as keys for their translations.
+# English texts of a library as the keys of a translation table.
 _NAMED = re.compile(r'"[^"\n]*": translate\(')
 _TAG = re.compile(r"</?[a-z][^<>]*>")
 _CODE = re.compile(r"[\[\]{}<>=#$\\^]|\w\.\w|--|(?<!\w)\.\w|\bvar\(|^\W*use strict")
 
 
 def find_unmarked(source: str, alike: frozenset[str] = frozenset()) -> list[str]:
-    """Return the strings that users would read but that are not translated."""
+    """Return the strings that users can read but that are not translated."""
     return [
         item.text
         for item in find_literals(_NAMED.sub("translate(", source))

@@ -1,4 +1,4 @@
-"""Helpers to fill in the stock grid."""
+"""Helpers for filling in the stock grid."""
 
 from typing import Any
 

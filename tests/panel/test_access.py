@@ -1,6 +1,6 @@
 """Tests of access to every URL of the panel.
 
-The table must list each route of the site; ``test_every_route_is_in_the_table`` fails for a new route.
+The table must list each route of the panel. ``test_every_route_is_in_the_table`` fails if a route is missing.
 """
 
 import html
@@ -27,12 +27,12 @@ from apps.staff.domain.permissions import NAMES as EVERY
 from apps.staff.models import Membership, User
 from tests import factories
 from tests.api.conftest import snapshot_database
+from tests.collect_failures import Subtests
 from tests.conftest import Response
-from tests.each import Subtests
+from tests.panel.admin_urls import OPEN, TABLE
 from tests.panel.conftest import Panel, PanelWith
 from tests.panel.forms import get_untouched_data
-from tests.panel.pages import OPEN, TABLE
-from tests.panel.things import Things
+from tests.panel.one_of_each import Things
 
 
 def list_routes(patterns: list[Any]) -> Iterator[str]:
@@ -44,7 +44,7 @@ def list_routes(patterns: list[Any]) -> Iterator[str]:
 
 
 def get_state() -> dict[str, Any]:
-    """Return everything that a forged request could have changed."""
+    """Return all rows that a forged request could change."""
     models: tuple[type[Model], ...] = (
         Shop, App, Installation, AccessToken, ScriptTag, Job, Membership, User, Product, Variant, Collection, Customer,
     )  # fmt: skip
@@ -54,7 +54,7 @@ def get_state() -> dict[str, Any]:
 
 
 def find_links(page: Response) -> dict[str, str]:
-    """Return the URL names that a page links to within the shop, each with one address."""
+    """Return the panel pages that a page links to, as URLs by URL name."""
     text = "" if page.streaming else html.unescape(page.content.decode())
     matching_links = {
         urljoin(page.request["PATH_INFO"], link) for link in re.findall(r'<a\b[^>]*?\bhref="([^"#]+)', text)
@@ -68,7 +68,7 @@ def find_links(page: Response) -> dict[str, str]:
 
 
 def remove_last_visits(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state without each user's last visited shop."""
+    """Return the state without the last shop that each user visited."""
     for user in state["User"]:
         user.pop("last_shop_id")
     return state
@@ -182,7 +182,7 @@ def test_another_shops_object_is_not_found(owner_client: Panel, other_shop: Shop
                     args = things[row.about]
                     answers = [owner_client.get(name, *args), owner_client.forge(name, *args, post="yes")]
                     assert answers[0].status_code == 404
-                    # Where no one may change anything, a change is refused before the object is looked up.
+                    # If no one may change this type of object, the response is 403 before the object is looked up.
                     assert answers[1].status_code in {403, 404}
                     assert remove_last_visits(get_state()) == before
 
@@ -228,7 +228,7 @@ def test_the_page_of_a_refusal_names_the_permission_and_the_owner(admin_client_w
 
     page = admin_client_with().get("shops_shop_change", shop.pk).content.decode()
 
-    assert "Change the shop&#x27;s settings" in page
+    assert "Change shop settings and view background jobs" in page
     assert "Kim Lee" in page
     assert "kim@example.com" in page
 
@@ -280,9 +280,9 @@ CHANGED = [name for name, row in TABLE.items() if name.endswith("_change") and r
 
 
 def test_a_form_that_is_saved_untouched_changes_nothing(owner_client: Panel, one_of_each: Things) -> None:
-    """Check that an unchanged form writes no row, time stamp, version or event.
+    """Check that submitting an unchanged form writes no row, timestamp, version or event.
 
-    Otherwise apps that react to updates would be called for nothing.
+    Otherwise apps would receive webhooks without a change.
     """
     things = one_of_each(owner_client.shop)
     saved = []
@@ -308,13 +308,13 @@ def test_a_form_that_is_saved_untouched_changes_nothing(owner_client: Panel, one
 
 
 def get_shown_errors(page: str) -> list[str]:
-    """Return the errors that a form shows."""
+    """Return the errors that a form displays."""
     return re.findall(r"errorlist[^>]*>(.{0,200})", page, re.DOTALL)
 
 
 # --- view-only access ---
 
-# What a request leaves that changes nothing of the shop: the log of a refusal, the last visit, and the used form.
+# Tables that refused requests may change: the audit log, the last visited shop, used form keys and sessions.
 TRACES = {"events.Event", "staff.User", "staff.SentForm", "sessions.Session", "usersessions.UserSession"}
 FORMS_VALUES = {"post": "yes", "confirm": "bko_", "active": "on", "comment": "Hello", "name": "Mine", "_save": "Save"}
 SAVES = re.compile(rb'name="_(save|continue|addanother)"|class="deletelink')
@@ -322,7 +322,7 @@ SAVES = re.compile(rb'name="_(save|continue|addanother)"|class="deletelink')
 
 @pytest.fixture
 def view_only_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client of a user with every permission, view-only."""
+    """Return a client of a staff member with view-only access to everything."""
     return admin_client_with(view_only=EVERY)
 
 
@@ -337,7 +337,7 @@ def test_who_may_only_view_reads_or_is_refused_in_words(view_only_client: Panel,
                 assert response.status_code in {row.status, 403}, response.status_code
                 if response.status_code == 403:
                     assert b"Permission required" in response.content
-                    assert not row.lets or b"(full access; you have view-only access)" in response.content
+                    assert not row.lets or b"(full access instead of view-only access)" in response.content
                 elif response.status_code == 200:
                     count += 1
                     page = b"" if response.streaming else response.content
@@ -377,7 +377,7 @@ def test_who_may_only_view_changes_nothing_by_any_form(view_only_client: Panel, 
 
 
 def test_users_with_a_permission_are_not_told_to_request_it(admin_client_with: PanelWith) -> None:
-    """Check that users with the permission are not asked to request it; imports have no add page of their own."""
+    """Check that the page does not ask users to request a permission that they have. Imports have no add page."""
     owner, clerk = admin_client_with(owner=True), admin_client_with("products")
     address = "exchange_import_add"
 
@@ -385,5 +385,5 @@ def test_users_with_a_permission_are_not_told_to_request_it(admin_client_with: P
         refused = panel.get(address).content.decode()
         assert "this action is not available here" in refused
         assert "You need this permission" not in refused
-    assert "Ask the account owner" not in owner.get(address).content.decode()
+    assert "contact the account owner" not in owner.get(address).content.decode()
     assert "Manage products" in admin_client_with("customers").get("catalog_product_add").content.decode()

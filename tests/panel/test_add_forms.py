@@ -1,4 +1,4 @@
-"""Tests that every add form, submitted as displayed, stores the displayed values."""
+"""Tests that every add form stores the values that it displays."""
 
 import re
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from apps.ground.tenancy import shop_scope
 from apps.shops.models import Installation
 from apps.staff.models import Membership
 from tests import factories
+from tests.collect_failures import Subtests
 from tests.content.factories import make_blog
-from tests.each import Subtests
+from tests.panel.admin_urls import TABLE
 from tests.panel.conftest import Panel
-from tests.panel.pages import TABLE
-from tests.panel.shown import PageForm, get_form
+from tests.panel.html_forms import PageForm, get_form
 
-# The minimal fields that must be filled in, by screen.
+# The required fields by screen, with values.
 LEAST: dict[str, dict[str, str]] = {
     "content_blog": {"title": "News"},
     "content_article": {"title": "Hello"},
@@ -37,15 +37,15 @@ LEAST: dict[str, dict[str, str]] = {
     "metafields_metafield": {"namespace": "care", "key": "wash", "value": "Cold"},
     "customers_customer": {"first_name": "Anna"},
 }
-# Inline rows that can be added on the same page, with their minimal fields.
+# The required fields of inline rows by screen, with values.
 ROWS: dict[str, dict[str, dict[str, str]]] = {
     "customers_customer": {"addresses": {"city": "Ottawa"}},
 }
-# Fields that the form says are filled in automatically when left empty.
+# Fields that are filled in automatically if left empty, as the form explains.
 COMPLETED = {"handle", "author", "vendor", "addresses-0-is_default"} | {
     f"options-0-{part}" for part in ("id", "name", "values")
 }
-# Screens with their own add page, and how their stored result is read.
+# Screens with a custom add page, which have separate tests.
 OWN = {
     "shops_app",
     "shops_installation",
@@ -57,7 +57,7 @@ OWN = {
 
 
 def list_add_screens() -> list[str]:
-    """Return the screens that have an add page."""
+    """Return the screens with an add page."""
     return [name.removesuffix("_add") for name, row in TABLE.items() if name.endswith("_add") and row.lets]
 
 
@@ -69,13 +69,13 @@ def get_newest(screen: str) -> Any:
 
 
 def get_edit_form(panel: Panel, screen: str, pk: int | None = None) -> PageForm:
-    """Return the form of a row, or of a new row."""
+    """Return the form for a row, or the add form."""
     page = panel.get(f"{screen}_change", pk) if pk else panel.get(f"{screen}_add")
     return get_form(page.content, model=screen.split("_")[1])
 
 
 def submit_add_form(panel: Panel, screen: str) -> tuple[PageForm, dict[str, list[str]], PageForm]:
-    """Submit the add form with minimal values; return the form, the posted data and the stored values."""
+    """Submit the add form with the required values; return the form, the posted data and the form of the new row."""
     form = get_edit_form(panel, screen)
     data = form.data | {name: [value] for name, value in LEAST[screen].items()}
     if "blog" in data:
@@ -117,7 +117,7 @@ def test_each_add_form_left_as_shown_stores_what_it_showed(owner_client: Panel) 
 
 
 def is_same(sent_values: list[str] | None, stored_values: list[str] | None) -> bool:
-    """Return True if a field stores what was sent; amounts may gain decimals."""
+    """Return True if the sent and the stored values are equal, apart from trailing zeros of decimals."""
 
     def plain(values: list[str] | None) -> list[str]:
         return [value.rstrip("0").rstrip(".") if "." in value else value for value in values or []]

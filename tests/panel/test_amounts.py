@@ -1,4 +1,4 @@
-"""Tests of localized amounts: parsed correctly or refused with a reason, never misread."""
+"""Tests of localized amounts: each amount is either parsed correctly or refused with a reason."""
 
 from decimal import Decimal
 
@@ -42,7 +42,7 @@ def test_an_amount_is_read_as_it_is_written(typed: str, currency: str, intended:
     [
         ("1,234", "EUR", "Is this 1234 or 1.234?"),
         ("1,234", "KWD", "Is this 1234 or 1.234?"),
-        ("1.234", "EUR", "Too many decimals for EUR."),
+        ("1.234", "EUR", "This amount has too many decimal places for EUR."),
         ("1,2345", "EUR", "decimal places"),
         ("1,23,4", "EUR", "Enter a number."),
         ("1.23,456.7", "EUR", "Enter a number."),
@@ -55,7 +55,7 @@ def test_an_amount_is_read_as_it_is_written(typed: str, currency: str, intended:
         ("-1.234,50", "EUR", "greater than or equal to 0"),
         (",", "EUR", "Enter a number."),
         ("1 2", "EUR", "Enter a number."),
-        ("10,5", "JPY", "Too many decimals for JPY."),
+        ("10,5", "JPY", "This amount has too many decimal places for JPY."),
         ("9" * 30, "EUR", "Must be less than 1,000,000,000,000"),
     ],
 )

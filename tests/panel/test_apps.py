@@ -1,4 +1,4 @@
-"""Tests of apps and their tokens: displayed once, rotated, revoked, uninstalled."""
+"""Tests of apps and access tokens: tokens displayed once, rotation, revocation and uninstalling."""
 
 import re
 from datetime import timedelta
@@ -26,14 +26,14 @@ def get_api_status(token: str) -> int:
 
 
 def install_app(panel: Panel, **data: str) -> str:
-    """Install an app through its form; return the next page."""
+    """Install an app with the installation form; return the next page."""
     key = panel.form_key("shops_installation_add")
     values = {"name": "Warehouse sync", "scope_products": "write", "scope_customers": "read", **data}
     return panel.post("shops_installation_add", form_key=key, **values).content.decode()
 
 
 def get_later_pages(panel: Panel, *args: object) -> str:
-    """Return the content of all later pages."""
+    """Return the content of all pages that could display the token later."""
     pages = [panel.get("shops_installation_change", *args), panel.get("shops_installation_history", *args)]
     pages += [panel.get("shops_installation_changelist"), panel.get("events_event_changelist"), panel.get()]
     return "".join(page.content.decode() for page in pages)

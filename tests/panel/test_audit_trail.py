@@ -1,4 +1,4 @@
-"""Tests of the audit log: one row for each change, and rows that cannot be changed or deleted."""
+"""Tests of the audit log: each change adds one row, and rows cannot be changed or deleted."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +17,7 @@ from apps.exchange.domain import imports, runner
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from apps.staff.models import User
-from tests import parts
+from tests import services
 from tests.conftest import ApiClient
 from tests.customers.factories import make_customer
 from tests.panel.conftest import PanelWith
@@ -41,7 +41,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def event(in_shop: Shop) -> Event:
-    """Return a row with a value in each column."""
+    """Return an event with a value in each column."""
     new_event: Event = Event.objects.create(
         shop=in_shop,
         topic="customers/update",
@@ -61,7 +61,7 @@ def event(in_shop: Shop) -> Event:
 
 
 def is_refused(write: Callable[[], object]) -> bool:
-    """Return True if the audit log's trigger refuses the write."""
+    """Return True if the audit log's trigger rejects the write."""
     try:
         with transaction.atomic():
             write()
@@ -75,7 +75,7 @@ def test_the_database_changes_no_row_of_the_trail(event: Event, values: dict[str
     assert is_refused(lambda: Event.objects.filter(pk=event.pk).update(**values))
 
     immutability.drop_event_triggers()
-    # The same write succeeds without the trigger, so the trigger is what refuses.
+    # The write succeeds without the trigger. This proves that the trigger rejected the write.
     Event.objects.filter(pk=event.pk).update(**{name: v for name, v in values.items() if name != "shop_id"})
 
 
@@ -89,9 +89,9 @@ def test_the_database_deletes_no_row_of_the_trail(event: Event) -> None:
     assert Event.objects.filter(pk=event.pk).exists()
 
 
-# The columns that an erasure clears, together and one by one.
+# SET clauses for columns that an erasure clears.
 EMPTIED = ("payload = NULL, changes = '{}', address = NULL", "payload = NULL", "changes = '{}'", "address = NULL")
-# Columns that an erasure may not change.
+# SET clauses that are forbidden during an erasure.
 NEVER_OPEN = (
     "topic = 'x'",
     "actor = ''",
@@ -107,7 +107,7 @@ NEVER_OPEN = (
 
 
 def run_sql(sql: str, *, within: Callable[[], AbstractContextManager[None]] = nullcontext) -> Callable[[], None]:
-    """Run any SQL with the application's database role, with or without the erasure permission."""
+    """Return a function that runs SQL with the application's database role inside the ``within`` context."""
 
     def write() -> None:
         with within(), connection.cursor() as cursor:
@@ -128,7 +128,7 @@ def test_only_through_its_door_does_a_row_lose_what_it_says_of_a_person(event: E
     assert [getattr(row, name) for name in lost_parts] == [{"changes": {}}.get(name) for name in lost_parts]
     kept_columns = {"payload", "changes", "address", "actor", "message", "subject_label"} - {*lost_parts}
     assert {name: getattr(row, name) for name in kept_columns} == {name: getattr(event, name) for name in kept_columns}
-    # The erasure permission has ended, and the erased values cannot be restored.
+    # The exception for erasures has ended, and the erased values cannot be restored.
     assert is_refused(run_sql("UPDATE events_event SET payload = NULL, changes = '{}', updated_at = created_at"))
     assert is_refused(lambda: Event.objects.filter(pk=event.pk).update(payload={"2026-07": {"id": 6}}))
 
@@ -169,11 +169,11 @@ def test_the_trail_is_not_emptied_as_a_whole(event: Event) -> None:
         assert is_refused(run_sql(sql, within=immutability.allow_redaction))
 
     immutability.drop_event_triggers()
-    # The trigger is what refuses.
+    # Without the trigger, TRUNCATE succeeds.
     run_sql("TRUNCATE events_event CASCADE")()
 
 
-@pytest.mark.skipif(parts.is_postgres(), reason="PostgreSQL knows no such writes")
+@pytest.mark.skipif(services.is_postgres(), reason="PostgreSQL knows no such writes")
 @pytest.mark.parametrize("same", ["id", "key"])
 def test_no_row_takes_the_place_of_another(event: Event, same: str) -> None:
     names = [field.column for field in Event._meta.concrete_fields if field.column not in {"id", "key"}]
@@ -198,7 +198,7 @@ def test_the_guard_comes_back_after_a_migration(event: Event) -> None:
 
 
 def get_events_since(shop: Shop, since: int) -> list[tuple[str, str, bool]]:
-    """Return topic, actor and whether a request is recorded, for each event about a customer after an id."""
+    """Return the newer events about customers: topic, actor, and True if the event has a request id."""
     with shop_scope(shop):
         rows = Event.objects.filter(subject_type="customers.customer", id__gt=since).order_by("id")
         return [(row.topic, row.actor, bool(row.request_id)) for row in rows]
@@ -247,7 +247,7 @@ def test_a_change_by_a_task_leaves_one_row(shop: Shop) -> None:
 
 
 def test_changes_are_described_in_words(admin_client_with: PanelWith, shop: Shop) -> None:
-    """Check that changes use form labels for columns and localized values."""
+    """Check that changes are displayed with form labels and localized values."""
     panel = admin_client_with("staff_audit_log_view", "customers")
     changes: dict[str, Any] = {
         "accepts_marketing": [None, True],

@@ -1,4 +1,4 @@
-"""Tests of bulk edits: rows selected in a list, previewed, edited by a job, reported and undone."""
+"""Tests of bulk edits: selection, preview, the job, the report and undo."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -26,7 +26,7 @@ from tests.panel.conftest import Panel, PanelWith
 
 
 def select_rows(panel: Panel, model: str, *ids: int, query: str = "") -> BulkEdit:
-    """Select rows of a list, or with ``query`` all results, and press the button."""
+    """Select rows of a list, or with ``query`` all results, and open the bulk edit."""
     across = {"select_across": "1"} if query else {}
     data = {"action": "edit_selected", "index": "0", "_selected_action": [*ids] or [0], **across}
     response = panel.http.post(f"{panel.url(f'{model}_changelist')}{query}", data)
@@ -43,7 +43,7 @@ def fill_in_edit(panel: Panel, edit: BulkEdit, **typed: Any) -> Any:
 
 
 def press_button(panel: Panel, edit: BulkEdit, name: str) -> str:
-    """Press a button of the edit's page, run the jobs and return the next page."""
+    """Press a button on the bulk edit's page, run the jobs and return the next page."""
     key = panel.form_key("bulk_bulkedit_change", edit.pk)
     assert panel.post(f"bulk_bulkedit_{name}", edit.pk, form_key=key).status_code == 302
     with shop_scope(panel.shop):
@@ -80,7 +80,7 @@ def test_prices_of_products_are_looked_at_then_changed_then_put_back(shop: Shop,
     page = panel.get("bulk_bulkedit_change", edit.pk).content.decode()
 
     assert get_prices(shop) == ["10.00", "20.00"] * 12
-    assert "The first 10 of 12" in page
+    assert "Preview of the first 10 of 12 rows" in page
     assert page.count("<del>10.00 – 20.00</del>") == 10
     assert page.count("<ins>9.99 – 18.99</ins>") == 10
     assert "Change 12 products" in page
@@ -157,7 +157,7 @@ def test_a_row_that_was_changed_since_is_not_put_back(shop: Shop, admin_client_w
 
     press_button(panel, edit, "undo")
 
-    assert get_row_results(edit) == {still.pk: ("undone", ""), moved.pk: ("kept", "was changed since")}
+    assert get_row_results(edit) == {still.pk: ("undone", ""), moved.pk: ("kept", "was changed after the bulk edit")}
     with shop_scope(shop):
         assert [*Product.objects.order_by("pk").values_list("vendor", flat=True)] == ["A", "C"]
 

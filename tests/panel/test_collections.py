@@ -1,4 +1,4 @@
-"""Tests of collections in the panel: images, product order, and rules with a preview."""
+"""Tests of collections in the panel: images, product order, rules and the preview."""
 
 import re
 from pathlib import Path
@@ -80,7 +80,9 @@ def test_members_are_found_added_ordered_and_removed(product_client: Panel, shop
     assert "Red mug" in html
     assert "Blue mug" in html
     assert ">Bag<" not in html
-    assert "No product was added." in get_messages(second_response)
+    assert "The product was not added because it is already in the collection or no longer exists." in get_messages(
+        second_response
+    )
     with shop_scope(shop):
         rows = Collect.objects.filter(collection=collection).order_by("position")
         assert list(rows.values_list("product_id", flat=True)) == [mug.pk, bag.pk]

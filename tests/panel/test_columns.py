@@ -1,4 +1,4 @@
-"""Tests of list columns: chosen per staff member and stored with saved views."""
+"""Tests of list columns, which each staff member can choose and which are part of saved views."""
 
 from typing import Any
 

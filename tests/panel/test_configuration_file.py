@@ -1,4 +1,4 @@
-"""Tests of app configuration files in the panel: the preview of changes and applying them."""
+"""Tests of app configuration files in the panel: previewing and applying changes."""
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
@@ -10,12 +10,12 @@ from apps.webhooks.models import Subscription
 from tests import factories
 from tests.conftest import Response
 from tests.panel.conftest import Panel
-from tests.panel.shown import get_forms
+from tests.panel.html_forms import get_forms
 from tests.webhooks.test_configuration import FILE
 
 
 def upload_configuration(owner: Panel, app: App, text: str) -> Response:
-    """Upload a file on the app's page; return the page's text."""
+    """Upload a file on the app's page; return the text of the next page."""
     page = "webhooks_subscription_configuration"
     key = owner.form_key(page, app.pk)
     file = SimpleUploadedFile("app.toml", text.encode(), "application/toml")

@@ -17,7 +17,7 @@ from apps.jobs.models import Job
 from apps.metafields.models import Metafield
 from apps.shops.models import Shop
 from tests.content.conftest import LAYOUT, SMALL_THEME, create_zip
-from tests.media.pictures import make_plain_image
+from tests.media.images import make_plain_image
 from tests.panel.conftest import Panel, PanelWith, read_stream
 
 PRINT = ":".join(["AB"] * 32)
@@ -45,7 +45,7 @@ def draft(shop: Shop) -> Theme:
 
 
 def build_article_form(panel: Panel, *args: object, **changed: Any) -> dict[str, Any]:
-    """Return the data a browser sends for the article's form."""
+    """Return the data that a browser sends for the article form."""
     page = panel.get("content_article_change" if args else "content_article_add", *args)
     form = page.context["adminform"].form
     form_data: dict[str, Any] = {}
@@ -240,7 +240,7 @@ def test_an_uploaded_archive_becomes_a_theme(admin_client_with: PanelWith, shop:
 
     assert (response.status_code, second_response.status_code) == (302, 302)
     assert f'data-progress="{theme.pk}"' in waiting
-    assert "Waiting for the files" in waiting
+    assert "Waiting for the theme files" in waiting
     assert "data-progress" not in panel.get("content_theme_changelist").content.decode()
     with shop_scope(shop):
         assert Theme.objects.get(role="main").pk == theme.pk
@@ -458,7 +458,7 @@ def test_a_deleted_file_is_found_and_restored(admin_client_with: PanelWith, shop
 
     assert page.status_code == 200
     assert list(page.context["deleted"]) == [key]
-    assert b"was deleted. An earlier version can be restored" in page.content
+    assert b"was deleted. You can restore an earlier version" in page.content
     second_response = panel.get("content_theme_code", draft.pk, key=key)
     assert (second_response.context["text"], list(second_response.context["deleted"])) == (before, [])
 
@@ -510,7 +510,7 @@ def test_theme_files_are_found_from_anywhere_by_their_key(
     with shop_scope(shop):
         main = Theme.objects.get(role="main")
     assert found("themes") == [
-        (LAYOUT, f"File of {theme}", f"/s/acme/admin/content/theme/{theme.pk}/code/?key=layout%2Ftheme.liquid")
+        (LAYOUT, f"File in {theme}", f"/s/acme/admin/content/theme/{theme.pk}/code/?key=layout%2Ftheme.liquid")
         for theme in (main, draft)
     ]
     assert found("pages") == []
@@ -522,7 +522,7 @@ def test_the_question_before_publishing_says_when_customers_see_it(admin_client_
 
     page = admin_client_with("themes").get("content_theme_publish", theme.pk)
 
-    assert b"The theme will be published when they are ready" in page.content
+    assert b"The theme will be published when the installation is complete" in page.content
 
 
 def test_a_shop_at_its_theme_limit_sees_why_no_theme_can_be_added(
@@ -535,7 +535,7 @@ def test_a_shop_at_its_theme_limit_sees_why_no_theme_can_be_added(
     page = admin_client_with("themes").get("content_theme_changelist").content
 
     assert b"20 of 20 themes" in page
-    assert b"To add a theme, delete one first" in page
+    assert b"To add a theme, delete another theme first" in page
     assert b">Add theme<" not in page
 
 

@@ -1,4 +1,4 @@
-"""Tests of customers in the panel: search, addresses, consent, invitations, disabling, erasure."""
+"""Tests of customers in the panel: search, addresses, consent, invitations, disabling and erasure."""
 
 import json
 from typing import Any
@@ -46,7 +46,7 @@ def reload_customer(customer: Customer) -> Customer:
 
 
 def build_customer_form(customer: Customer, *rows: dict[str, str], **fields: str) -> dict[str, str]:
-    """Return the customer form's data with changed fields and these address rows."""
+    """Return the customer form's data, with changed fields and the given address rows."""
     with shop_scope(customer.shop):
         customer.refresh_from_db()
         address_count = Address.objects.filter(customer=customer).count()
@@ -290,7 +290,7 @@ def test_a_customer_with_orders_is_not_deleted_and_the_page_says_why(
         customer_client.url("customers_customer_delete", customer.pk), {"post": "yes"}, follow=True
     )
 
-    assert "bookkeeping needs them" in get_message_texts(refused)
+    assert "the orders are needed for bookkeeping" in get_message_texts(refused)
     assert reload_customer(customer)
 
 
@@ -360,7 +360,7 @@ def test_an_account_is_disabled_after_asking(customer_client: Panel, customer: C
     twice = customer_client.http.post(customer_client.url("customers_customer_disable", customer.pk), follow=True)
 
     assert response.status_code == 200
-    assert "is disabled" in get_message_texts(finished_response)
+    assert "was disabled" in get_message_texts(finished_response)
     assert "has no account" in get_message_texts(twice)
     assert reload_customer(customer).state == "disabled"
 
@@ -395,7 +395,7 @@ def test_what_came_after_an_erasure_can_be_erased_too(customer_client: Panel, cu
     page = customer_client.get("customers_customer_data", customer.pk).content.decode()
     customer_client.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
 
-    assert "You can also erase data that was added since" in page
+    assert "You can erase data that was added after this date" in page
     assert reload_customer(customer).email == ""
 
 

@@ -134,7 +134,7 @@ def test_a_list_exports_what_is_chosen_or_found(admin_client_with: PanelWith, sh
 
 
 def export_from_list(panel: Panel, page: str, **query: str) -> tuple[Any, list[int]]:
-    """Return the form behind a list's *Export…* button, and the content of the file for that form unchanged."""
+    """Submit the unchanged form behind a list's *Export…* button; return the form and the exported rows."""
     link = re.search(r'href="([^"]*/export/new/[^"]*)"', panel.get(page, **query).content.decode())
     assert link is not None
     address = unescape(link[1])
@@ -209,7 +209,7 @@ def test_a_list_that_cannot_be_fully_exported_says_so(
     searched = form("q=ada")
 
     assert [value for value, _ in many_rows.choices] == [value for value, _ in nothing.choices] == ["all"]
-    assert nothing.help_text == "No rows are selected."
+    assert nothing.help_text == "No rows are selected. Select at least one row."
     assert many_rows.help_text == "The list has more than 1 rows. Filter it first."
     assert searched.help_text.startswith("The search matches more than 2 rows")
     assert owner_client.get("exchange_export_new", kind="orders", list="processed_at__gte=x").status_code == 404
@@ -292,7 +292,7 @@ def test_files_that_are_none_come_back_with_the_reason(admin_client_with: PanelW
         saved_import = Import.objects.get()
     assert (saved_import.state, saved_import.problem) == (
         "failed",
-        "Each column must occur only once in the first line.",
+        "Each column name in the first line must be unique.",
     )
     assert panel.get("exchange_import_changelist").status_code == 200
 
@@ -373,7 +373,7 @@ def test_the_file_is_narrowed_like_the_list(
     Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
     factories.make_installation(shop, name="Reviews")
     with shop_scope(shop):
-        # May 6 in the shop's time zone, still May 5 in UTC.
+        # May 6 in the shop's time zone, but May 5 in UTC.
         at = datetime(2031, 5, 5, 13, tzinfo=UTC)
         immutability.drop_event_triggers()
         Event.objects.filter(topic="app/installed").update(actor="app:7", created_at=at)

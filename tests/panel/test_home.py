@@ -1,4 +1,4 @@
-"""Tests of the home page's to-do list: contents, permissions, and links that lead to exactly the counted rows."""
+"""Tests of the home page's to-do list: counts, permissions, and links to exactly the counted rows."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -22,17 +22,17 @@ from apps.shops.models import Shop
 from apps.staff.domain.permissions import NAMES
 from apps.webhooks.models import Subscription
 from tests import factories
-from tests.each import Subtests
+from tests.collect_failures import Subtests
 from tests.fulfillment.factories import make_fulfillment_order
 from tests.inventory.factories import make_item
 from tests.orders.factories import make_order
+from tests.panel.admin_urls import TABLE
 from tests.panel.conftest import Panel, PanelWith
-from tests.panel.pages import TABLE
 from tests.refunds.factories import BY, create_bogus_order, refund_amount, run_refund_jobs
-from tests.webhooks.worlds import make_subscription
+from tests.webhooks.scenarios import make_subscription
 
 NOTHING_OPEN, NOTHING_WAITS = "but no permissions yet", "You have no open tasks"
-# Two late orders, one due now because it is in stock, one for the day after tomorrow; all of unpaid orders.
+# Four unpaid orders have fulfillment orders: two are late, one has no due date, and one is due in two days.
 BUSY = {
     "Late": "2",
     "Failed refunds": "1",
@@ -46,7 +46,7 @@ BUSY = {
 
 def create_failed_refund(shop: Shop) -> Order:
     """Create a refund of a mug that the gateway refuses."""
-    order = create_bogus_order(shop, behaviour="bogus:fail")
+    order = create_bogus_order(shop, behavior="bogus:fail")
     with shop_scope(shop):
         line = LineItem.objects.get(order=order)
         refund_request = RefundRequest(
@@ -58,7 +58,7 @@ def create_failed_refund(shop: Shop) -> Order:
 
 
 def make_busy(shop: Shop) -> None:
-    """Create one row for every kind of to-do item."""
+    """Create rows for every type of to-do item."""
     now = timezone.now()
     create_failed_refund(shop)
     Shop.objects.filter(pk=shop.pk).update(low_stock_at=0)
@@ -111,7 +111,7 @@ def test_each_row_leads_to_exactly_what_it_counts(owner_client: Panel, shop: Sho
                     assert response.context["only_low"]
                     continue
                 assert f"{response.context['cl'].result_count:,}" == waiting.number
-                # The list has the same choice among its filters.
+                # The list offers the link's filter.
                 assert response.context["cl"].params.get(name) or name in response.context["cl"].get_filters_params()
 
 
@@ -130,7 +130,7 @@ def test_lists_without_permission_are_not_mentioned(admin_client_with: PanelWith
 
 
 def can_open_list(panel: Panel, task: home.Task) -> bool:
-    """Return True if the list itself opens, requested without the home page."""
+    """Return True if the client can open the list directly."""
     address = panel.url(f"{task.model._meta.app_label}_{task.model._meta.model_name}_changelist")
     status = panel.http.get(f"{address}?{task.query}").status_code
     assert status in {200, 403}
@@ -197,7 +197,7 @@ def test_home_costs_the_same_queries_however_much_waits(owner_client: Panel, sho
         make_busy(shop)
 
     assert costs[1] == costs[2]
-    # An empty audit log reads no actor names.
+    # The first request needs one query fewer, because an empty audit log has no actor names.
     assert costs[1] - costs[0] <= 1
 
 

@@ -1,4 +1,4 @@
-"""Tests that the panel's icon font has the icons that the panel uses."""
+"""Tests that the icon font contains all icons that the panel uses."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests of imports in the panel: unknown columns, previews, samples, a full disk, access of others."""
+"""Tests of imports in the panel: unknown columns, previews, samples, a full disk and other users' access."""
 
 import csv
 import io
@@ -71,7 +71,7 @@ def test_a_file_without_importable_rows_offers_no_import(
 
 @contextmanager
 def limit_file_size() -> Iterator[None]:
-    """Limit files to 4 KiB, as if the disk were full."""
+    """Limit the size of files to 4 KiB, as if the disk were full."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
@@ -84,7 +84,7 @@ def limit_file_size() -> Iterator[None]:
 
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch, media_root: Path) -> None:
-    """Simulate a full disk for stored files; the database has another disk."""
+    """Simulate a full disk for stored files, but not for the database."""
     once = default_storage.save
 
     def save(*args: Any, **options: Any) -> str:
@@ -169,7 +169,7 @@ def test_the_preview_shows_old_and_new_values(admin_client_with: PanelWith, shop
     with shop_scope(shop):
         result, created_row = import_job.fates.order_by("line")
         customer = Customer.objects.get(email="bo@example.com")
-    # The results match the preview, for the first rows, and link to the customers.
+    # The first results match the preview and link to the customers.
     assert sorted(result.changes) == [["first_name", "Ada", "<b>Eve</b>"], ["tax_exempt", "no", "yes"]]
     assert ["first_name", "", "Bo"] in created_row.changes
     after = re.sub(r"\s+", " ", panel.get("exchange_import_change", import_job.pk).content.decode())
@@ -193,8 +193,8 @@ def test_the_page_says_what_becomes_of_how_many_rows(admin_client_with: PanelWit
 
     text = re.sub(r"\s+", " ", panel.get("exchange_import_change", import_job.pk).content.decode())
 
-    reported_text = "1 new, 1 update, 1 skipped, 1 with errors."
-    assert f"Of 4 rows: {reported_text}" in text
+    reported_text = "1 new, 1 changed, 1 skipped, 1 with errors."
+    assert f"4 rows: {reported_text}" in text
     assert "> Import 2 rows </button>" in text
 
 
@@ -248,7 +248,7 @@ def test_unknown_columns_are_shown_and_need_a_yes(admin_client_with: PanelWith, 
     assert "<code>&lt;i&gt;</code>" in text
     assert 'name="without_unknown"' in text
     assert without == "checked"
-    assert "Confirm that these columns are ignored" in second_response.content.decode()
+    assert "Confirm that these columns will be ignored" in second_response.content.decode()
     with shop_scope(shop):
         assert Customer.objects.count() == 1
 
@@ -265,7 +265,7 @@ def test_columns_that_have_no_place_here_are_named_and_passed_over_without_a_que
     run_jobs(shop, imports.RUN_TASK)
 
     text = " ".join(page.content.decode().split())
-    assert "2 columns are not supported and ignored:" in text
+    assert "2 columns are not supported and will be ignored:" in text
     assert "<code>product_category</code>, <code>Option1 Linked To</code>" in text
     assert 'name="without_unknown"' not in text
     with shop_scope(shop):
@@ -354,7 +354,7 @@ def test_files_of_others_are_not_found(admin_client_with: PanelWith, shop: Shop,
     with shop_scope(shop):
         export.refresh_from_db()
         keys = [*Export.objects.values_list("key", flat=True), *Import.objects.values_list("key", flat=True)]
-    # Each key has 256 random bits in 43 characters; the file's name has 64 more.
+    # Each key has 43 characters with 256 random bits. The file name has another 64 random bits.
     assert all(re.fullmatch(r"[\w-]{43}", key) for key in keys)
     assert re.fullmatch(rf"exports/{shop.pk}/{re.escape(export.key)}-[0-9a-f]{{16}}\.csv", export.path)
 
@@ -443,7 +443,7 @@ def test_rows_of_products_lead_to_the_product(admin_client_with: PanelWith, shop
 
 def test_ignored_columns_are_listed_before_customer_imports(admin_client_with: PanelWith) -> None:
     panel = admin_client_with("customers", "products")
-    never = "Not imported, because they are calculated from orders:"
+    never = "These columns are not imported, because they are calculated from orders:"
     import_job = check_upload(panel, b"email,orders_count,total_spent\nada@example.com,5,90\n")
     of_products = check_upload(panel, b"Handle,Title\nmug,Mug\n")
     pages = {

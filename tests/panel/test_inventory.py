@@ -1,4 +1,4 @@
-"""Tests of inventory items and stock changes in the panel, and of their permissions."""
+"""Tests of inventory items and inventory changes in the panel, including permissions."""
 
 from decimal import Decimal
 
@@ -35,7 +35,7 @@ def test_staff_change_what_the_customs_want_to_know(admin_client_with: PanelWith
     refused = panel.post("inventory_inventoryitem_change", item.pk, **values | {"province_code_of_origin": "Bavaria"})
     saved = panel.post("inventory_inventoryitem_change", item.pk, **values)
 
-    assert "Enter a province of the country of origin." in refused.content.decode()
+    assert "Enter a state or province of the country of origin." in refused.content.decode()
     assert saved.status_code == 302
     item.refresh_from_db()
     assert (item.cost, item.country_code_of_origin, item.province_code_of_origin) == (Decimal("7.25"), "CA", "QC")

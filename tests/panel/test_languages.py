@@ -1,4 +1,4 @@
-"""Tests of the page language: the user's choice, else the browser's, else English; the API is English."""
+"""Tests of the page language: the user's setting, the browser's language, or English. The API is always English."""
 
 import re
 from decimal import Decimal
@@ -18,7 +18,7 @@ from apps.staff.domain.sessions import describe_device
 from apps.staff.models import User
 from backoffice import translations
 from tests.catalog.factories import make_product
-from tests.each import Subtests
+from tests.collect_failures import Subtests
 from tests.panel.conftest import Panel
 from tests.panel.test_pseudo_language import get_texts
 from tests.refunds.factories import create_bogus_order, refund_amount

@@ -1,30 +1,27 @@
-"""Tests of the uncompressed size of lists, which staff also open on a phone.
-
-Rule: performance, panel lists.
-"""
+"""Tests of the uncompressed size of lists, because staff members also use phones."""
 
 import pytest
 from django.contrib import admin
 
 from apps.ground.tenancy import shop_scope
 from tests.panel.conftest import Panel
-from tests.panel.rich_rows import MAKE
+from tests.panel.realistic_rows import MAKE
 
 MOST, ROWS = 60_000, 25  # bytes
-# Pages without a table: the shop's own form, the themes (at most twenty) and the stock grid.
+# Pages without a table: the shop settings, the themes (at most twenty) and the stock grid.
 OTHERWISE = {"shops.shop", "content.theme", "inventory.inventoryitem"}
 LISTS = sorted(
     label
     for model, screen in admin.site._registry.items()
     if getattr(screen, "menu", None) and (label := model._meta.label_lower) not in OTHERWISE
 )
-# Complete lists where fewer rows are displayed at first.
+# Lists that need a view to display all rows.
 WHOLE = {"fulfillment.fulfillmentorder": {"view": "all"}}
 
 
 @pytest.mark.parametrize("label", LISTS)
 def test_a_list_of_25_rich_rows_is_light(owner_client: Panel, label: str) -> None:
-    """Check the size of the rows and the menu, filters, columns, search and pagination around them."""
+    """Check the size of the complete page: rows, menu, filters, columns, search and pagination."""
     with shop_scope(owner_client.shop):
         for number in range(ROWS + 1):
             MAKE[label](owner_client.shop, number)
@@ -36,4 +33,4 @@ def test_a_list_of_25_rich_rows_is_light(owner_client: Panel, label: str) -> Non
 
     assert response.content.count(b"data-row") == ROWS
     assert weight < MOST
-    assert b"bo-badge-default" not in response.content  # a badge without a color of its own needs no class
+    assert b"bo-badge-default" not in response.content  # badges with the default color need no class

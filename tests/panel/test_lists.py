@@ -1,4 +1,4 @@
-"""Tests of lists, search, home page and history: their cost, and that they respect permissions."""
+"""Tests of lists, search, the home page and history: query counts and permissions."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -59,7 +59,7 @@ def test_a_list_costs_the_same_queries_however_many_rows(name: str, owner_client
 
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_repeats_little_per_row(name: str, owner_client: Panel) -> None:
-    """Check that a row contains words and links, not the theme's classes of each cell (700 characters)."""
+    """Check that rows do not repeat the theme's classes for each cell, which take 700 characters."""
     add_rows(owner_client.shop, 3)
 
     rows = (
@@ -260,7 +260,7 @@ def test_the_audit_log_is_narrowed(
 
 
 def test_search_knows_the_case_of_every_script(owner_client: Panel) -> None:
-    """Check case-insensitive search beyond ASCII, which is all that SQLite folds by itself."""
+    """Check case-insensitive search for non-ASCII letters. SQLite itself only ignores case for ASCII letters."""
     names = ("ÄRMEL and more", "Ölmühle", "100%_Ä")
     for name in names:
         make_location(owner_client.shop, name=name)

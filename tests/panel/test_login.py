@@ -228,7 +228,7 @@ def test_a_recovery_code_opens_once(client: Client, totp_secret: str, member: Us
 
 @pytest.fixture
 def plaintext_secret(member: User, monkeypatch: pytest.MonkeyPatch) -> tuple[str, list[str]]:
-    """Enable a second factor and recovery codes with secrets stored in plain text."""
+    """Enable a second factor and recovery codes, with the secrets stored in plain text."""
     new_secret: str = generate_totp_secret()
     with monkeypatch.context() as patch:
         patch.setattr("apps.staff.accounts.adapter.SecondFactorAdapter", DefaultMFAAdapter)
@@ -239,14 +239,14 @@ def plaintext_secret(member: User, monkeypatch: pytest.MonkeyPatch) -> tuple[str
 
 
 def get_stored_secrets() -> str:
-    """Return the stored second factor secrets."""
+    """Return the stored data of all second factors."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT data FROM mfa_authenticator")
         return " ".join(str(data) for (data,) in cursor.fetchall())
 
 
 def can_log_in(code: str) -> bool:
-    """Return True if the password with this code logs in."""
+    """Return True if a login with the password and this code succeeds."""
     client = Client()
     log_in(client)
     client.post("/accounts/2fa/authenticate/", {"code": code})
@@ -344,7 +344,7 @@ OPEN_WITHOUT_LOGIN = {
     "mfa_authenticate",
     "mfa_login_webauthn",
 }
-# The pages that set up a second factor; they open while a required factor is missing.
+# The pages for setting up a second factor. Users without a required second factor can still open these pages.
 ON_THE_WAY_TO_A_FACTOR = {
     *("account_reauthenticate", "mfa_index", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"),
     *("mfa_activate_totp", "mfa_add_webauthn"),
@@ -383,7 +383,7 @@ def test_account_pages_ask_for_the_factor_that_the_installation_requires(
 
 
 def set_up_factor(client: Client) -> str:
-    """Set up a second factor through the pages; return its secret."""
+    """Set up a second factor with the account pages; return the secret."""
     client.post("/accounts/reauthenticate/", {"password": PASSWORD})
     text = str(client.get("/accounts/2fa/totp/activate/").context["form"].secret)
     client.post("/accounts/2fa/totp/activate/", {"code": get_totp_code(text)})
@@ -406,7 +406,7 @@ def test_an_old_session_and_the_password_do_not_defeat_the_second_factor(
     client: Client, totp_secret: str, member: User
 ) -> None:
     codes = RecoveryCodes.activate(member).get_unused_codes()
-    # The session was opened by password alone, before the factor existed.
+    # This session represents a login with only the password, before the second factor was set up.
     client.force_login(member)
 
     pages = [

@@ -1,4 +1,4 @@
-"""Tests of low stock: each level's flag follows from the shop's threshold, however the level changes."""
+"""Tests of low stock: each level's flag matches the shop's threshold after every change."""
 
 import random
 from typing import Any
@@ -31,7 +31,7 @@ def set_threshold_silently(shop: Shop, number: int | None) -> None:
 
 
 def get_low_levels(shop: Shop) -> set[tuple[int, int]]:
-    """Return the low levels, as item and available quantity."""
+    """Return the item id and available quantity of each inventory level that is low in stock."""
     with shop_scope(shop):
         return set(InventoryLevel.objects.filter(is_low=True).values_list("item_id", "available"))
 
@@ -47,7 +47,7 @@ def is_consistent(shop: Shop) -> bool:
 
 
 def save_threshold(owner: Panel, shop: Shop, number: str) -> None:
-    """Save the settings with a threshold and run the resulting jobs."""
+    """Save a threshold in the shop settings and run the resulting jobs."""
     form = owner.get("shops_shop_change", shop.pk).context["adminform"].form
     values = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
     response = owner.post("shops_shop_change", shop.pk, **(values | {"low_stock_at": number}))
@@ -177,7 +177,7 @@ def test_the_grid_lists_tracked_items_that_are_low_somewhere(
     assert rows == [(few_item.pk, [True])]
     assert marked == {few_item.pk}
     assert loose.pk in {row["item"].pk for row in everything.context["rows"]}
-    assert "Items with 3 or fewer available" in page.content.decode()
+    assert "items with 3 or fewer available" in page.content.decode()
 
 
 def test_the_grid_says_that_there_is_no_number(admin_client_with: PanelWith, shop: Shop) -> None:
@@ -248,7 +248,7 @@ def test_marking_waits_for_a_movement_before_it_holds_what_that_comes_to_next(sh
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.deadlocks(1)
 def test_marking_in_another_order_waits_in_a_circle(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Control with another lock order: stock changes lock levels by item and location."""
+    """Show the deadlock if stock changes lock levels in another order: by item and location."""
     monkeypatch.setattr(low_stock, "_ORDER", ("-item_id", "-location_id"))
     first, second = make_item(shop), make_item(shop)
     set_threshold_silently(shop, 3)
@@ -275,12 +275,12 @@ def test_a_movement_enters_a_level_into_an_index_only_where_it_becomes_low_or_ce
         assert updates == 1
         hots[turns].append(hot)
 
-    # Not all updates stay heap-only, because a page may be full of rows of other tests.
+    # Some of these updates may not be heap-only, because rows of other tests may have filled the database page.
     assert (hots[True], any(hots[False])) == ([0, 0, 0], True)
 
 
 def count_heap_only_updates() -> tuple[int, int]:
-    """Return how many levels this transaction updated, and how many of them heap-only."""
+    """Return the number of updated levels and of heap-only updates in this transaction."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_stat_get_xact_tuples_updated(oid), pg_stat_get_xact_tuples_hot_updated(oid)"

@@ -1,4 +1,4 @@
-"""Tests that every text of the panel's templates is marked for translation as a whole sentence."""
+"""Tests that every text in the panel's templates is marked for translation as a complete sentence."""
 
 import re
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from pathlib import Path
 import unfold
 from django.conf import settings
 
-# Templates that are English for everyone: the API documentation, and parts of the theme without text.
+# Templates that are never translated: the API documentation.
 ENGLISH = ("templates/api/",)
-# Not texts: icon names, code, and what users do not see.
+# Parts of templates that are not texts: icon names, code, and parts that users do not see.
 _DROPPED = re.compile(
     r"\{%\s*comment\b.*?endcomment\s*%\}"
     r"|\{%\s*blocktranslate\b.*?endblocktranslate\s*%\}"
@@ -21,17 +21,17 @@ _DROPPED = re.compile(
 _TAG = re.compile(r'</?[a-zA-Z!](?:"[^"]*"|[^>"])*>', re.DOTALL)
 _TOLD = re.compile(r'\b(?:title|aria-label|placeholder|alt)="([^"]*)"')
 _WORD = re.compile(r"[^\W\d_]{2,}")
-# The same in all languages, a name, or a class.
+# Words that are equal in all languages, names and CSS classes.
 ALIKE = {"CSV", "EUR", "SKU", "ms", "Backoffice", "bo-main-narrow", "snippets/card.liquid"}
 
-# A translated text with a name in the same label, such as a verb and its object.
+# A label that is put together from a translated text and a variable, such as a verb and the object's name.
 _PUT_TOGETHER = re.compile(
     r"\{%-? *trans(?:late)? (?:\"[^\"]*[^\":]\"|'[^']*[^':]') *%\}(?:\s|<span class=\"bo-hidden\">)*\{\{"
 )
 
 
 def find_unmarked(text: str) -> Iterator[str]:
-    """Return texts and attributes with letters outside of translation tags."""
+    """Yield texts and attributes with letters outside translation tags."""
     plain = _DROPPED.sub("", text)
     for tag in _TAG.findall(plain):
         yield from (match for match in _TOLD.findall(tag) if _WORD.search(match))

@@ -1,4 +1,4 @@
-"""Tests of HTML fields: unchanged content stays byte for byte, and links can point to the shop's objects."""
+"""Tests of HTML fields: unchanged content is stored byte for byte, and links can point to the shop's objects."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ from apps.shops.models import Shop
 from tests.catalog.factories import make_custom, make_product
 from tests.panel.conftest import Panel, PanelWith
 
-# Blanks at both ends and every kind of line end, which forms and browsers like to normalize.
+# Leading and trailing whitespace and all types of line breaks, which forms and browsers tend to normalize.
 KEPT = ("\n  <p>One</p>\n\n<p>Two</p>\n", "<p>One</p>\r\n<p>Two</p>\r\n", "  <p>One</p>  ", "<p>One</p>")
 
 
 def build_product_form(panel: Panel, product: Product) -> dict[str, Any]:
-    """Return the data a browser sends for the product's form, with CR LF line ends."""
+    """Return the data that a browser sends for the product form, with CR LF line breaks."""
     page = panel.get("catalog_product_change", product.pk)
     form_data: dict[str, Any] = {}
     for bound in page.context["adminform"].form:

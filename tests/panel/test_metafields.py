@@ -1,4 +1,4 @@
-"""Tests of metafields in the panel: the shop's own page, and the inline in every owner's form."""
+"""Tests of metafields in the panel: the shop's metafields page, and the inline in every owner's form."""
 
 from typing import Any
 
@@ -110,7 +110,7 @@ class OwnerAdmin(ShopOwnedAdmin[Any]):
 
 
 def build_formset(panel: Panel, product: Any, data: dict[str, Any] | None = None) -> Any:
-    """Return the formset as the product's page builds it."""
+    """Return the metafield formset of the product's page."""
     request = RequestFactory().get("/")
     request.user = panel.user
     inline = MetafieldInline(Product, admin.site)
@@ -140,7 +140,7 @@ def test_the_inline_makes_changes_and_deletes_through_the_service(admin_client_w
     panel, product = admin_client_with(owner=True), make_owner("product", shop)
     with shop_scope(shop):
         first, second = write.set_metafields(product, [ROW, ROW | {"key": "dry"}], actor="system", at=shop.created_at)
-        # Sorted by name: dry, wash.
+        # Sorted by key: dry, wash.
         data = {
             **build_management_fields(3, initial=2),
             **build_row(0, key="dry", id=second.pk),
@@ -166,7 +166,7 @@ def test_the_inline_makes_changes_and_deletes_through_the_service(admin_client_w
     ("rows", "field", "says"),
     [
         ([{"value": "x", "type": "number_integer"}], "value", "Must be a whole number."),
-        ([{}, {"value": "Hot"}], "key", "already used above"),
+        ([{}, {"value": "Hot"}], "key", "above already uses this"),
         ([{"key": "k" * 31}], "key", "at most 30 characters"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Tests of order edits by staff: contact details, addresses, notes and tags."""
+"""Tests of the order form in the panel: contact details, addresses, notes and tags."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
-from tests.panel.shown import get_form
+from tests.panel.html_forms import get_form
 
 EDIT = "orders_order_edit"
 HOME = {"first_name": "Anna", "address1": "Storgatan 1", "zip": "111 22", "city": "Stockholm", "country": "Sweden"}
@@ -28,7 +28,7 @@ def reload_order(order: Order) -> Order:
 
 
 def save_order(panel: Panel, order: Order, **typed: str | None) -> Any:
-    """Send the form as displayed with the typed values; None unticks a checkbox."""
+    """Submit the displayed form with the typed values. None unchecks a checkbox."""
     data = get_form(panel.get(EDIT, order.pk).content, model="order").data | {
         name: [value] for name, value in typed.items()
     }
@@ -50,7 +50,7 @@ def test_one_address_for_both_is_changed_once(order_client: Panel, shop: Shop) -
 
 
 def test_saving_what_is_shown_changes_nothing(order_client: Panel, shop: Shop) -> None:
-    # The address was imported: a country without its code.
+    # Like an imported address, this address has a country but no country code.
     order = make_order(shop, shipping_address=HOME, email="anna@example.com")
 
     assert save_order(order_client, order).status_code == 302

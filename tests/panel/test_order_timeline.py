@@ -1,4 +1,4 @@
-"""Tests of fulfillment entries in an order's timeline: event, location, text and actor."""
+"""Tests of fulfillment entries in an order's timeline: events, locations, texts and actors."""
 
 import uuid
 from datetime import UTC, datetime
@@ -34,12 +34,12 @@ def order_client(admin_client_with: PanelWith) -> Panel:
 
 @pytest.fixture
 def service(in_shop: Shop) -> FulfillmentService:
-    """Create a fulfillment service that an app runs."""
+    """Create an app's fulfillment service."""
     return make_service(factories.make_installation(in_shop, ()).app, name="Far depot")
 
 
 def get_timeline(panel: Panel, order_id: int) -> list[tuple[str, str]]:
-    """Return actor and text of the entries, newest first, without the order's own events."""
+    """Return the actor and text of each timeline entry, newest first, without entries about the order itself."""
     page = panel.get(PAGE, order_id)
     moments = page.context["timeline"]
     assert all(moment.text in page.content.decode().replace("&#x27;", "'") for moment in moments)
@@ -80,7 +80,7 @@ def test_actions_on_fulfillment_orders_show_the_staff_members_name(order_client:
         (me, f"{work.capitalize()} at {first} has to be fulfilled by 2 Mar 2031, 12:00."),
         (me, f"The hold on {work} at {first} was released."),
         (me, f"{work.capitalize()} at {first} was put on hold: Out of stock."),
-        (me, f"Some items of {work} at {first} were split off to fulfillment order no. {other.pk}."),
+        (me, f"Some items of {work} at {first} were split off into fulfillment order no. {other.pk}."),
         ("Backoffice", f"{work.capitalize()} was created at {first}."),
     ]
 
@@ -105,12 +105,12 @@ def test_responses_of_a_service_show_its_apps_name(
     assert sorted(get_timeline(order_client, row.order_id)) == sorted(
         [
             (me, f"{work.capitalize()} at Far depot was marked as incomplete: “The depot burnt down”."),
-            (it, f"Far depot rejected the cancellation of {work} and continues."),
-            (me, f"Far depot was requested to cancel {work}."),
+            (it, f"Far depot rejected the cancellation of {work} and continues to fulfill it."),
+            (me, f"Far depot was asked to cancel {work}."),
             (it, f"Far depot accepted the request to fulfill {work}."),
-            (me, f"Far depot was requested to fulfill {work}."),
+            (me, f"Far depot was asked to fulfill {work}."),
             (it, f"Far depot rejected the request to fulfill {work}."),
-            (me, f"Far depot was requested to fulfill {work}."),
+            (me, f"Far depot was asked to fulfill {work}."),
             ("Backoffice", f"{work.capitalize()} was created at Far depot."),
         ]
     )
@@ -139,9 +139,9 @@ def test_fulfillments_are_shown(order_client: Panel, in_shop: Shop) -> None:
 
     me = str(order_client.user)
     assert get_timeline(order_client, parcel.order_id)[:5] == [
-        (me, f"{parcel} was canceled. Its items are unfulfilled again."),
+        (me, f"{parcel} was canceled. The items are now unfulfilled."),
         (me, f"The latest tracking event of {parcel} was removed."),
-        (me, f"The tracking of {parcel} was updated."),
+        (me, f"The tracking information of {parcel} was updated."),
         (me, f"Shipment status of {parcel}: in transit."),
         ("Backoffice", f"{parcel} was fulfilled from {parcel.location}: 2 items."),
     ]

@@ -1,4 +1,4 @@
-"""Tests of orders in the panel: search, timeline, canceling, closing, payments and comments."""
+"""Tests of orders in the panel: search, timeline, cancellation, closing, payments and comments."""
 
 from decimal import Decimal
 from typing import Any
@@ -47,7 +47,7 @@ def reload_order(order: Order) -> Order:
 
 
 def send_form(panel: Panel, order: Order, name: str, **data: str) -> Any:
-    """Send a form of the order's page with its form key."""
+    """Submit a form on the order's page with the form key."""
     key = panel.form_key(PAGE, order.pk)
     return panel.http.post(panel.url(f"orders_order_{name}", order.pk), {"form_key": key, **data}, follow=True)
 
@@ -223,7 +223,7 @@ def test_bulk_close_says_what_it_did(order_client: Panel, order: Order, shop: Sh
         follow=True,
     )
 
-    assert "1 order closed. 1 was already closed or canceled." in response.content.decode()
+    assert "1 order closed. 1 order was already closed or canceled." in response.content.decode()
 
 
 def test_the_chosen_orders_are_exported(

@@ -1,4 +1,4 @@
-"""Tests of payment handler configuration by staff."""
+"""Tests of payment handler settings in the panel."""
 
 import re
 from html import unescape
@@ -10,8 +10,8 @@ from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.payments.models import PaymentHandlerConfig
 from apps.shops.models import Shop
 from tests.api.conftest import snapshot_database
+from tests.collect_failures import Subtests
 from tests.conftest import Response
-from tests.each import Subtests
 from tests.panel.conftest import Panel, PanelWith
 from tests.panel.test_add_forms import get_edit_form
 from tests.payments.factories import VERSION, make_handler
@@ -46,7 +46,7 @@ def handler_client(admin_client_with: PanelWith) -> Panel:
 
 
 def get_page_text(response: Response) -> str:
-    """Return the text of a page or fragment."""
+    """Return the text of a response."""
     return " ".join(unescape(re.sub("<[^>]+>", " ", response.content.decode())).split())
 
 
@@ -112,20 +112,28 @@ def test_unchanged_fields_keep_their_values(handler_client: Panel) -> None:
 REFUSED: list[tuple[dict[str, str], str, str]] = [
     ({"handler_id": ""}, "handler_id", "This field is required."),
     ({"wallet_shop": ""}, "wallet_shop", "This field is required."),
-    ({"wallet_shop": "a b"}, "wallet_shop", "This is invalid."),
-    ({"merchant_name": "x" * 101}, "merchant_name", "This is too long (maximum is 100 characters)."),
-    ({"supported_currencies": "EUR, QQQ"}, "supported_currencies", "Number 2 is not included in the list."),
-    ({"supported_countries": "FRA"}, "supported_countries", "Number 1 is invalid."),
+    ({"wallet_shop": "a b"}, "wallet_shop", "This value is invalid."),
+    ({"merchant_name": "x" * 101}, "merchant_name", "This value is too long (maximum is 100 characters)."),
+    ({"supported_currencies": "EUR, QQQ"}, "supported_currencies", "Entry 2 is not included in the list."),
+    ({"supported_countries": "FRA"}, "supported_countries", "Entry 1 is invalid."),
     ({"instruments": "{}"}, "instruments", "Enter a JSON list."),
     ({"instruments": '[{"type": "card"}]'}, "instruments", "0.type is not included in the list."),
     ({"other": "{"}, "other", "Enter valid JSON: Expecting property name enclosed in double quotes"),
     ({"other": "[1]"}, "other", "Enter a JSON object."),
-    ({"other": '{"a": "\\u0000"}'}, "other", "This contains an invalid character. Remove it and try again."),
-    ({"other": '{"shop_id": "1"}'}, "other", "Use the fields above for shop_id."),
-    ({"other": '{"deep": {"API_KEY": "x"}}'}, "other", "deep.API_KEY must not be published."),
+    (
+        {"other": '{"a": "\\u0000"}'},
+        "other",
+        "The text contains an invalid character. Remove the character and try again.",
+    ),
+    ({"other": '{"shop_id": "1"}'}, "other", "Enter shop_id in the fields above, not here."),
+    (
+        {"other": '{"deep": {"API_KEY": "x"}}'},
+        "other",
+        "deep.API_KEY must not be published because it looks like a secret.",
+    ),
     ({"other": '{"x": 1e400}'}, "other", "x is invalid."),
-    ({"other": '{"x": "' + "y" * 16_300 + '"}'}, "other", "This is too large (maximum is 16 KB)."),
-    ({"reason": ""}, "reason", "Enter a reason for this change to production."),
+    ({"other": '{"x": "' + "y" * 16_300 + '"}'}, "other", "This value is too large (maximum is 16 KB)."),
+    ({"reason": ""}, "reason", "Enter a reason. This change affects production."),
     ({"handler_version": "2026-08-25"}, "handler_version", "Select a valid choice."),
 ]
 
@@ -167,8 +175,10 @@ def test_what_the_service_refuses_comes_back_on_its_field(handler_client: Panel,
     second = handler_client.post(f"{SCREEN}_add", **TYPED | {"handler_id": "b"})
     same = handler_client.post(f"{SCREEN}_add", **TYPED | {"enabled": ""})
 
-    assert response.context["adminform"].form.errors == {"wallet_shop": ["This has already been taken."]}
-    assert second.context["adminform"].form.errors == {"enabled": ["Is on for another handler of this environment."]}
+    assert response.context["adminform"].form.errors == {"wallet_shop": ["This value has already been taken."]}
+    assert second.context["adminform"].form.errors == {
+        "enabled": ["Cannot be turned on: another handler with this name is already enabled in this environment."]
+    }
     assert "already been taken" in str(same.context["adminform"].form.errors)
 
 
@@ -222,9 +232,9 @@ def test_the_preview_shows_what_would_be_published_and_stores_nothing(handler_cl
     assert '"id": "wallet_pay"' in output
     assert '"rate": 0.1' in output
     assert '"token_binding": { "checkout_id": "example" }' in output
-    assert "Published after saving" in output
-    assert "while this handler is off" in off
-    assert "Not available to a customer in" in elsewhere
+    assert "The profile is published when you save" in output
+    assert "while this payment handler is disabled" in off
+    assert "This payment handler is not available to a customer in" in elsewhere
 
 
 def test_the_preview_of_a_stored_handler_names_what_is_wrong(handler_client: Panel) -> None:
@@ -239,7 +249,7 @@ def test_the_preview_of_a_stored_handler_names_what_is_wrong(handler_client: Pan
     wrong = handler_client.http.post(address, typed)
     right = handler_client.http.post(address, typed | {"wallet_shop": ["942252"]})
 
-    assert get_page_text(wrong) == "Shop ID : This is invalid."
+    assert get_page_text(wrong) == "Shop ID : This value is invalid."
     assert b"</script><b>" not in right.content
     assert "</script><b>" in unescape(right.content.decode())
 

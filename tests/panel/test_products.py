@@ -1,4 +1,4 @@
-"""Tests of products in the panel: one form for a product and its variants, and an image page."""
+"""Tests of products in the panel: the form for a product with variants, and the image page."""
 
 import re
 from decimal import Decimal
@@ -59,7 +59,7 @@ def build_variant_rows(*rows: dict[str, str], initial: int = 0) -> dict[str, str
 
 
 def build_option_rows(*names: str) -> dict[str, str]:
-    """Return the option rows without values; they keep those of the variants."""
+    """Return the form's option rows without values, so that the values of existing variants are kept."""
     filled = [*names, "", "", ""][:3]
     return {f"options-{index}-name": name for index, name in enumerate(filled)}
 
@@ -374,7 +374,7 @@ def test_staff_fix_prices_on_the_page_of_a_variant(admin_client_with: PanelWith,
     with shop_scope(shop):
         form_values = {name: form[name].value() for name in form.fields}
     data = {name: value for name, value in form_values.items() if value is not None and value is not False}
-    assert "Leave blank to use 9.99 (converted)." in page.content.decode()
+    assert "Leave blank to use the converted price of 9.99." in page.content.decode()
 
     saved = panel.post("catalog_variant_change", priced.pk, **data | {"price_EUR": "9.00", "compare_EUR": "10.00"})
     alone = panel.post("catalog_variant_change", priced.pk, **data | {"compare_JPY": "1000"})
@@ -382,8 +382,8 @@ def test_staff_fix_prices_on_the_page_of_a_variant(admin_client_with: PanelWith,
 
     assert saved.status_code == 302, re.findall(r"errorlist.*?</ul>", saved.content.decode(), re.DOTALL)
     assert prices()["EUR"] == ("9.00", {"amount": "10.00", "currency_code": "EUR"})
-    assert "Enter a price as well." in alone.content.decode()
-    assert "Too many decimals for JPY." in finer.content.decode()
+    assert "Enter a price if you enter a compare-at price." in alone.content.decode()
+    assert "This amount has too many decimal places for JPY." in finer.content.decode()
     second_form = panel.get("catalog_variant_change", priced.pk).context["adminform"].form
     assert (second_form["price_EUR"].value(), second_form["price_JPY"].value()) == ("9.00", None)
     panel.post("catalog_variant_change", priced.pk, **data)

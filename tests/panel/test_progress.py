@@ -1,4 +1,4 @@
-"""Tests of progress pages: they reload by themselves and warn when no worker runs the job."""
+"""Tests of progress pages, which reload automatically and display a warning if no worker runs the job."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -74,7 +74,7 @@ PAGES = (_import, _export, _bulk, _merging, _erasing, _any_job)
 
 @pytest.fixture(params=PAGES, ids=lambda make: make.__name__[1:])
 def load_progress_page(request: pytest.FixtureRequest, owner_client: Panel, shop: Shop) -> Callable[[], str]:
-    """Return a function that loads the progress page of a job."""
+    """Return a function that loads a job's progress page."""
     with shop_scope(shop):
         address = request.param(owner_client)
 
@@ -107,7 +107,7 @@ def test_it_says_that_no_worker_takes_the_work(load_progress_page: Callable[[], 
     # The worker was killed.
     _moved(shop, lease_until=now - LONG)
     assert WAITS in load_progress_page()
-    # The job is retried later.
+    # The job is waiting for a later retry.
     _moved(shop, state="waiting", due_at=now + timedelta(minutes=5))
     assert WAITS not in load_progress_page()
 

@@ -1,6 +1,6 @@
-"""Tests of every panel page in a pseudo language with bracketed texts: text outside brackets is untranslated.
+"""Tests of every panel page in a pseudo language that puts brackets around translated texts.
 
-Stored data is not translated, and standards have names in each language from a library.
+Text outside brackets is untranslated. Exceptions are stored data, and names of countries, languages and time zones.
 """
 
 import html
@@ -17,13 +17,13 @@ from django.db import transaction
 from django.utils import translation
 
 from apps.staff.models import User
+from tests.collect_failures import Subtests
 from tests.conftest import Response
-from tests.each import Subtests
+from tests.panel.admin_urls import TABLE
 from tests.panel.conftest import Panel
 from tests.panel.forms import get_untouched_data
-from tests.panel.pages import TABLE
+from tests.panel.one_of_each import Things
 from tests.panel.script_texts import find_unmarked
-from tests.panel.things import Things
 
 _ENGLISH = Locale("en")
 _DROPPED = re.compile(
@@ -37,18 +37,18 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _SAID = re.compile(r"⟦[^⟦⟧]*⟧")
 _CUT = re.compile(r"\A[^⟦⟧]*⟧|⟦[^⟦⟧]*\Z")
 
-# Stored data of the test shop, and product names.
+# Stored data of the test shop, and names of software and formats.
 DATA = {
     "Acme", "App", "Backoffice", "CSV", "Cold", "Copy of Starter", "Customer", "Depot", "Fulfillment: route", "Hello",
     "Home page", "IOS", "JSON", "Kitchen", "MUG-", "Mug", "Mugs", "News", "Own", "Refund", "SKU", "Sam", "Setting up",
     "Shop location", "Size", "Starter", "XML", "acme", "at", "staff", "assets", "config", "layout", "locales", "news",
     "status", "system", "templates", "news-",
-    # Text between elements within a translated text.
-    "Copy this now.", "Copy the link now.",
+    # Text between HTML elements within a translated text.
+    "Copy the values below now.", "Copy the link now.",
 }  # fmt: skip
-# Built from the scripts in frontend/.
+# Scripts that are built from frontend/.
 BUILT = {"editor.js", "liquid.js", "visual.js"}
-# Keys, elements, classes and fonts.
+# Strings in scripts that are not texts: keys, selectors, classes and fonts.
 NO_TEXTS = frozenset({
     "Backspace", "Enter", "Escape", "Files", "bo bo-visual", "bo bo-visual-dialog", "input, button, a, label",
     "input, select, textarea", "input, textarea", "select, input", "textarea, label",
@@ -60,7 +60,7 @@ STANDARDS = {
     *_ENGLISH.languages.values(),
     *(name.replace("_", " ").strip(_BESIDE) for name in available_timezones()),
 }
-# Codes, addresses, file names, API column names, amounts and times.
+# Codes, URLs, email addresses, file names, API names, amounts and times.
 _CODE = re.compile(
     r"[A-Z]{3} – .+|(https?://)?[\w.-]+(:\d+)?(/[\w.*-]*)+(\?.*)?|[\w.+-]+@[\w.]+|[\w-]+\.\w{2,7}|[a-z]+(_[a-z]+)+|\w+:\d+"
     r"|(Refund of |Sale of )?-?[\d.,]+ [A-Z]{3}|[A-Z]{3}|bko_[\w-]+…?|at \d+|\w+/\w+ → .*|\S+/\S+, [-\d: ]+"
@@ -70,40 +70,40 @@ _CODE = re.compile(
 
 
 def get_texts(page: str) -> Iterator[str]:
-    """Return the texts and the attributes that users read or hear."""
+    """Yield a page's texts, including attributes that browsers display or screen readers read."""
     page = _DROPPED.sub("", page)
     attributes = [match for tag in _TAG.findall(page) for match in _TOLD.findall(tag)]
     yield from map(html.unescape, (*_TAG.split(page), *attributes))
 
 
 def find_english(page: str) -> Iterator[str]:
-    """Return the texts and attributes with untranslated words."""
+    """Yield the texts with untranslated words."""
     for text in get_texts(page):
         while _SAID.search(text):
             text = _SAID.sub("", text)
-        # A text that contains elements consists of several parts.
+        # HTML elements split a translated text, so also remove parts with only one of the two brackets.
         text = _CUT.sub("", text)
         if _WORD.search(text):
             yield " ".join(text.split())
 
 
 def is_ours(text: str) -> bool:
-    """Return True if the text contains more than data and standards."""
+    """Return True if the text contains words other than stored data, codes and standard names."""
     parts = (part.strip(_BESIDE) for part in text.split(" | "))
     return any(_WORD.search(part) and part not in DATA | STANDARDS and not _CODE.fullmatch(part) for part in parts)
 
 
-# An amount with a decimal point and its currency, an amount that is the whole text, or one with grouped thousands.
+# English amounts: with a decimal point and a currency, as the complete text, or with a thousands separator.
 _POINTED = re.compile(r"\d\.\d\d\s[A-Z]{3}\b|\A\s*[-−+]?\d+\.\d\d\s*\Z|\d,\d{3}\.\d\d")
 
 
 def find_decimal_points(page: str) -> set[str]:
-    """Return the texts with an amount in English format."""
+    """Return the texts that contain an amount in English format."""
     return {" ".join(text.split()) for text in get_texts(page) if _POINTED.search(text)}
 
 
 def read_html(response: Response) -> str:
-    """Return a page's HTML; empty for a file."""
+    """Return the response's HTML, or an empty string for a file."""
     return response.content.decode() if "html" in response.headers.get("Content-Type", "") else ""
 
 
@@ -152,7 +152,7 @@ def test_answers_to_forms_say_nothing_in_english(owner_client: Panel, one_of_eac
                 continue
             content = read_html(owner_client.get(name, *things[row.about])) if row.status == HTTPStatus.OK else ""
             as_shown = get_untouched_data(content) if re.search(r'<form[^>]*method="post"', content) else {}
-            # Empty data is mostly refused; the page's own data is mostly accepted.
+            # Most forms refuse empty data and accept the displayed data, so both responses are checked.
             for form_data in ({}, as_shown):
                 with checks(name, len(form_data)), transaction.atomic():
                     form_data.pop("form_key", None)

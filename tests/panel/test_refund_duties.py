@@ -1,4 +1,4 @@
-"""Tests of duties in the panel's refunds: selection, calculation, review, refund and display."""
+"""Tests of duties in panel refunds: selection, calculation, review, refund and display."""
 
 from decimal import Decimal
 from typing import Any
@@ -11,7 +11,7 @@ from apps.refunds.models import Refund
 from apps.shops.models import Shop
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
-from tests.panel.shown import get_form
+from tests.panel.html_forms import get_form
 from tests.refunds.factories import is_money_consistent
 from tests.refunds.pages import CALCULATION, NEW, confirm_refund, get_row_ids, open_form, refund_by_form, review_refund
 
@@ -33,7 +33,7 @@ def refund_client(admin_client_with: PanelWith) -> Panel:
 
 
 def create_paid_order(shop: Shop, *duties: dict[str, Any], **values: Any) -> Order:
-    """Create a paid order of three mugs with duties and a card without."""
+    """Create a paid order of three mugs with duties and a card without duties."""
     lines = [
         {"title": "Mug", "price": Decimal("10.00"), "quantity": 3, "duties": list(duties)},
         {"title": "Card", "price": Decimal("1.00"), "quantity": 1},
@@ -42,7 +42,7 @@ def create_paid_order(shop: Shop, *duties: dict[str, Any], **values: Any) -> Ord
 
 
 def get_field_names(order: Order) -> tuple[str, list[str]]:
-    """Return the field names of the mugs' quantities and duties."""
+    """Return the field names for the quantity and the duties of the mugs."""
     with shop_scope(order.shop):
         line = order.line_items.get(title="Mug")
     return f"units-{line.pk}-unsent", [f"duty-{single_duty['id']}" for single_duty in line.duties]
@@ -70,7 +70,7 @@ def test_everything_has_the_duties_in_it(refund_client: Panel, shop: Shop) -> No
 
     assert [form[key] for key in keys] == [["full"], ["full"]]
     assert calculated.context["suggestions"] == [(payment, "43.50")]
-    assert "Refunded: 43.50 USD." in get_text(response)
+    assert "Refund created: 43.50 USD." in get_text(response)
     assert "; duties 12.50 USD" in get_text(response)
     assert get_refunded_duties(shop) == [[(Decimal("10.00"), Decimal("2.00")), (Decimal("0.50"), ZERO)]]
     with shop_scope(shop):
@@ -101,10 +101,10 @@ def test_a_share_goes_back_with_units_and_the_rest_without(refund_client: Panel,
     }
     reported_text = "4.00 USD of the duty on Mug (6912.00, from Portugal), including 0.67 USD tax."
     assert reported_text in get_text(look)
-    assert "Refunded: 14.00 USD." in get_text(first)
+    assert "Refund created: 14.00 USD." in get_text(first)
     assert '8.00 USD <span class="bo-subtle">including 1.33 USD tax</span>' in form
     assert "8.00 USD of the duty on Mug (6912.00, from Portugal), including 1.33 USD" in get_text(rest)
-    assert "Refunded: 8.00 USD." in get_text(last)
+    assert "Refund created: 8.00 USD." in get_text(last)
     assert get_refunded_duties(shop) == [[(Decimal("3.33"), Decimal("0.67"))], [(Decimal("6.67"), Decimal("1.33"))]]
     assert 'id="duties"' not in get_text(refund_client.get(NEW, order.pk))
     assert is_money_consistent()
@@ -120,14 +120,14 @@ def test_duties_have_their_taxes_inside_where_prices_do(refund_client: Panel, sh
 
     assert '10.00 USD <span class="bo-subtle">including 2.00 USD tax</span>' in form
     assert "10.00 USD of the duty on Mug (6912.00, from Portugal), including 2.00 USD tax." in get_text(look)
-    assert "Refunded: 10.00 USD." in get_text(response)
+    assert "Refund created: 10.00 USD." in get_text(response)
     assert "duties 10.00 USD" in get_text(response)
 
 
 def test_a_share_needs_units_and_is_offered_while_there_are_some(refund_client: Panel, shop: Shop) -> None:
     order = create_paid_order(shop, CERAMICS)
     units, (key,) = get_field_names(order)
-    reported_text = "Enter the quantity of the item to refund, or choose the full refundable amount."
+    reported_text = "Enter the quantity of the item to refund, or choose “Full refundable amount”."
 
     refused = review_refund(refund_client, order, {key: "proportional"})
     response = refund_client.post(CALCULATION, order.pk, **{key: "proportional"})
@@ -137,7 +137,7 @@ def test_a_share_needs_units_and_is_offered_while_there_are_some(refund_client: 
     form = refund_client.get(NEW, order.pk).context["form"]
 
     assert refused.context["form"].errors == {key: [reported_text]}
-    assert f"Refund of the duty on Mug (6912.00, from Portugal): {reported_text}" in get_text(response)
+    assert f"Refund for the duty on Mug (6912.00, from Portugal): {reported_text}" in get_text(response)
     assert "Select a valid choice" in get_text(unknown)
     assert before == []
     assert get_refunded_duties(shop) == [[]]
@@ -152,7 +152,7 @@ def test_each_duty_of_a_line_has_a_name_of_its_own(refund_client: Panel, shop: S
     look = review_refund(refund_client, order, {keys[1]: "full"})
 
     for key, name in zip(keys, ("1 of 3", "2 of 3", "3 of 3, 6912.00, from Portugal"), strict=True):
-        assert f'for="id_{key}">Refund of the duty on Mug ({name})</label>' in get_text(page)
+        assert f'for="id_{key}">Refund for the duty on Mug ({name})</label>' in get_text(page)
     assert "3.00 USD of the duty on Mug (2 of 3)." in get_text(look)
 
 

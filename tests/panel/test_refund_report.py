@@ -1,4 +1,4 @@
-"""Tests of the refund report: sums, in the shop's days and currency, and what is left out."""
+"""Tests of the refund report: totals by day in the shop's time zone and currency, and excluded refunds."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -19,7 +19,7 @@ from tests.panel.conftest import Panel, PanelWith
 from tests.refunds.factories import BY, create_bogus_order, refund_amount, run_refund_jobs
 
 REPORT, FILE = "refunds_refund_report", "refunds_refund_report_file"
-# May 6 in Auckland, still May 5 in UTC.
+# May 6 in Auckland, but May 5 in UTC.
 NOW = datetime(2031, 5, 5, 22, tzinfo=UTC)
 DAYS = {"first": "2031-05-01", "last": "2031-05-06"}
 
@@ -35,7 +35,7 @@ def report_client(admin_client_with: PanelWith, shop: Shop, time_machine: Any) -
 def make_refund(
     shop: Shop, ago: timedelta = timedelta(), *, title: str = "Mug", reason: str = "", **order: Any
 ) -> Refund:
-    """Refund two items of 10.00 each, with a tax of 1.00 on both."""
+    """Create an order of two items at 10.00 each with a total tax of 1.00, and refund one item."""
     tax = [{"title": "VAT", "rate": Decimal(0), "price": Decimal("1.00")}]
     line = {"title": title, "price": Decimal("10.00"), "quantity": 2, "tax_lines": tax}
     new_order = make_order(shop, lines=[line], **{"financial_status": "paid", **order})
@@ -87,7 +87,7 @@ def test_what_does_not_belong_is_left_out(report_client: Panel, shop: Shop, othe
     make_refund(shop, test=True)
     make_refund(shop, timedelta(days=6))
     make_refund(other_shop)
-    failing = create_bogus_order(shop, behaviour="bogus:fail")
+    failing = create_bogus_order(shop, behavior="bogus:fail")
     refund_amount(failing, "5.00")
     run_refund_jobs(shop)
     euros = make_refund(shop)
@@ -122,8 +122,8 @@ def test_the_file_is_for_spreadsheets(report_client: Panel, shop: Shop) -> None:
     ("query", "message"),
     [
         ({"first": "2031-05-07"}, "Enter a date on or after the start date."),
-        ({"first": "2030-05-05"}, "A report by day can cover one year at most."),
-        ({"first": "2020-05-06", "step": "month"}, "A report can cover five years at most."),
+        ({"first": "2030-05-05"}, "Enter a shorter period. A report by day covers at most one year."),
+        ({"first": "2020-05-06", "step": "month"}, "Enter a shorter period. A report covers at most five years."),
         ({"first": "0001-01-01", "last": "0001-02-01"}, "There are no refunds in this period. Enter other dates."),
         ({"first": "x"}, "Enter a valid date."),
         ({"step": "hour"}, "Select a valid choice."),
@@ -150,7 +150,7 @@ def test_the_report_costs_the_same_queries_however_much_was_refunded(report_clie
 
 
 def test_the_menu_shows_where_one_is_and_nothing_else(report_client: Panel) -> None:
-    """Check the menu on the report, which has a URL below the URL of refunds."""
+    """Check that only the report is highlighted in the menu, although its URL starts with the URL of refunds."""
     groups = report_client.get(REPORT, **DAYS).context["sidebar_navigation"]
 
     assert [item["title"] for group in groups for item in group["items"] if item["active"]] == ["Refund report"]

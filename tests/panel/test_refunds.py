@@ -1,4 +1,4 @@
-"""Tests of refunds in the panel: live calculation, review, creation exactly once, and follow-up."""
+"""Tests of refunds in the panel: live calculation, review, single creation, and later changes."""
 
 from decimal import Decimal
 from typing import Any
@@ -77,7 +77,7 @@ def test_a_refund_is_worked_out_looked_at_and_made_once(refund_client: Panel, or
     assert "25.00 USD" in get_text(response)
     assert response.context["suggestions"] == [(payment, "25.00")]
     for part in (
-        "25.00 USD is refunded through bogus, to the payment of 35.00 USD.",
+        "25.00 USD of the 35.00 USD payment will be refunded through bogus.",
         "2 × Mug - Blue: canceled, restocked at",
         "This email will be sent to ada@example.com:",
         "2 × Mug - Blue",
@@ -98,7 +98,7 @@ def test_a_refund_is_worked_out_looked_at_and_made_once(refund_client: Panel, or
     assert [single_response.redirect_chain[-1][0] for single_response in responses] == [
         refund_client.url(PAGE, order.pk)
     ] * 2
-    assert "Refunded: 25.00 USD." in get_text(responses[0])
+    assert "Refund created: 25.00 USD." in get_text(responses[0])
     assert "already submitted" in get_text(responses[1])
     assert "Waiting for the gateway" in get_text(responses[0])
     assert "Refunded 25.00 USD through bogus" in get_text(responses[0])
@@ -126,10 +126,10 @@ def test_everything_is_one_click_and_the_page_works_without_scripts(
     assert (form[f"units-{line}-unsent"], form["full_shipping"]) == (["3"], ["on"])
     assert calculated.context["suggestions"] == [(payment, "35.00")]
     assert german.context["suggestions"] == [(payment, "35,00")]
-    assert "Refunded: 35.00 USD." in get_text(response)
+    assert "Refund created: 35.00 USD." in get_text(response)
     second_response = refund_client.get(NEW, order.pk)
-    assert "All items of this order are already refunded" in get_text(second_response)
-    assert "No payment is left to refund" in get_text(second_response)
+    assert "All items in this order have already been refunded" in get_text(second_response)
+    assert "There are no payments to refund" in get_text(second_response)
 
 
 @pytest.mark.parametrize(("included", "remaining", "back"), [(True, "6.00", "3.00"), (False, "6.00", "3.60")])
@@ -179,7 +179,7 @@ def test_an_amount_is_changed_within_its_limits(refund_client: Panel, order: Ord
         ({"units-{line}-unsent": "x"}, "Enter a whole number."),
         ({"units-{line}-unsent": "1", "restock-{line}-unsent": "cancel:999999"}, "Select a valid choice"),
         ({"shipping": "5.01"}, "Enter at most 5.00 USD."),
-        ({"payment-{payment}": "1.001"}, "Too many decimals"),
+        ({"payment-{payment}": "1.001"}, "too many decimal places"),
         ({"units-{line}-unsent": "1", "reason": "because"}, "Select a valid choice"),
         ({"units-{line}-unsent": "1", "note": "a\0b"}, "Null characters are not allowed"),
     ],
@@ -209,7 +209,7 @@ def test_a_payment_with_an_unknown_gateway_is_only_recorded(refund_client: Panel
 
     assert form[f"by_hand-{paid_amount}"] == ["on"]
     assert "cards is not installed here and cannot refund money" in get_text(refused)
-    assert "Refunded: 10.00 USD." in get_text(response)
+    assert "Refund created: 10.00 USD." in get_text(response)
     (refund,) = get_refunds(shop)
     assert (get_transaction(refund).gateway, get_transaction(refund).status) == ("manual", "success")
 
@@ -250,7 +250,7 @@ def test_units_that_were_sent_come_back_to_a_place_of_choice(refund_client: Pane
 
 
 def test_money_that_did_not_go_back_is_tried_again(refund_client: Panel, shop: Shop) -> None:
-    order = create_bogus_order(shop, behaviour="bogus:fail")
+    order = create_bogus_order(shop, behavior="bogus:fail")
     (line,), (payment,) = get_row_ids(order)
     refund_by_form(refund_client, order, {f"units-{line}-unsent": "1"})
     run_refund_jobs(shop)
@@ -267,7 +267,7 @@ def test_money_that_did_not_go_back_is_tried_again(refund_client: Panel, shop: S
     assert "The card was closed" in page
     assert f"?again={failed.pk}" in page
     assert form[f"payment-{payment}"] == ["20.00"]
-    assert "Refunded: 20.00 USD." in get_text(response)
+    assert "Refund created: 20.00 USD." in get_text(response)
     after = get_text(refund_client.get(PAGE, order.pk))
     assert "Refunded" in after
     assert "?again=" not in after
@@ -275,7 +275,7 @@ def test_money_that_did_not_go_back_is_tried_again(refund_client: Panel, shop: S
 
 
 def test_a_gateway_that_has_not_answered_is_asked_on_demand(refund_client: Panel, shop: Shop) -> None:
-    order = create_bogus_order(shop, behaviour="bogus:later")
+    order = create_bogus_order(shop, behavior="bogus:later")
     refund = refund_amount(order, "20.00")
     run_refund_jobs(shop)
     waiting = get_transaction(refund)
@@ -286,7 +286,7 @@ def test_a_gateway_that_has_not_answered_is_asked_on_demand(refund_client: Panel
     run_refund_jobs(shop)
     late = refund_client.forge("refunds_refund_ask", refund.pk, waiting.pk)
 
-    assert "Check bogus now" in page
+    assert "Check status with bogus" in page
     assert "Checking the refund with bogus" in message
     assert get_transaction(refund).status == "success"
     assert "has already responded" in get_text(refund_client.http.get(late["Location"]))
@@ -302,7 +302,7 @@ def test_a_trial_shop_is_told_to_wait_at_the_limit(refund_client: Panel, shop: S
     answers = [refund_by_form(refund_client, order, {f"payment-{payment}": "1.00"}) for _ in range(6)]
 
     assert len(get_refunds(shop)) == 5
-    assert "Trial shops can create 5 refunds per minute. Try again in" in get_text(answers[-1])
+    assert "Trial and development shops can create at most 5 refunds per minute. Try again in" in get_text(answers[-1])
 
 
 def test_an_order_in_two_currencies_goes_back_in_both(refund_client: Panel, shop: Shop) -> None:
@@ -315,7 +315,7 @@ def test_an_order_in_two_currencies_goes_back_in_both(refund_client: Panel, shop
 
     response = refund_by_form(refund_client, order, {f"units-{line}-unsent": "1"})
 
-    assert "Refunded: 5.00 USD and 4.50 EUR." in get_text(response)
+    assert "Refund created: 5.00 USD and 4.50 EUR." in get_text(response)
 
 
 def test_staff_without_the_refund_permission_cannot_refund_through_an_app(

@@ -1,4 +1,4 @@
-"""Tests of own apps in the panel: registration, changes, secret rotation, and shops' approval."""
+"""Tests of the shop's own apps in the panel: registration, changes, secret rotation, and approval by other shops."""
 
 import re
 from datetime import timedelta
@@ -237,7 +237,7 @@ def test_an_app_at_work_is_not_removed(owner_client: Panel, shop: Shop, other_sh
 
     app.refresh_from_db()
     assert "The app is installed in this shop." in page
-    assert "The app is installed in 1 other shop." in " ".join(page.split())
+    assert "1 other shop must uninstall the app before you can delete it." in " ".join(page.split())
     assert response.status_code == 302
     assert "The app is installed in 2 shops." in owner_client.get("shops_app_delete", app.pk).content.decode()
     assert app.retired_at is None

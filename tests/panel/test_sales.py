@@ -1,4 +1,4 @@
-"""Tests of sales on the home page: figures, days and permissions."""
+"""Tests of the sales figures on the home page: totals, days and permissions."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ from apps.shops.models import Shop
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel, PanelWith
 
-# May 6 in Auckland, still May 5 in UTC.
+# May 6 in Auckland, but May 5 in UTC.
 NOW = datetime(2031, 5, 5, 22, tzinfo=UTC)
 
 
@@ -124,12 +124,12 @@ def test_the_chart_leads_to_its_file_and_to_the_report(
     create_sale(shop, NOW - timedelta(days=7))
     both = admin_client_with("overviews", "reports")
     html = both.get(days="7").content.decode()
-    (link,) = re.findall(r'href="([^"]+)">Sales as CSV<', html)
+    (link,) = re.findall(r'href="([^"]+)">Download sales as CSV<', html)
 
     file = both.http.get(unescape(link)).content.decode().splitlines()
 
     assert len(file) == 8
     assert file[-1] == "2031-05-06,1,20.10,1,20.10"
     assert f'{both.url("orders_order_report")}?first=2031-04-30">Sales report</a>' in html
-    # Hidden from staff who may not open the report.
-    assert "Sales as CSV" not in report_client.get(days="7").content.decode()
+    # The link is hidden from staff members who cannot open the report.
+    assert "Download sales as CSV" not in report_client.get(days="7").content.decode()

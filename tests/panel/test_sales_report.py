@@ -1,4 +1,4 @@
-"""Tests of the sales report: sums, in the shop's days and currency, what is left out, and its files."""
+"""Tests of the sales report: totals by day in the shop's time zone and currency, excluded orders, and files."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -22,7 +22,7 @@ from tests.orders.factories import make_order, make_variant
 from tests.panel.conftest import Panel, PanelWith
 
 REPORT, FILE = "orders_order_report", "orders_order_report_file"
-# May 6 in Auckland, still May 5 in UTC.
+# May 6 in Auckland, but May 5 in UTC.
 NOW = datetime(2031, 5, 5, 22, tzinfo=UTC)
 DAYS = {"first": "2031-05-05", "last": "2031-05-06"}
 
@@ -36,7 +36,7 @@ def report_client(admin_client_with: PanelWith, shop: Shop, time_machine: Any) -
 
 
 def create_sale(shop: Shop, hours: int = 0, *, changed: dict[str, Any] | None = None, **values: Any) -> Order:
-    """Create an order of two mugs for 20.00, so many hours ago."""
+    """Create an order that is ``hours`` old, by default of two mugs for 20.00."""
     order = make_order(shop, **values)
     with shop_scope(shop):
         Order.objects.filter(pk=order.pk).update(**{"processed_at": NOW - timedelta(hours=hours), **(changed or {})})
@@ -58,7 +58,7 @@ def get_file(panel: Panel, table: str) -> list[str]:
 
 
 def test_days_are_compared_with_the_previous_days(report_client: Panel, shop: Shop) -> None:
-    """Check the comparison: sales of 60 on the 5th and 6th, 40 on the 3rd and 4th."""
+    """Compare sales of 60.00 on May 5 and 6 with sales of 40.00 on May 3 and 4."""
     for hours in (0, 1, 24, 48, 72, 96):
         create_sale(shop, hours)
 
@@ -136,7 +136,7 @@ def test_orders_without_purchase_make_no_returning_customer(report_client: Panel
 
 
 def test_best_sellers_go_by_what_they_were_bought_for(report_client: Panel, shop: Shop) -> None:
-    """Check revenue: 3 jars for 5.00 plus 1.50 tax make 16.50; custom mugs, 2 for 10.00 in each of two orders."""
+    """Check revenue: two orders of two mugs at 10.00, and three jars at 5.00 plus 1.50 tax, which is 16.50."""
     tax = [{"title": "VAT", "rate": Decimal("0.1"), "price": Decimal("1.50")}]
     jar = make_variant(shop, product_title="Jar").product
     line = {"title": "Old jar", "price": Decimal("5.00"), "quantity": 3, "tax_lines": tax}
@@ -184,7 +184,7 @@ def test_orders_in_other_currencies_are_counted_apart(report_client: Panel, shop
 
     tables_by_title = get_tables(report_client)
 
-    assert tables_by_title["sales"].footer == "1 order in other currencies not included."
+    assert tables_by_title["sales"].footer == "Not included: 1 order in other currencies."
     assert [list(table.rows) for table in tables_by_title.values()] == [[], [], []]
 
 
@@ -200,7 +200,7 @@ def test_other_shops_sales_are_not_shown(report_client: Panel, shop: Shop, other
     ("query", "message"),
     [
         ({"first": "2031-05-07"}, "Enter a date on or after the start date."),
-        ({"first": "2030-05-05"}, "A report can cover one year at most."),
+        ({"first": "2030-05-05"}, "Enter a shorter period. A report covers at most one year."),
         ({"first": "0001-01-01", "last": "0001-02-01"}, "There are no sales in this period. Enter other dates."),
         ({"first": "x"}, "Enter a valid date."),
     ],
@@ -237,9 +237,9 @@ def test_the_report_costs_the_same_queries_however_much_was_sold(report_client: 
 
 
 def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(report_client: Panel, shop: Shop) -> None:
-    """Check sales after an edit: three mugs of 10.00 with a discount of 1.00 and taxes, 31.90.
+    """Check sales of an order of three mugs for 31.90, after one mug is removed and a cup for 7.70 is added.
 
-    One mug is edited out and a cup of 7.70 added. The refund report has the refunded items, so they stay sold here.
+    Refunded items count as sold, because the refund report contains the refunds.
     """
     vat = [{"title": "VAT", "rate": Decimal("0.1"), "price": None}]
     price = {"price": Decimal("10.00"), "total_discount": Decimal("1.00"), "tax_lines": vat}

@@ -1,4 +1,4 @@
-"""Tests of page sizes and saved views of lists."""
+"""Tests of page sizes and saved views in lists."""
 
 from functools import partial
 
@@ -180,7 +180,7 @@ def test_views_need_the_permission_of_their_list(admin_client_with: PanelWith, s
     refused, unknown = post_view(panel), panel.post("save_view", screen="auth.group", query="q=x", name="A")
 
     assert (refused.status_code, unknown.status_code) == (403, 404)
-    assert b"Change the shop&#x27;s settings" in refused.content
+    assert b"Change shop settings and view background jobs" in refused.content
     assert get_views(shop) == []
 
 
@@ -245,7 +245,7 @@ def test_views_saved_under_one_name_at_the_same_moment_are_one(owner_client: Pan
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_unique_key_two_views_have_one_name(owner_client: Panel, shop: Shop) -> None:
-    """Control: neither transaction sees the other's view of the same name."""
+    """Show what goes wrong without the unique key: neither transaction sees the other transaction's view."""
     other = SavedView(shop=shop, user=owner_client.user, screen="jobs.job", name="Broken", query=FAILED)
 
     with without_constraint(SavedView, "shop_id", "user_id", "screen", "name"):

@@ -1,4 +1,4 @@
-"""Tests of the shop settings form, and through it of what every form of the panel does."""
+"""Tests of the shop settings form, including behavior that is common to all forms of the panel."""
 
 from decimal import Decimal
 from typing import Any
@@ -21,7 +21,7 @@ from tests.panel.conftest import Panel, PanelWith
 
 
 def build_settings_form(panel: Panel, shop: Shop) -> dict[str, Any]:
-    """Return the data a browser sends for the unchanged form."""
+    """Return the data that a browser sends for the unchanged form."""
     form = panel.get("shops_shop_change", shop.pk).context["adminform"].form
     values = {name: form[name].value() for name in form.fields}
     return {name: value for name, value in values.items() if value not in (None, False)}
@@ -107,7 +107,7 @@ def test_the_currency_stays_while_amounts_are_finer_than_another_has(
     refused = settings_client.post("shops_shop_change", shop.pk, **data | {"currency": "JPY"})
     response = settings_client.post("shops_shop_change", shop.pk, **data | {"currency": "KWD"})
 
-    assert f"some {what} with more decimals than the currency has" in refused.content.decode()
+    assert f"some {what} with more decimal places than the currency allows" in refused.content.decode()
     assert response.status_code == 302
     with shop_scope(shop):
         assert product.variants.get(price=10).price == 10

@@ -1,4 +1,4 @@
-"""Tests of granting permissions and of the staff pages."""
+"""Tests of the staff pages and of granting permissions."""
 
 import re
 from collections.abc import Callable
@@ -32,7 +32,7 @@ MANAGE = (
 
 @pytest.fixture
 def manager_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client of a staff member who manages only staff and orders."""
+    """Return a client of a staff member with permissions for staff and orders only."""
     return admin_client_with(*MANAGE, "orders")
 
 
@@ -60,7 +60,7 @@ def test_staff_cannot_grant_permissions_they_lack(manager_client: Panel, shop: S
     page = manager_client.post("staff_membership_change", index.pk, permissions=["orders", name])
 
     index.refresh_from_db()
-    assert b"cannot be granted because you do not have them" in page.content
+    assert b"cannot be granted or revoked because you do not have them" in page.content
     assert index.permissions == []
 
 
@@ -228,7 +228,7 @@ def test_an_invitation_with_permissions_one_lacks_is_refused(manager_client: Pan
 
 
 def build_ownership_works(shop: Shop) -> list[Callable[[], None]]:
-    """Return two functions that each remove ownership from one of two owners."""
+    """Create two account owners; return a function for each owner that revokes the ownership."""
     operator = factories.UserFactory.create(is_superuser=True)
 
     def lose(owner: User) -> None:
@@ -258,7 +258,7 @@ def test_of_the_last_two_owners_one_stays() -> None:
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_without_the_lock_the_last_two_owners_go_together() -> None:
-    """Control without the lock: each transaction still sees the other owner."""
+    """Show what goes wrong without the lock: each transaction still sees the other owner."""
     shop = factories.make_shop()
     first, second = build_ownership_works(shop)
 
@@ -297,7 +297,7 @@ def test_who_may_only_view_grants_no_more(admin_client_with: PanelWith, shop: Sh
 
     refused = panel.post("staff_membership_change", index.pk, permissions=["orders"])
     index.refresh_from_db()
-    assert b"cannot be granted because you do not have them: orders" in refused.content
+    assert b"cannot be granted or revoked because you do not have them: orders" in refused.content
     assert (index.permissions, index.view_only) == ([], [])
 
     panel.post("staff_membership_change", index.pk, permissions=["orders:view"])
@@ -313,7 +313,7 @@ def test_who_may_only_view_takes_nothing_that_is_held_fully(admin_client_with: P
     refused = panel.post("staff_membership_change", index.pk, permissions=["orders:view"])
 
     index.refresh_from_db()
-    assert b"cannot be granted because you do not have them: orders" in refused.content
+    assert b"cannot be granted or revoked because you do not have them: orders" in refused.content
     assert (index.permissions, index.view_only) == (["orders"], [])
 
 

@@ -49,7 +49,7 @@ def test_the_grid_writes_the_changed_cells_with_the_reason(admin_client_with: Pa
 
 
 def test_a_form_with_other_cell_names_is_refused_with_a_message(admin_client_with: PanelWith, shop: Shop) -> None:
-    """Check field names from before they contained the displayed quantity."""
+    """Submit a form with old field names, which did not contain the displayed quantity."""
     item, first = make_item(shop), get_first_location(shop)
     set_stock(item, first, 5)
 
@@ -78,8 +78,8 @@ def test_a_grid_of_25_items_at_six_locations_is_light(admin_client_with: PanelWi
 @pytest.mark.parametrize(
     ("expected", "observed", "says"),
     [
-        ("7", "4", "The quantity has changed to 5."),
-        ("7", "", "The quantity has changed to 5."),
+        ("7", "4", "This quantity was changed to “5” while you were editing."),
+        ("7", "", "This quantity was changed to “5” while you were editing."),
         ("-1", "5", "Enter a number from 0"),
         ("9999999999", "5", "Enter a number from 0"),
         ("many", "5", "Enter a whole number."),

@@ -1,4 +1,4 @@
-"""Tests of images that staff upload for texts: stored once per content, visible to all, private to the shop."""
+"""Tests of images uploaded for texts: identical files are stored once, and each shop sees only its own images."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from apps.events.models import Event
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop
 from tests import factories
-from tests.media.pictures import make_plain_image
+from tests.media.images import make_plain_image
 from tests.panel.conftest import Panel, PanelWith
 
 RED, BLUE = make_plain_image("PNG", (40, 30), color="red"), make_plain_image("PNG", (20, 20), color="blue")
@@ -56,7 +56,7 @@ def test_the_same_image_is_stored_once_and_a_different_image_of_the_same_name_se
     assert first == second_result
     assert other["name"].startswith("Hat-scarf-")
     assert store_image(file_client, BLUE) == other
-    # "hat_large.png" is also the name of a resized "hat.png".
+    # "hat_large.png" would conflict with the name of the resized image of "hat.png".
     assert store_image(file_client, name="hat_large.png")["name"] != "hat_large.png"
     with shop_scope(shop):
         assert StoreFile.objects.count() == 3

@@ -1,4 +1,4 @@
-"""Tests of the tour that leads new staff through the pages they may open."""
+"""Tests of the tour, which shows new staff members the pages that they can open."""
 
 from urllib.parse import urlsplit
 
@@ -9,14 +9,14 @@ from apps.staff.models import Membership, User
 from tests import factories
 from tests.conftest import Response
 from tests.panel.conftest import Panel, PanelWith
-from tests.panel.shown import get_forms
+from tests.panel.html_forms import get_forms
 
 pytestmark = pytest.mark.django_db
 OFFER = "New here? Take a tour"
 
 
 def follow_tour(panel: Panel) -> list[tuple[str, str]]:
-    """Follow the tour from the home page to its end; return each page's path and heading."""
+    """Follow the tour from the home page to the last page; return each page's path and heading."""
     link, observed = panel.get().context["offered_tour"][0].link, []
     while link:
         response = panel.http.get(link)
@@ -29,7 +29,7 @@ def follow_tour(panel: Panel) -> list[tuple[str, str]]:
 
 
 def post_tour_end(panel: Panel) -> Response:
-    """End the tour with its button on the home page; return the response."""
+    """End the tour with the button on the home page; return the response."""
     form = next(form for form in get_forms(panel.get().content) if form.attrs["action"] == panel.url("end_tour"))
     return panel.post("end_tour", **form.data)
 

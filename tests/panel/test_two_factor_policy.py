@@ -1,4 +1,4 @@
-"""Tests of a required second factor: the date, the reminder before it, and enforcement."""
+"""Tests of a required second factor: the deadline, the reminder before the deadline, and enforcement."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -31,7 +31,7 @@ def get_page_at(panel: Panel, moment: datetime, time_machine: Any) -> None:
 
 
 def log_in_with_factor(panel: Panel) -> None:
-    """Log in with password and code."""
+    """Log in with the password and a code."""
     User.objects.filter(pk=panel.user.pk).update(password=make_password(PASSWORD))
     secret = generate_totp_secret()
     TOTP.activate(panel.user, secret)

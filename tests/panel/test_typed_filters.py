@@ -24,7 +24,7 @@ from tests.inventory.factories import get_first_location, set_stock
 from tests.orders.factories import make_order
 from tests.panel.conftest import Panel
 
-# The list of variants also uses these conditions; a product's indexes begin with the shop.
+# The variant list also filters by the product's shop, because indexes of the product table begin with the shop.
 OF_SHOP: dict[Any, dict[str, Any]] = {Variant: {"product__shop": F("shop")}}
 FILTERS = {"processed_from": "Date", "processed_to": "Date", "total_from": "Total", "total_to": "Total"}
 LISTS = {"orders": "orders_order_changelist", "products": "catalog_product_changelist"}
@@ -40,7 +40,7 @@ def get_chips(response: Any) -> list[str]:
 
 @pytest.fixture
 def orders(shop: Shop, admin_client_with: Any) -> Panel:
-    """Create three orders; the days are in New York time."""
+    """Create three orders in a shop with the New York time zone; return a client."""
     Shop.objects.filter(pk=shop.pk).update(timezone="America/New_York")
     shop.refresh_from_db()
     panel: Panel = admin_client_with("orders", "products", "customers")
@@ -96,7 +96,7 @@ def test_invalid_input_is_reported_and_matches_nothing(orders: Panel, query: dic
     assert get_chips(response) == []
     [refused] = response.context["cl"].active_filters.invalid
     ((name, typed),) = query.items()
-    assert refused.text.startswith(f"“{typed[:60]}” is not a valid value for the filter {FILTERS[name]}. ")
+    assert refused.text.startswith(f"“{typed[:60]}” is not a valid value for the {FILTERS[name]} filter. ")
     assert refused.text in html.unescape(page)
     assert "No matches" not in page
 
@@ -109,7 +109,7 @@ def test_a_range_with_one_invalid_end_does_not_look_active(orders: Panel) -> Non
     assert get_names(response) == []
     assert get_chips(response) == ["Date: from 2 Mar 2026"]
     [refused] = response.context["cl"].active_filters.invalid
-    assert refused.text == "“abc” is not a valid value for the filter Total. Enter an amount in USD."
+    assert refused.text == "“abc” is not a valid value for the Total filter. Enter an amount in USD."
     assert refused.url_without == "?processed_from=2026-03-02"
 
 
@@ -322,7 +322,7 @@ def test_variants_by_product_price_and_stock(
 )
 def test_ranges_have_their_indexes(shop: Shop, model: Any, filtered: Any, values: Any, index: str) -> None:
     with shop_scope(shop), connection.cursor() as cursor:
-        # With so few rows any plan is as fast, so sequential scans are turned off.
+        # Without sequential scans, which are just as fast for few rows.
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         filter_field = filtered(request=None, params={}, model=model, model_admin=None)
         filtered_page = filter_field.filter_rows(

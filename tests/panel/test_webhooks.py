@@ -1,4 +1,4 @@
-"""Tests of webhooks in the panel: delivery status at a glance, and redelivery of what failed."""
+"""Tests of webhooks in the panel: the delivery status, and redelivery of failed deliveries."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ from apps.webhooks.models.deliveries import ERROR_LABELS
 from tests import factories
 from tests.panel.conftest import Panel, PanelWith
 from tests.webhooks.factories import URI, make_attempt, make_delivery
-from tests.webhooks.worlds import create_blogs, make_subscription
+from tests.webhooks.scenarios import create_blogs, make_subscription
 
 pytestmark = pytest.mark.django_db
 LIST, LOG = "webhooks_subscription", "webhooks_delivery"
@@ -164,7 +164,7 @@ def test_a_filter_is_tried_on_what_happened(webhook_client: Panel, subscription:
 
 
 _UNSUBSCRIBED = (
-    "The subscription was disabled or deleted before sending",
+    "The subscription was disabled or deleted before the delivery was sent",
     "Das Abonnement wurde vor dem Senden ausgeschaltet oder gelöscht",
 )
 
@@ -209,7 +209,7 @@ def test_deleted_payloads_are_reported_as_deleted(webhook_client: Panel, install
     page = webhook_client.get(f"{LOG}_change", delivery.pk).content.decode()
 
     assert "has expired" in page
-    assert "Send again" not in page
+    assert "Replay" not in page
 
 
 def test_one_or_several_deliveries_are_sent_again(

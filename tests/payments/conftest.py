@@ -1,4 +1,4 @@
-"""Fixtures of payments."""
+"""Fixtures for payment tests."""
 
 import socket
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fail the test if code opens a connection or looks up a host name."""
+    """Raise an error if code opens a connection or looks up a host name."""
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("something reached for the network")

@@ -10,7 +10,7 @@ from apps.payments.models import PaymentHandlerConfig
 
 VERSION = "2026-04-08"
 CONFIG: dict[str, Any] = {"shop_id": "942252"}
-# Valid bodies, which tests copy and break.
+# A valid request body, which tests copy and modify.
 BODY: dict[str, Any] = {"handler_id": "wallet_pay", "version": VERSION, "config": CONFIG, "enabled": True}
 
 

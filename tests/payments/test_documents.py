@@ -1,7 +1,4 @@
-"""Tests of the published schema documents at their addresses.
-
-Rule: spec part B, Payment handler schema.
-"""
+"""Tests of the URLs and contents of published schema documents."""
 
 import hashlib
 import json
@@ -13,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from apps.payments.domain import schema_publishing
 
-# Published documents never change; a correction becomes a new version.
+# Published documents never change. Each correction is a new version.
 PINNED = {
     "wallet-pay/2026-04-08/schema.json": "dcbe7a16c2df17c2fd0452e1fb7977a1e71ace4cfa1707f356d93e19f3f41198",
     "checkout/2026-04-08/payment_handler.json": "93d2ed52b52413cbe90a29e966435427540aad6ad9860b7dbe4787035fdd5a41",

@@ -1,7 +1,4 @@
-"""Tests of payment handlers over REST.
-
-Rule: spec part B, Payment handler schema.
-"""
+"""Tests of payment handlers over REST."""
 
 import logging
 from typing import Any
@@ -19,8 +16,8 @@ from apps.payments.domain import entry_validation, handlers, schema_publishing
 from apps.payments.models import PaymentHandlerConfig, WalletShop
 from apps.shops.models import Shop
 from tests.api.conftest import snapshot_database
+from tests.collect_failures import Subtests
 from tests.conftest import ApiClient, ClientWith, Response
-from tests.each import Subtests
 from tests.payments.factories import BODY, CONFIG, VERSION, deep_copy, make_handler
 
 LIST = "payment_handlers.json"
@@ -129,25 +126,28 @@ REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
         BODY | {"config": CONFIG | {"supported_countries": ["FR", "ZZ"]}},
         {"config.supported_countries.1": ["is not included in the list"]},
     ),
-    (BODY | {"config": CONFIG | {"api_key": "x"}}, {"config.api_key": ["must not be published"]}),
+    (
+        BODY | {"config": CONFIG | {"api_key": "x"}},
+        {"config.api_key": ["must not be published because it looks like a secret"]},
+    ),
     (
         BODY | {"config": CONFIG | {"Nested": {"PASSWORD": "x", "list": [{"private-key": 1}]}}},
         {
-            "config.Nested.PASSWORD": ["must not be published"],
-            "config.Nested.list.0.private-key": ["must not be published"],
+            "config.Nested.PASSWORD": ["must not be published because it looks like a secret"],
+            "config.Nested.list.0.private-key": ["must not be published because it looks like a secret"],
         },
     ),
     (
         BODY | {"config": CONFIG | {"webhookSecret": 1, "accessToken": 2, "apiKey": 3}},
         {
-            "config.webhookSecret": ["must not be published"],
-            "config.accessToken": ["must not be published"],
-            "config.apiKey": ["must not be published"],
+            "config.webhookSecret": ["must not be published because it looks like a secret"],
+            "config.accessToken": ["must not be published because it looks like a secret"],
+            "config.apiKey": ["must not be published because it looks like a secret"],
         },
     ),
     (
         BODY | {"available_instruments": [{"type": "wallet_pay", "constraints": {"client_secret": "x"}}]},
-        {"available_instruments.0.constraints.client_secret": ["must not be published"]},
+        {"available_instruments.0.constraints.client_secret": ["must not be published because it looks like a secret"]},
     ),
     (BODY | {"config": CONFIG | {"x": "y" * 16_384}}, {"config": ["is too large (maximum is 16 KB)"]}),
     (BODY | {"config": CONFIG | {"x": "é" * 9_000}}, {"config": ["is too large (maximum is 16 KB)"]}),
@@ -204,7 +204,7 @@ VALID = st.fixed_dictionaries(
     },
     optional={"available_instruments": st.just([{"type": "wallet_pay"}])},
 )
-# By field, an invalid value.
+# Invalid values by field.
 BROKEN: dict[str, tuple[Any, ...]] = {
     "id": ("", None, 5, [], "x" * 129),
     "version": ("", None, 20260408, "2026-4-8", "2026-04-08 ", "1999-01-01"),
@@ -288,7 +288,8 @@ def test_one_handler_of_an_environment_is_on(api: ApiClient) -> None:
     sandbox = post_valid_handler(api, handler_id="test", config=CONFIG | {"environment": "sandbox"})
     second = post_valid_handler(api, handler_id="second", enabled=False)
 
-    on = {"enabled": ["is on for another handler of this environment"]}
+    message = "cannot be turned on: another handler with this name is already enabled in this environment"
+    on = {"enabled": [message]}
     assert get_errors(put_handler(api, second, enabled=True)) == on
     assert get_errors(put_handler(api, sandbox, config=CONFIG)) == on
     assert get_errors(post_handler(api, handler_id="third", config=CONFIG | {"environment": "production"})) == on
@@ -305,7 +306,8 @@ def test_the_wallet_knows_one_shop_by_an_id(api: ApiClient, other_shop_api: ApiC
     )
     assert get_errors(put_handler(other_shop_api, stranger, config=CONFIG)) == errors
     put_handler(api, handler, config={"shop_id": "moved"})
-    assert get_errors(put_handler(other_shop_api, stranger, config=CONFIG)) == errors  # the sandbox still has it
+    # The sandbox handler still uses the id.
+    assert get_errors(put_handler(other_shop_api, stranger, config=CONFIG)) == errors
     with all_shops_scope():
         sandbox = PaymentHandlerConfig.objects.get(handler_id="test")
     assert api.delete(f"payment_handlers/{sandbox.pk}.json").status_code == 200

@@ -1,7 +1,4 @@
-"""Tests of the checkout profile at a shop's domain, and of checkout responses.
-
-Rule: spec part B, Payment handler schema.
-"""
+"""Tests of the checkout profile on a shop's domain, and of checkout responses."""
 
 from typing import Any
 
@@ -90,7 +87,7 @@ def test_each_host_gets_its_own_shops_profile_and_no_other(shop: Shop, other_sho
         ("stranger.example", "stranger-1"),
     ):
         assert get_registry(get_profile(host))[NAME][0]["config"]["shop_id"] == known_as
-    # Hosts of the installation are no shop; unknown hosts are refused before a shop is looked up.
+    # The installation's own hosts belong to no shop. Unknown hosts are refused before a shop is looked up.
     for host, status in (("testserver", 404), ("127.0.0.1", 404), ("nobody.example", 400), ("10.1.2.3", 400)):
         response = get_profile(host)
         assert response.status_code == status

@@ -43,7 +43,7 @@ def create_shops() -> tuple[Shop, Shop]:
 
 
 def count_shops(known_as: str) -> int:
-    """Return the number of shops with a handler of this wallet id."""
+    """Return the number of shops that use this shop id at the wallet."""
     with all_shops_scope():
         handlers = list(PaymentHandlerConfig.objects.all())
     return len({handler.shop_id for handler in handlers if handler.config["shop_id"] == known_as})
@@ -65,7 +65,7 @@ def test_of_two_shops_that_take_one_id_at_once_one_gets_it() -> None:
 
 
 def test_without_the_unique_key_two_shops_have_one_id() -> None:
-    """Control without the lock: each finds the id only in its own shop."""
+    """Show what goes wrong without the unique key: neither shop detects that the other shop uses the id."""
     first_shop, two = create_shops()
 
     with without_constraint(WalletShop, "known_as"):
@@ -94,7 +94,7 @@ def test_of_two_handlers_switched_on_at_once_one_is() -> None:
 
 
 def test_without_the_unique_key_two_handlers_are_on() -> None:
-    """Control without the lock: both handlers are created."""
+    """Show what goes wrong without the unique key: both handlers are enabled."""
     first_shop, _ = create_shops()
 
     with without_constraint(PaymentHandlerConfig, "shop_id", "handler_name", "environment"):
@@ -112,7 +112,7 @@ def build_delete_work(shop: Shop, handler_id: str) -> Work:
 
 
 def has_handler(shop: Shop) -> bool:
-    """Return True if the shop still has the id."""
+    """Return True if the wallet's shop id is still registered."""
     with shop_scope(shop):
         return WalletShop.objects.filter(known_as="w").exists()
 
@@ -130,7 +130,7 @@ def test_an_id_that_is_released_and_taken_at_once_stays_with_who_uses_it() -> No
 
 
 def test_without_the_lock_an_id_in_use_is_released() -> None:
-    """Control without the lock: the deletion does not see the handler that is being created."""
+    """Show what goes wrong without the lock: the deletion releases the id, because it does not see the new handler."""
     first_shop, _ = create_shops()
     build_create_work(first_shop, "w", "old")()
 

@@ -1,7 +1,4 @@
-"""Tests of the published schemas: valid, self-contained, and as strict as the specification's examples.
-
-Rule: spec part B, Payment handler schema.
-"""
+"""Tests that published schemas are valid, self-contained, and as strict as the specification's examples."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +9,7 @@ from jsonschema import Draft202012Validator
 from referencing.exceptions import Unresolvable
 
 from apps.payments.domain import entry_validation, schema_publishing, schema_validation
-from tests.each import Subtests
+from tests.collect_failures import Subtests
 from tests.payments.factories import VERSION
 
 HANDLER = "dev.platform.wallet_pay"
@@ -31,7 +28,7 @@ def load_schemas() -> dict[str, dict[str, Any]]:
 
 
 def iterate_objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object in a document."""
+    """Yield every JSON object in a document."""
     if isinstance(value, dict):
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

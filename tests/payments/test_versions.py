@@ -1,7 +1,4 @@
-"""Tests of a later version of the handler schema next to the earlier one.
-
-Rule: design/payment_handler, P12.
-"""
+"""Tests of two versions of the handler schema that are published at the same time."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +25,7 @@ _KEPT = (
 
 @pytest.fixture
 def later_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Add a release with a later schema version: new folders, nothing else."""
+    """Publish a later schema version by adding folders with documents."""
     for path, content in schema_publishing.load_documents().items():
         for name, text in (
             (path, content),

@@ -1,4 +1,4 @@
-"""Adding rows to each list of the interface, next to the rows that its sample created."""
+"""Functions that add rows to each list of the API, in addition to the rows from the samples."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -118,14 +118,14 @@ def _add_payment_handler(world: SampleContext, rows: Rows, number: int) -> None:
 
 
 def _fulfill_again(order_id: int) -> None:
-    """Cancel an order's fulfillment and create a new one."""
+    """Cancel an order's fulfillment and create a new fulfillment."""
     last = Fulfillment.objects.filter(order=order_id, status="success").get()
     fulfillments.cancel_fulfillment(last, actor="system", at=timezone.now())
     make_fulfillment(FulfillmentOrder.objects.get(order=order_id, status="open"))
 
 
 def _add_fulfillment(world: SampleContext, rows: Rows, number: int) -> None:
-    """Create another fulfillment of a fulfillment order."""
+    """Create another fulfillment for a fulfillment order."""
     row = FulfillmentOrder.objects.get(pk=rows["fulfillment_order_id"])
     fulfillment_line = row.sent_lines.select_related("fulfillment").order_by("pk").first()
     assert fulfillment_line is not None
@@ -203,7 +203,7 @@ GROWTH: dict[str, Grow] = {
 FIXED = {"/admin/oauth/access_scopes.json", "currencies.json"}
 
 
-# Queries for lists where the sample query matches one row only.
+# Queries for lists if the sample's query matches only one row.
 QUERIES = {"customers/search.json": {"query": "example"}}
 
 

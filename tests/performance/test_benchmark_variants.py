@@ -1,4 +1,4 @@
-"""The benchmark's other programs use the product's tables, and a benchmark that cannot run reports an error."""
+"""Tests that other programs of the benchmark match the product's tables, and tests of the benchmark's errors."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db.models import NOT_PROVIDED, Field
 
-from benchmarks.floors import creating
+from benchmarks.floors import create_customer
 
 Columns = dict[str, set[str]]
 WRITTEN = {"customers_customer", "customers_address", "events_event"}
@@ -39,7 +39,7 @@ def run_python(*arguments: str, **environment: str) -> subprocess.CompletedProce
 
 @pytest.fixture(scope="module")
 def naive_columns() -> Columns:
-    """Return the columns of the naive variant's models, by table."""
+    """Return the columns of the naive program's models, by table."""
     django = {"DJANGO_SETTINGS_MODULE": "benchmarks.naive.settings", "DATABASE_URL": "sqlite://:memory:"}
     process = run_python("-c", NAIVE, **django)
     assert process.returncode == 0, process.stderr
@@ -48,8 +48,8 @@ def naive_columns() -> Columns:
 
 @pytest.fixture(scope="module")
 def floor_columns() -> Columns:
-    """Return the columns that the floors insert, by table."""
-    statements = INSERT.findall(Path(creating.__file__).read_text())
+    """Return the columns in the floor program's INSERT statements, by table."""
+    statements = INSERT.findall(Path(create_customer.__file__).read_text())
     return {table: {column.strip(' \n"') for column in columns.split(",")} for table, columns in statements}
 
 

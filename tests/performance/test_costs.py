@@ -1,8 +1,8 @@
-"""Cost ceilings of requests for customers and stock, without a clock: function calls and SQL statements.
+"""Tests that limit the costs of requests by counting function calls and SQL statements instead of time.
 
-Calls are those of Python functions from the outermost layer on, in a warm process, the minimum of several tries: the
-driver makes an additional call each time its socket blocks. The ceilings are slightly above the measured values, so
-that a new loop over fields or rows in the hot path shows.
+The tests count calls of Python functions in a warm process, including all layers. The minimum of several tries counts,
+because the database driver makes an additional call whenever its socket blocks. The ceilings are slightly above the
+measured values, so that a new loop over fields or rows exceeds the ceiling.
 """
 
 import json
@@ -25,17 +25,17 @@ from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import Location, StockMovement
 from apps.shops.models import Shop
 from backoffice.middleware import request_boundary
-from benchmarks.floors.creating import build_example
+from benchmarks.floors.create_customer import build_example
 from tests.catalog.factories import make_product
 from tests.conftest import VERSION, ApiClient
 from tests.customers.factories import make_address, make_customer
-from tests.parts import is_postgres
+from tests.services import is_postgres
 
 PAGE_SIZE = 50
 TRIES = 4
-# The token, the page's keys, its products, and their variants, options and images.
+# The token, the keys on the page, the products, variants, options and images.
 QUERIES = 6
-# Django's SQLite backend converts each datetime in Python.
+# SQLite needs more calls, because Django's SQLite backend converts each datetime in Python.
 CEILINGS = {
     "list, warm": 430,
     "list, nothing to re-use": 1_950 if is_postgres() else 2_860,
@@ -45,13 +45,14 @@ CEILINGS = {
 ADJUSTMENT = 1_330
 
 
-# 50 products with two variants each, none in the render cache; with more currencies, two more prices each.
+# Calls for 50 products with two variants each and an empty render cache. With three currencies, each variant has two
+# additional prices.
 PRODUCTS = {"one currency": 4_600 if is_postgres() else 6_400, "three currencies": 5_700 if is_postgres() else 7_500}
 
 
 @pytest.fixture
 def customer_ids(api: ApiClient, shop: Shop) -> list[int]:
-    """Create a page of customers with two addresses each."""
+    """Create enough customers for one page, with two addresses each."""
     with shop_scope(shop):
         customer_rows = [make_customer(first_name="Ada") for _ in range(PAGE_SIZE)]
         for customer in customer_rows:
@@ -68,7 +69,7 @@ respond = request_boundary(_call_view)
 
 
 def build_request(api: ApiClient, path: str, body: str = "") -> HttpRequest:
-    """Return a request as the server passes it to Django."""
+    """Return a request like the server's requests to Django."""
     make = RequestFactory(headers={"X-Platform-Access-Token": api.token})
     path = f"/admin/api/{VERSION}/{path}"
     if body:
@@ -77,7 +78,7 @@ def build_request(api: ApiClient, path: str, body: str = "") -> HttpRequest:
 
 
 def count_calls(send: Callable[[], HttpResponseBase]) -> int:
-    """Return the number of Python function calls for a response."""
+    """Return the number of Python function calls that a request needs."""
     counted = 0
 
     def count(frame: Any, event: str, argument: Any) -> None:
@@ -138,7 +139,7 @@ def test_prices_in_further_currencies_cost_no_query(api: ApiClient, shop: Shop, 
 
 
 def record_statements(api: ApiClient, method: str, path: str, body: Any) -> tuple[list[str], int]:
-    """Return a write's statements and the number of transactions and savepoints."""
+    """Return the statements of a write request, and the number of its transactions and savepoints."""
     with CaptureQueriesContext(connection) as queries:
         response = api.http.generic(method, api.path(path), json.dumps(body) if body else b"", "application/json")
     assert response.status_code in {200, 201}, response.content
@@ -147,15 +148,15 @@ def record_statements(api: ApiClient, method: str, path: str, body: Any) -> tupl
     return statement_texts, sum(text.startswith("SAVEPOINT") for text in texts)
 
 
-# Number of statements, and of transactions and savepoints, per write.
+# For each write request, the number of statements, and the number of transactions and savepoints.
 WRITES = [
-    # The token; the customer, its address, its default address; the event.
+    # The token, the customer, the address, the default address, the event.
     ("POST", "customers.json", json.loads(build_example(1)), 5, 1),
     ("PUT", "customers/ID.json", {"customer": {"note": "Likes tea"}}, 7, 2),
-    # On PostgreSQL the customer is locked a second time, against concurrent metafields.
+    # PostgreSQL locks the customer a second time to prevent concurrent new metafields.
     ("DELETE", "customers/ID.json", None, 10 + is_postgres(), 2),
     ("POST", "customers/ID/addresses.json", {"address": {"city": "Lund", "country": "Sweden"}}, 9, 2),
-    # The token, the tag, the event; for the response: the tag.
+    # The token, the script tag, the event, and the script tag for the response.
     ("POST", "script_tags.json", {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}, 4, 1),
 ]
 
@@ -169,24 +170,24 @@ def test_write_takes_its_statements(api: ApiClient, shop: Shop, write: tuple[str
 
     statement_texts, opened = record_statements(api, method, path.replace("ID", str(customer.pk)), body)
 
-    # The outermost block is a savepoint of the test's own transaction.
+    # In a test, the outermost transaction of a request is a savepoint too.
     assert (len(statement_texts), opened) == (number, blocks), "\n".join(statement_texts)
 
 
-# Body, number of statements, and number of transactions and savepoints, per change of stock.
+# For each action, the body, the number of statements, and the number of transactions and savepoints.
 STOCK = {
-    # The token; the level; the movement, the product, its variant, the location, the event.
+    # The token, the level, the inventory change, the product, the variant, the location, the event.
     "adjust": ({"available_adjustment": 1}, 7, 1),
-    # The token, the item, the location; the item's lock, the level, the level's lock; then as above.
+    # The token, the item, the location, the item's lock, the level, the level's lock, then as above without the token.
     "set": ({"available": 5}, 12, 2),
-    # The token, the item, the location; the item's lock, the existing level.
+    # The token, the item, the location, the item's lock, the existing level.
     "connect": ({}, 5, 1),
 }
 
 
 @pytest.fixture
 def level_ids(api: ApiClient, shop: Shop) -> dict[str, int]:
-    """Create a level of a product's variant and return its two ids."""
+    """Create a stocked product, and return the ids of the inventory item and the location."""
     with shop_scope(shop):
         item = make_product().variants.get().inventory_item_id
         return {"inventory_item_id": item, "location_id": Location.objects.get().pk}
@@ -231,5 +232,5 @@ def test_two_trips_are_made_while_levels_are_held(shop: Shop, several: int, tmp_
             connection.connection.pgconn.untrace()
         log_text = messages.read_text(errors="replace")
 
-    # The level with its new state; all other statements.
+    # One round trip updates and returns the levels. The second round trip has all other statements.
     assert log_text.count("ReadyForQuery") == 2, log_text

@@ -1,4 +1,4 @@
-"""Rows of one request body are written in bulk: statements grow with batches, not with rows."""
+"""Tests that the rows of a request body are written in bulk, so that the number of statements is limited."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,13 +26,13 @@ from tests.conftest import ApiClient, Response
 from tests.inventory.factories import get_first_location, make_item, make_location, set_stock
 
 VARIANTS = 300
-# Less than a fifth of the rows that each request writes.
+# Less than a fifth of the number of rows in each request.
 MOST = 60
 
 
 def send_bounded(api: ApiClient, method: str, path: str, body: dict[str, Any] | None = None) -> Response:
-    """Send a request that must not run more than ``MOST`` statements."""
-    api.get("shop.json")  # the first request with a token also stores its use
+    """Send a request and check that it runs at most ``MOST`` statements."""
+    api.get("shop.json")  # the first request with a token also stores when the token was used
     with CaptureQueriesContext(connection) as queries:
         response = api.delete(path) if method == "delete" else getattr(api, method)(path, body)
     assert response.status_code in {200, 201}, response.content[:300]

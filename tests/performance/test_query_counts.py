@@ -1,4 +1,4 @@
-"""The number of queries of a list does not depend on its length."""
+"""Tests that the number of queries for a list does not depend on the number of rows."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ LISTS = [
 
 
 def get_rows(response: Response) -> list[Any]:
-    """Return the rows of a response under any name."""
+    """Return the rows in a list response."""
     assert response.status_code == 200, response.content[:300]
     (rows,) = response.json().values()
     assert isinstance(rows, list)
@@ -38,11 +38,11 @@ def test_list_costs_the_same_queries_at_few_rows_and_at_many(route: Route, api: 
     world = SampleContext(shop, api.installation)
     with shop_scope(shop):
         rows = sample.arrange(world)
-        # A row with children of every kind: a relation without rows on the page takes no query.
+        # Add a row with all types of related rows, because relations without rows need no query.
         grow(world, rows, MORE)
 
     def measure() -> tuple[int, list[str]]:
-        # Statements that a process compiles or loads once are not a cost of the request.
+        # The first request warms up the process and is not counted.
         query = {**sample.query_for(rows), **QUERIES.get(sample.pattern, {}), "limit": "250"}
         api.http.get(sample.path(rows), query)
         render_cache.cache.clear()

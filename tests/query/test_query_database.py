@@ -1,4 +1,4 @@
-"""Search queries as conditions on real tables of the run's database."""
+"""Tests of search queries as conditions on real database tables."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -100,7 +100,7 @@ def _people() -> None:
         orders=3,
         spent=Decimal("5.00"),
         verified=True,
-        seen_at=datetime(2026, 3, 2, 4, 30, tzinfo=UTC),  # 23:30 of the day before in New York
+        seen_at=datetime(2026, 3, 2, 4, 30, tzinfo=UTC),  # 23:30 on the previous day in New York
         born_on=date(1980, 2, 29),
     )
     Person.objects.create(name="Jean-Paul O'Brien", email=None, state="disabled", tags="vip", spent=Decimal("10.50"))
@@ -283,14 +283,14 @@ def test_unknown_field_matches_nothing_and_is_reported() -> None:
         ("orders_count:many", "orders_count", 0, "'many' is not an integer"),
         ("orders_count:٣", "orders_count", 0, "'٣' is not an integer"),
         ("orders_count:9223372036854775808", "orders_count", 0, "'9223372036854775808' is not an integer"),
-        ("orders_count:1*", "orders_count", 0, "'1' is a prefix, which only a text can have"),
+        ("orders_count:1*", "orders_count", 0, "'1' is a prefix, but only text fields support prefixes"),
         ("total_spent:1e3", "total_spent", 0, "'1e3' is not a number"),
         ("total_spent:NaN", "total_spent", 0, "'NaN' is not a number"),
         ("verified:maybe", "verified", 0, "'maybe' is neither true nor false"),
         ("verified:>true", "verified", 0, "'true' is neither true nor false"),
         ("state:gone", "state", 0, "'gone' is not included in the list"),
-        ("name:>bob", "name", 0, "'bob' cannot be compared: the field is a text"),
-        ("city:<x", "city", 0, "'x' cannot be compared: the field is a text"),
+        ("name:>bob", "name", 0, "'bob' cannot be compared, because the field is a text"),
+        ("city:<x", "city", 0, "'x' cannot be compared, because the field is a text"),
         (f"verified:{'x' * 60}", "verified", 0, f"'{'x' * 49}…' is neither true nor false"),
     ],
 )

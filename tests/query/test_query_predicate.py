@@ -1,4 +1,4 @@
-"""Queries on JSON payloads, as filters of webhook subscriptions use them."""
+"""Tests of queries on JSON payloads, which webhook subscriptions use as filters."""
 
 import sys
 from typing import Any
@@ -80,7 +80,7 @@ def test_documented_example_matches_as_documented(change: dict[str, Any], expect
         ("image:*", True),
         ("image.alt.deeper:*", False),
         ("title.deeper:x", False),
-        ("variants.title:Album*  variants.price:>100", True),  # matched by two different elements
+        ("variants.title:Album*  variants.price:>100", True),  # each condition matches a different element
         ("variants.prices.amount:2", True),
         ("variants.prices.amount:>2", False),
         ("-variants.title:'Boxed set'", False),

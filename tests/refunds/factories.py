@@ -1,4 +1,4 @@
-"""Factories for orders to refund, and a check that their amounts add up."""
+"""Factories for orders and refunds, and a check that all amounts add up."""
 
 from decimal import Decimal
 from io import StringIO
@@ -20,9 +20,9 @@ from tests.orders.factories import make_order
 BY: dict[str, Any] = {"actor": "system"}
 
 
-def create_bogus_order(shop: Shop, amount: str = "20.00", behaviour: str = "") -> Order:
-    """Create an order paid through the bogus gateway, with this behavior."""
-    payment = {"kind": "sale", "amount": Decimal(amount), "gateway": "bogus", "authorization": behaviour}
+def create_bogus_order(shop: Shop, amount: str = "20.00", behavior: str = "") -> Order:
+    """Create an order that was paid through the bogus gateway. ``behavior`` controls the gateway's response."""
+    payment = {"kind": "sale", "amount": Decimal(amount), "gateway": "bogus", "authorization": behavior}
     line = {"title": "Mug", "price": Decimal(amount), "quantity": 1}
     return make_order(shop, lines=[line], transactions=[payment], email="ada@example.com")
 
@@ -35,7 +35,7 @@ def refund_amount(order: Order, amount: str) -> Refund:
 
 
 def run_refund_jobs(shop: Shop) -> None:
-    """Run all due jobs that ask gateways."""
+    """Run all waiting jobs that send refunds to gateways."""
     with shop_scope(shop):
         keys = list(Job.objects.filter(task="refunds.payment", state="waiting").values_list("key", flat=True))
     for key in keys:
@@ -43,13 +43,13 @@ def run_refund_jobs(shop: Shop) -> None:
 
 
 def get_transaction(refund: Refund) -> Transaction:
-    """Return the refund's only transaction, reloaded."""
+    """Return the refund's only transaction from the database."""
     with shop_scope(refund.shop):
         return Transaction.objects.get(refund_payment__refund=refund)
 
 
 def is_money_consistent() -> bool:
-    """Return True if all amounts in the database add up; raise otherwise."""
+    """Return True if all amounts in the database add up; raise an error otherwise."""
     err = StringIO()
     try:
         call_command("check_money", stdout=StringIO(), stderr=err)

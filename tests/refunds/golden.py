@@ -1,4 +1,4 @@
-"""Parse the golden refund cases (``golden.md``) and check their arithmetic with exact numbers."""
+"""Parse the golden refund cases in ``golden.md``, and check the arithmetic of each case with exact numbers."""
 
 import ast
 import re
@@ -18,7 +18,14 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class RefundStep:
-    """The input of one refund: quantities by line letter, shipping, and lines with full or proportional duties."""
+    """The input of one refund.
+
+    Attributes:
+        units: Quantities by line letter.
+        post: The shipping amount.
+        whole: Lines with a full refund of duties.
+        share: Lines with a proportional refund of duties.
+    """
 
     units: tuple[tuple[str, int], ...]
     post: Decimal
@@ -28,15 +35,15 @@ class RefundStep:
 
 @dataclass(frozen=True)
 class GoldenCase:
-    """One row of the table.
+    """One case in the table.
 
     Attributes:
-        lines: Per line item ``letter``, ``quantity``, ``price``, ``off``, ``tax``, ``duty`` and ``taxed``.
-        posts: Per shipping line ``price`` and ``tax``.
-        payments: Amount and currency; None for the full total.
-        expected: Subtotal, tax and shipping.
-        duties: Duties and their taxes.
-        back: The refunded amount of each payment.
+        lines: ``letter``, ``quantity``, ``price``, ``off``, ``tax``, ``duty`` and ``taxed`` of each line item.
+        posts: ``price`` and ``tax`` of each shipping line.
+        payments: Amount and currency of each payment. An amount of None is the full balance.
+        expected: The expected subtotal, tax and shipping.
+        duties: The expected duties and taxes on duties.
+        back: The expected refund for each payment.
     """
 
     name: str
@@ -134,7 +141,7 @@ def _step(words: str) -> RefundStep:
 
 
 def find_wrong_arithmetic(case: GoldenCase) -> list[str]:
-    """Return the statements of a case that are wrong, and the result amounts that no statement calculates."""
+    """Return a message for each wrong equation in a case, and for each expected amount that no equation calculates."""
     wrong, reached = [], set[Decimal]()
     for statement in case.arithmetic:
         left_side, sign, right = re.split(r" ([=≈]) ", statement)

@@ -1,4 +1,4 @@
-"""Helpers to use the refund pages of the panel as a browser would."""
+"""Helpers that use the panel's refund pages like a browser."""
 
 from typing import Any
 
@@ -6,29 +6,29 @@ from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
 from tests.conftest import Response
 from tests.panel.conftest import Panel
-from tests.panel.shown import get_form
+from tests.panel.html_forms import get_form
 
 NEW, CALCULATION = "refunds_refund_new", "refunds_refund_calculation"
 
 
 def open_form(panel: Panel, order: Order, **query: str) -> dict[str, list[str]]:
-    """Return the values of the opened form."""
+    """Open the refund form and return the form's values."""
     return get_form(panel.get(NEW, order.pk, **query).content, "note").data
 
 
 def review_refund(panel: Panel, order: Order, typed: dict[str, Any]) -> Response:
-    """Fill in the form and open the review."""
+    """Fill in the refund form and open the review page."""
     return panel.http.post(panel.url(NEW, order.pk), {**open_form(panel, order), **typed, "step": "look"})
 
 
 def confirm_refund(panel: Panel, order: Order, look: Response, changed: dict[str, Any] | None = None) -> Response:
-    """Confirm the review."""
+    """Confirm the refund on the review page."""
     data = get_form(look.content, "seen").data
     return panel.http.post(panel.url(NEW, order.pk), {**data, **(changed or {}), "step": "refund"}, follow=True)
 
 
 def refund_by_form(panel: Panel, order: Order, typed: dict[str, Any]) -> Response:
-    """Fill in the form and confirm it; return the page that follows."""
+    """Fill in the refund form and confirm the review; return the next page."""
     return confirm_refund(panel, order, review_refund(panel, order, typed))
 
 

@@ -1,4 +1,4 @@
-"""Unsaved rows of an order, and how a refund changes them."""
+"""An order with unsaved rows, for refund calculations without a database."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -23,7 +23,7 @@ def build_tax(price: Decimal) -> list[dict[str, Any]]:
 
 
 class UnsavedOrder:
-    """An order with its rows."""
+    """An unsaved order with line items, shipping lines and transactions."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class UnsavedOrder:
         return RefundableDuty(line, duty, self.given.get(duty["id"], (ZERO, ZERO)), share)
 
     def refund(self, result: RefundCalculation) -> None:
-        """Apply a calculated refund to the rows."""
+        """Apply a calculated refund to the order and its rows."""
         calculation.reduce_quantities([(part.line, part.quantity) for part in result.lines])
         calculation.add_refunded_shipping(result.shipping)
         calculation.add_refunded_duties(result.duties)

@@ -1,4 +1,4 @@
-"""Tests of refund calculation: the golden cases, and random splits, to the cent."""
+"""Tests of refund calculation with the golden cases and with random partial refunds."""
 
 from decimal import Decimal
 from itertools import pairwise
@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from apps.ground.money import ZERO, get_minor_unit
 from apps.orders.models import Order, ShippingLine
 from apps.refunds.domain import calculation
-from tests.machine import scale_for_soak
 from tests.refunds.golden import GoldenCase, find_wrong_arithmetic, load_cases
 from tests.refunds.rows import UnsavedOrder, build_books, build_duties, build_duty, build_tax, build_units, make_line
+from tests.timing import scale_for_soak
 
 CASES = load_cases()
 CURRENCIES = ("JPY", "USD", "KWD")
@@ -50,7 +50,7 @@ def test_golden_cases_match_the_calculation(case: GoldenCase) -> None:
 
 @st.composite
 def draw_paid_order(draw: st.DrawFn) -> UnsavedOrder:
-    """Draw an order of a few items in one currency, possibly presented in another and paid in parts."""
+    """Draw an order with a few items and one or two payments, possibly with a second currency."""
     currency, other = draw(st.sampled_from(CURRENCIES)), draw(st.sampled_from(CURRENCIES))
     step = get_minor_unit(currency)
     amounts = st.integers(0, 5000).map(lambda count: count * step)
@@ -70,7 +70,7 @@ def draw_paid_order(draw: st.DrawFn) -> UnsavedOrder:
         lines.append(make_line(price, quantity, off=off, tax=tax, duty=build_duty(duty, min(draw(amounts), duty))))
     code = min(draw(amounts), sum((line.price * line.quantity - line.total_discount for line in lines), ZERO))
     if order.taxes_included:
-        # Included taxes are at most what remains after all discounts.
+        # Included taxes cannot exceed the price after discounts.
         code = ZERO
     price = draw(amounts)
     shipping = [ShippingLine(title="Post", price=price, tax_lines=build_tax(min(draw(amounts), price)))]
@@ -99,7 +99,7 @@ def test_ten_thousand_splits_add_up(data: st.DataObject) -> None:
 
 
 def check_random_split(data: st.DataObject) -> None:
-    """Refund an order in parts, and compare with one full refund."""
+    """Refund an order in parts, and compare the total with one full refund."""
     books = data.draw(draw_paid_order())
     order = books.order
     everything = [(line, line.quantity) for line in books.lines]

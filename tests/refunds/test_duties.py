@@ -1,4 +1,4 @@
-"""Tests of refunded duties: the full remaining duty, or the share of the refunded quantity."""
+"""Tests of refunded duties: the full remaining duty, or the duty for the refunded quantity."""
 
 from decimal import Decimal
 from typing import Any
@@ -20,7 +20,7 @@ LINE: dict[str, Any] = {
 
 
 def create_paid_order(api: ApiClient) -> tuple[dict[str, Any], int, int]:
-    """Create a paid order of 42.00; return the order, its line item and its duty."""
+    """Create a paid order of 43.00; return the order, the id of the line item with a duty, and the duty's id."""
     lines = [LINE, {"title": "Card", "price": "1.00", "quantity": 1}]
     body = {"currency": "USD", "line_items": lines, "financial_status": "paid"}
     order = api.post("orders.json", {"order": body}).json()["order"]
@@ -107,9 +107,9 @@ def test_duties_that_cannot_go_back_change_nothing(api: ApiClient, shop: Shop) -
     units = [{"line_item_id": card, "quantity": 1}]
 
     for body, errors in (
-        ([share], {"refund_duties.0.refund_type": ["needs refund line items of the duty's line"]}),
-        ([full_duty, full_duty], {"refund_duties.1.duty_id": ["occurs twice"]}),
-        ([{**full_duty, "duty_id": line}], {"refund_duties.0.duty_id": ["is not a duty of the order"]}),
+        ([share], {"refund_duties.0.refund_type": ["requires refund line items of the duty's line item"]}),
+        ([full_duty, full_duty], {"refund_duties.1.duty_id": ["is listed twice"]}),
+        ([{**full_duty, "duty_id": line}], {"refund_duties.0.duty_id": ["is not a duty on this order"]}),
     ):
         assert post_refund(api, order, 422, refund_duties=body, refund_line_items=units) == errors
     assert get_order(api, order) == before
@@ -118,7 +118,7 @@ def test_duties_that_cannot_go_back_change_nothing(api: ApiClient, shop: Shop) -
 
     post_refund(api, order, refund_duties=[full_duty], transactions=[{"amount": "12.00"}])
     second_refund_data = post_refund(api, order, 422, refund_duties=[full_duty])
-    assert second_refund_data == {"refund_duties.0.duty_id": ["has nothing left to refund"]}
+    assert second_refund_data == {"refund_duties.0.duty_id": ["has already been refunded in full"]}
 
 
 @pytest.mark.parametrize("status", ["paid", "pending"])

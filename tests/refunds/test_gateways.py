@@ -1,4 +1,4 @@
-"""Tests of refunds through gateways: pending, asked, answered, reconciled."""
+"""Tests of refunds through gateways: pending refunds, requests, responses and reconciliation."""
 
 import sys
 from collections.abc import Iterator
@@ -71,9 +71,9 @@ def test_what_is_promised_is_not_promised_twice(shop: Shop) -> None:
         refund_amount(order, "5.01")
 
 
-@pytest.mark.parametrize(("behaviour", "status"), [("bogus:fail", "failure"), ("bogus:error", "error")])
-def test_a_refusal_frees_the_money_for_another_refund(shop: Shop, behaviour: str, status: str) -> None:
-    order = create_bogus_order(shop, behaviour=behaviour)
+@pytest.mark.parametrize(("behavior", "status"), [("bogus:fail", "failure"), ("bogus:error", "error")])
+def test_a_refusal_frees_the_money_for_another_refund(shop: Shop, behavior: str, status: str) -> None:
+    order = create_bogus_order(shop, behavior=behavior)
 
     refund = refund_amount(order, "20.00")
     run_refund_jobs(shop)
@@ -84,9 +84,9 @@ def test_a_refusal_frees_the_money_for_another_refund(shop: Shop, behaviour: str
     refund_amount(order, "20.00")
 
 
-@pytest.mark.parametrize("behaviour", ["bogus:twice", "bogus:slow"])
-def test_two_answers_and_late_ones_count_once(shop: Shop, behaviour: str) -> None:
-    order = create_bogus_order(shop, behaviour=behaviour)
+@pytest.mark.parametrize("behavior", ["bogus:twice", "bogus:slow"])
+def test_two_answers_and_late_ones_count_once(shop: Shop, behavior: str) -> None:
+    order = create_bogus_order(shop, behavior=behavior)
 
     refund = refund_amount(order, "20.00")
     run_refund_jobs(shop)
@@ -103,7 +103,7 @@ def test_two_answers_and_late_ones_count_once(shop: Shop, behaviour: str) -> Non
 
 
 def test_a_gateway_that_knows_later_is_asked_again(shop: Shop) -> None:
-    order = create_bogus_order(shop, behaviour="bogus:later")
+    order = create_bogus_order(shop, behavior="bogus:later")
     refund = refund_amount(order, "20.00")
     run_refund_jobs(shop)
     assert get_transaction(refund).status == "pending"
@@ -160,7 +160,7 @@ class Cards:
 
 @pytest.fixture
 def installed_gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Install a package with a gateway."""
+    """Install a Python package that provides a gateway."""
     (tmp_path / "acme_cards.py").write_text(MODULE)
     info = tmp_path / "acme_cards-1.0.dist-info"
     info.mkdir()
@@ -212,7 +212,7 @@ def test_planted_differences_with_a_gateway_are_named(shop: Shop) -> None:
 
     assert f"shop {shop.pk}, bogus: {key}: 5.00 USD here, 6.00 USD at the gateway" in more
     assert f"{key}: success here, failure at the gateway" in refused
-    assert f"{key}: 5.00 USD recorded as refunded; the gateway does not know the refund" in strange
+    assert f"{key}: 5.00 USD recorded as refunded, but the gateway does not know the refund" in strange
     assert "0199c0de-0000-7000-8000-000000000001: the gateway refunded" in strange
 
 

@@ -1,4 +1,4 @@
-"""Tests of the golden cases and random splits through the panel's form: the same cents as elsewhere."""
+"""Tests of the golden cases and random partial refunds with the panel's form."""
 
 from decimal import Decimal
 from typing import Any
@@ -12,10 +12,10 @@ from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund
 from apps.shops.models import Shop
 from tests import factories
+from tests.collect_failures import Subtests
 from tests.conftest import ApiClient, Response
-from tests.each import Subtests
 from tests.panel.conftest import Panel
-from tests.panel.shown import get_form
+from tests.panel.html_forms import get_form
 from tests.refunds.factories import is_money_consistent
 from tests.refunds.golden import RefundStep, load_cases
 from tests.refunds.pages import CALCULATION, NEW
@@ -30,7 +30,7 @@ def refund_client(shop: Shop) -> Panel:
 
 
 def build_typed_fields(order: dict[str, Any], step: RefundStep) -> dict[str, str]:
-    """Return the form values for a step of a case."""
+    """Return the form values for one refund of a golden case."""
     ids = {line["title"]: line["id"] for line in order["line_items"]}
     units = {f"units-{ids[letter]}-unsent": str(count) for letter, count in step.units}
     duty = {line["title"]: f"duty-{line['duties'][0]['id']}" for line in order["line_items"] if line["duties"]}
@@ -39,7 +39,7 @@ def build_typed_fields(order: dict[str, Any], step: RefundStep) -> dict[str, str
 
 
 def refund_by_panel(staff: Panel, order: dict[str, Any], fields: dict[str, Any]) -> dict[int, Decimal]:
-    """Refund in two steps; return the reviewed amount per payment, which equals the stored one."""
+    """Review and confirm a refund; compare the reviewed amounts with the stored amounts, and return the amounts."""
     look = staff.forge(NEW, order["id"], step="look", **fields)
     data = get_form(look.content, "seen").data
     before = get_newest_refund(staff.shop)
@@ -58,7 +58,7 @@ def refund_by_panel(staff: Panel, order: dict[str, Any], fields: dict[str, Any])
 
 
 def get_full_refund_form(staff: Panel, pk: int) -> dict[str, Any]:
-    """Return the form's values after "Refund everything"."""
+    """Return the form's values after a click on "Refund everything"."""
     return {
         name: values
         for name, values in get_form(staff.get(NEW, pk, all="1").content, "note").data.items()
@@ -67,7 +67,7 @@ def get_full_refund_form(staff: Panel, pk: int) -> dict[str, Any]:
 
 
 def confirm_form(staff: Panel, pk: int, form_data: dict[str, list[str]]) -> Response:
-    """Confirm the review."""
+    """Confirm the refund on the review page."""
     return staff.http.post(staff.url(NEW, pk), {**form_data, "step": "refund"})
 
 
@@ -111,7 +111,7 @@ def test_the_golden_cases_come_to_the_same_through_the_panels_form(api: ApiClien
                     == get_refunded_duties(refund_client.shop, order["id"])
                     == case.duties
                 )
-                # A fully refunded payment is not displayed.
+                # The panel does not display fully refunded payments.
                 assert [Decimal(amount) for _, amount in context["suggestions"]] == list(message.values())
                 assert [amount for amount in message.values() if amount] == [amount for amount in case.back if amount]
     assert is_money_consistent()

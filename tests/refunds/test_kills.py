@@ -1,7 +1,7 @@
-"""Tests of a worker killed during a refund: at any moment, money moves once and is recorded once.
+"""Tests of workers killed at any moment during a refund: the money moves once and is recorded once.
 
-The worker runs in its own process and kills itself (``SIGKILL``) before its n-th database statement, counted from the
-start of the job: before the gateway is asked, between its answer and the commit, and after.
+The worker runs in a separate process and kills itself (``SIGKILL``) before the n-th database statement of the job:
+before the request to the gateway, between the gateway's response and the commit, or after the commit.
 """
 
 import os
@@ -47,7 +47,7 @@ with connection.execute_wrapper(counted):
 
 
 def run_killed_worker(job: Job, moment: int) -> int:
-    """Return the exit code of a worker that is killed at a moment; 0 if it ended before."""
+    """Run a worker that kills itself before statement ``moment``; return the exit code (0 if the job ended first)."""
     env = {**os.environ, "DATABASE_URL": get_database_url(), "DJANGO_SETTINGS_MODULE": "backoffice.settings"}
     env["BACKOFFICE_SECRET_KEY"] = settings.SECRET_KEY
     command = [sys.executable, "-c", WORKER, str(job.key), str(moment)]
@@ -92,7 +92,7 @@ def test_money_of_a_worker_killed_at_any_moment_moves_once(shop: Shop, moment: i
 
 
 def test_without_the_key_the_money_of_a_killed_worker_moves_twice(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Control: a resumed worker that neither looks up the idempotency key nor sends it."""
+    """Show what goes wrong without the idempotency key: the next worker moves the money again."""
     import uuid
     from dataclasses import replace
 
@@ -116,7 +116,7 @@ def test_without_the_key_the_money_of_a_killed_worker_moves_twice(shop: Shop, mo
 
 
 def _moved(job: Job, moment: int) -> bool:
-    """Return True if a worker killed at a moment has moved the money and recorded nothing."""
+    """Return True if a worker killed at this moment has moved the money without recording the refund."""
     with all_shops_scope():
         Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
         run_killed_worker(job, moment)

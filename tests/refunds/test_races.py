@@ -1,6 +1,6 @@
-"""Concurrency tests of refunds on PostgreSQL: money, quantities, stock, the retry limit, one key.
+"""Concurrency tests of refunds on PostgreSQL: money, quantities, stock, rate limits and idempotency keys.
 
-Rule: reliability, M1-M4, M6, M15, M16.
+Checks M1 to M4, M6, M15 and M16 of docs/reliability.md.
 """
 
 import json
@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
 def build_numbered_works(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
-    """Return the same work so many times, each with its number."""
+    """Return ``count`` functions that call ``work`` with the numbers from 0."""
     return [partial(work, number) for number in range(count)]
 
 
@@ -55,7 +55,7 @@ def create_stocked_order(shop: Shop, units: int, **values: Any) -> tuple[Any, Or
 
 
 def cancel_units(order: Order, count: int = 1) -> Refund:
-    """Cancel a quantity of the order's first line item."""
+    """Refund and cancel some units of the order's first line item."""
     with shop_scope(order.shop):
         line = LineItem.objects.filter(order=order).first()
         location = Location.objects.get()
@@ -80,7 +80,7 @@ def test_twenty_refunds_of_sixty_give_sixty_back(shop: Shop) -> None:
 
 
 def test_without_the_orders_lock_more_goes_back_than_was_paid(shop: Shop) -> None:
-    """Control without the lock: both see the full payment; the unique transaction number would stop the second."""
+    """Show what goes wrong without lock and unique key: both refunds see the full payment."""
     order = create_bogus_order(shop, "100.00")
 
     def refund() -> Any:
@@ -110,7 +110,7 @@ def test_twenty_refunds_of_one_unit_restock_it_once(shop: Shop) -> None:
 
 
 def test_without_the_orders_lock_one_unit_is_refunded_twice(shop: Shop) -> None:
-    """Control without the lock: both find a remaining item."""
+    """Show what goes wrong without the lock: both refunds see an unrefunded item, so the item is restocked twice."""
     variant, order = create_stocked_order(shop, 1)
 
     run_unguarded(shop, lambda: cancel_units(order), lambda: cancel_units(order), locks={"orders_order"})
@@ -173,7 +173,7 @@ def test_a_trial_refunds_five_times_a_minute_also_at_once(shop: Shop) -> None:
 
 
 def test_without_the_shops_lock_a_trial_refunds_six_times(shop: Shop) -> None:
-    """Control without the lock: both count four."""
+    """Show what goes wrong without the lock: both requests count four earlier refunds."""
     Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.TRIAL)
     shop.refresh_from_db()
     orders = [create_bogus_order(shop) for _ in range(6)]

@@ -1,4 +1,4 @@
-"""Tests of refunds over REST: what they refund, leave and refuse."""
+"""Tests of refunds over REST: refunded items and amounts, effects on the order, and refused refunds."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -27,7 +27,7 @@ from tests.wire_tables import find_misfits
 POST = [{"title": "Post", "price": Decimal("5.00"), "tax_lines": []}]
 
 
-# The table has one shape for calculated and stored refunds; each has members that the other lacks.
+# The wire table has the fields of calculated and of stored refunds, but no response has all of these fields.
 CALCULATED = ("currency is", "shipping is", "price is", "discount_amount is", "maximum_refundable is")
 STORED = (
     *("refund.id is", "refund.order_id", "refund.created_at", "refund.note", "refund.user_id", "refund.processed_at"),
@@ -46,12 +46,12 @@ def create_paid_order(shop: Shop, **values: Any) -> Order:
 
 
 def build_catalog_line(shop: Shop, quantity: int) -> dict[str, Any]:
-    """Return a line item with every field."""
+    """Return the request body of a line item with a tracked variant."""
     return {"variant_id": make_variant(shop, stock=5).pk, "quantity": quantity}
 
 
 def get_row_ids(order: Order) -> tuple[list[int], list[int]]:
-    """Return the order's line items and payments, by id."""
+    """Return the ids of the order's line items and payments."""
     with shop_scope(order.shop):
         return (
             list(order.line_items.order_by("pk").values_list("pk", flat=True)),
@@ -163,7 +163,7 @@ def test_two_currencies(api: ApiClient, shop: Shop) -> None:
     refunds = api.get(f"orders/{order.pk}/refunds.json", in_shop_currency="true").json()["refunds"]
 
     assert refused == {"currency": ["can't be blank"]}
-    assert foreign == {"currency": ["is not a currency of the order"]}
+    assert foreign == {"currency": ["is not one of the order's currencies"]}
     assert mixed == {"transactions.0.currency": ["must be EUR, the currency of the payment"]}
     assert (calculated["currency"], calculated["refund_line_items"][0]["subtotal"]) == ("EUR", "9.00")
     assert (refund_data["transactions"][0]["amount"], refund_data["transactions"][0]["currency"]) == ("9.00", "EUR")
@@ -177,7 +177,7 @@ def test_two_currencies(api: ApiClient, shop: Shop) -> None:
 @pytest.mark.parametrize(
     ("body", "errors"),
     [
-        ({}, {"base": ["must refund items, duties, shipping or money"]}),
+        ({}, {"base": ["must include an item, a duty, shipping or a payment to refund"]}),
         ({"units": [{"quantity": 3}]}, {"refund_line_items.0.quantity": ["must be less than or equal to 2"]}),
         (
             {"units": [{"quantity": 2}, {"quantity": 1}]},
@@ -195,7 +195,7 @@ def test_two_currencies(api: ApiClient, shop: Shop) -> None:
         ),
         (
             {"units": [{"restock_type": "return", "location_id": 1}]},
-            {"refund_line_items.0.restock_type": ["can return at most 0 fulfilled items"]},
+            {"refund_line_items.0.restock_type": ["can only return fulfilled items (at most 0)"]},
         ),
         ({"shipping": {"amount": "5.01"}}, {"shipping.amount": ["must be less than or equal to 5.00"]}),
         ({"shipping": {"amount": "1.001"}}, {"shipping.amount": ["is invalid"]}),
@@ -211,15 +211,15 @@ def test_two_currencies(api: ApiClient, shop: Shop) -> None:
         ({"transactions": [{}]}, {"transactions.0.amount": ["can't be blank"]}),
         (
             {"transactions": [{"amount": "1.00", "gateway": "cards"}]},
-            {"transactions.0.parent_id": ["must be a payment of the order"]},
+            {"transactions.0.parent_id": ["must be a payment for this order"]},
         ),
         (
             {"processed_at": "2020-01-01T00:00:00Z", "transactions": [{"amount": "1.00"}]},
-            {"processed_at": ["cannot be in the past without the permission to import refunds"]},
+            {"processed_at": ["cannot be in the past without permission to import refunds"]},
         ),
         (
             {"refund_duties": [{"duty_id": 5, "refund_type": "FULL"}]},
-            {"refund_duties.0.duty_id": ["is not a duty of the order"]},
+            {"refund_duties.0.duty_id": ["is not a duty on this order"]},
         ),
         (
             {"refund_duties": [{"duty_id": 5, "refund_type": "HALF"}, {"refund_type": "FULL"}]},
@@ -333,7 +333,7 @@ def test_returned_units_go_back_to_stock_and_stay_sent(api: ApiClient, shop: Sho
     refused = post_refund(api, order, {"refund_line_items": [{**first, "restock_type": "cancel"}]}, 422)
     post_refund(api, order, {"refund_line_items": [first]})
 
-    assert refused == {"refund_line_items.0.restock_type": ["can cancel at most 0 unfulfilled items"]}
+    assert refused == {"refund_line_items.0.restock_type": ["can only cancel unfulfilled items (at most 0)"]}
     assert get_available(variant) == 5
     after = get_order(api, order)["line_items"][0]
     assert (after["current_quantity"], after["fulfillable_quantity"], after["fulfillment_status"]) == (

@@ -1,4 +1,4 @@
-"""Tests that refunds run the same number of statements for any number of line items."""
+"""Tests that the number of SQL statements in a refund does not depend on the number of line items."""
 
 import pytest
 from django.db import connection

@@ -1,7 +1,7 @@
-"""One working request per route, from which tests are generated.
+"""One valid request per route, from which tests are generated.
 
-Each domain's module in this package registers its routes with ``sample``. The suite fails for a route without a sample
-(``tests/api/test_permission_table.py``), so every new route gets its generated tests.
+Each domain's module in this package registers requests with ``register_sample``. A route without a sample fails
+``tests/api/test_permission_table.py``, so every new route is covered by the generated tests.
 """
 
 import importlib
@@ -17,7 +17,7 @@ Arrange = Callable[["SampleContext"], dict[str, Any]]
 
 @dataclass(frozen=True)
 class SampleContext:
-    """The shop and the app installation for which a sample creates rows."""
+    """The shop and the app installation in which a sample creates rows."""
 
     shop: Shop
     installation: Installation
@@ -25,17 +25,16 @@ class SampleContext:
 
 @dataclass(frozen=True)
 class Sample:
-    """A working request.
+    """A valid request for a route.
 
     Attributes:
-        route: ``POST script_tags.json`` as the URL conf writes it below the version, or an absolute path.
-        body: The request body, or a function of the arranged path arguments.
-        arrange: Creates the rows that the request needs, inside the shop's scope. Returns the path arguments and, under
-            other names, values for the body or the query.
+        route: The method and the path after the version, such as ``POST script_tags.json``, or an absolute path.
+        body: The request body, or a function that returns the body for the result of ``arrange``.
+        arrange: Creates the rows that the request needs, inside the shop's scope. Returns the path arguments and
+            additional values for the body or the query.
         status: The status of the response.
-        query: The query parameters, or a function of the arranged rows.
+        query: The query parameters, or a function that returns the parameters for the result of ``arrange``.
         bodiless: True if an empty body is valid.
-        slow: True to run the request once only, without invalid input.
     """
 
     route: str
@@ -70,7 +69,7 @@ SAMPLES: dict[str, Sample] = {}
 
 
 def register_sample(route: str, body: Any = None, **options: Any) -> None:
-    """Register the working request of a route."""
+    """Register the sample of a route."""
     assert route not in SAMPLES, route
     SAMPLES[route] = Sample(route, body, **options)
 

@@ -1,4 +1,4 @@
-"""Requests for products, variants, images, collections and collects."""
+"""Sample requests for products, variants, images, collections and collects."""
 
 from typing import Any
 

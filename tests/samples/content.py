@@ -1,4 +1,4 @@
-"""Requests for blogs, articles, themes, theme files and mobile apps."""
+"""Sample requests for blogs, articles, themes, theme files and mobile apps."""
 
 from typing import Any
 

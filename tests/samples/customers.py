@@ -1,4 +1,4 @@
-"""Requests for customers and their addresses."""
+"""Sample requests for customers and addresses."""
 
 from typing import Any
 

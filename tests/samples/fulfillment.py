@@ -1,4 +1,4 @@
-"""Requests for fulfillment services, fulfillment orders, fulfillments and their events."""
+"""Sample requests for fulfillment services, fulfillment orders, fulfillments and fulfillment events."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ register_sample(
 def arrange_fulfillment_order(
     status: str = "open", request_status: str = "unsubmitted", *, service: bool = False
 ) -> Callable[..., Any]:
-    """Return a function that creates a fulfillment order of two mugs, with its line and another location."""
+    """Return a function that creates a fulfillment order and another location, and returns the ids."""
 
     def arrange(world: SampleContext) -> dict[str, Any]:
         at = make_service(world.installation.app) if service else None

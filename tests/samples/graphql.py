@@ -1,4 +1,4 @@
-"""Requests of GraphQL."""
+"""Sample requests for GraphQL."""
 
 from tests.samples import register_sample
 

@@ -1,4 +1,4 @@
-"""Requests for locations, inventory items and levels."""
+"""Sample requests for locations, inventory items and inventory levels."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def make_level(world: SampleContext) -> dict[str, Any]:
 
 
 def make_two_levels(world: SampleContext) -> dict[str, Any]:
-    """Create an item that is stocked at two locations."""
+    """Create an inventory item that is stocked at two locations."""
     rows = make_level(world)
     set_stock(InventoryItem.objects.get(pk=rows["inventory_item_id"]), make_location(world.shop), 1)
     return rows

@@ -1,4 +1,4 @@
-"""Requests for metafields of the shop and of every owner type."""
+"""Sample requests for metafields of the shop and of every owner type."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Requests for orders, transactions and events."""
+"""Sample requests for orders, transactions and events."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Requests for payment handlers."""
+"""Sample requests for payment handlers."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def make_enabled_handler(world: SampleContext) -> dict[str, Any]:
     attrs = {
         "handler_id": f"on-{number}",
         "handler_version": "2026-04-08",
-        # An environment can have one enabled handler.
+        # Each environment can have only one enabled handler.
         "config": {"shop_id": f"s{world.shop.pk}", "environment": ("sandbox", "production")[number % 2]},
         "enabled": True,
     }

@@ -1,4 +1,4 @@
-"""Requests for refunds."""
+"""Sample requests for refunds."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Requests for script tags."""
+"""Sample requests for script tags."""
 
 from typing import Any
 

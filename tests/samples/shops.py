@@ -1,4 +1,4 @@
-"""Requests for the shop and the app itself."""
+"""Sample requests for the shop and the requesting app."""
 
 from tests.samples import register_sample
 

@@ -1,4 +1,4 @@
-"""Requests for staff members."""
+"""Sample requests for staff members."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tests.samples import SampleContext, register_sample
 
 
 def use_premium_plan(world: SampleContext) -> dict[str, Any]:
-    # All shops, so that another shop's token is rejected because of its shop and not because of the plan.
+    # All shops need the plan, so that requests with another shop's token fail because of the shop, not the plan.
     Shop.objects.update(plan=Shop.Plan.PREMIUM)
     return {"id": factories.make_member(world.shop, owner=True).pk}
 

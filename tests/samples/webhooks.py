@@ -1,4 +1,4 @@
-"""Requests for webhook subscriptions."""
+"""Sample requests for webhook subscriptions."""
 
 from typing import Any
 

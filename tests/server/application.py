@@ -1,4 +1,4 @@
-"""A small WSGI application on the product's server: ``python -m tests.server.application``."""
+"""Run a small WSGI application on the product's server: ``python -m tests.server.application``."""
 
 import os
 import time
@@ -14,7 +14,7 @@ BIG = 24 * 1024 * 1024
 
 
 class TestHooks(Door):
-    """Hooks that answer ``/healthz`` in the event loop."""
+    """Hooks that respond to ``/healthz`` in the event loop."""
 
     def at_once(self, environ: Environ) -> tuple[HTTPStatus, Headers, bytes] | None:
         return (HTTPStatus.OK, [], b"lives") if environ["PATH_INFO"] == "/healthz" else None

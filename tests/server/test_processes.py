@@ -1,6 +1,6 @@
-"""The server and its processes with a small application: kills, stops, overload, slow clients.
+"""Tests of the server's processes with a small application: kills, stops, overload and slow clients.
 
-Rule: reliability, F8, L6, L7.
+Checks F8, L6 and L7 of docs/reliability.md.
 """
 
 import contextlib
@@ -20,14 +20,14 @@ import pytest
 from django.conf import settings
 
 from tests.client.conftest import find_free_port, stop_process
-from tests.machine import get_time_limit
 from tests.server.application import BIG
+from tests.timing import get_time_limit
 
 pytestmark = pytest.mark.slow
 
 
 class RunningServer:
-    """The running server."""
+    """A running server with a small application."""
 
     def __init__(self, processes: int, threads: int) -> None:
         self.port = find_free_port()
@@ -76,7 +76,7 @@ Start = Callable[[int, int], RunningServer]
 
 @pytest.fixture
 def start_server() -> Iterator[Start]:
-    """Return a function that starts servers: ``start(processes, threads)``."""
+    """Return a function that starts a server: ``start_server(processes, threads)``."""
     started: list[RunningServer] = []
 
     def make(processes: int, threads: int) -> RunningServer:
@@ -91,7 +91,7 @@ def start_server() -> Iterator[Start]:
 
 def test_all_processes_killed_at_once_are_replaced_within_a_second(start_server: Start) -> None:
     running = start_server(2, 2)
-    # A process that exits right after its start is replaced a second later.
+    # If a process exits within a second after its start, the replacement is delayed.
     time.sleep(1.2)
     before = running.children()
 
@@ -184,7 +184,7 @@ def test_more_than_can_be_served_is_shed_and_the_rest_is_served(start_server: St
     responses = [connection.recv(2000) for connection in waiting]
     after = running.get("/pid")[0]
 
-    # One in progress and 32 in the queue.
+    # One request is in progress, and 32 requests are in the queue.
     assert Counter(response[9:12] for response in responses) == {b"200": 33, b"503": 27}
     assert all(b"Retry-After: 1\r\n" in response for response in responses if response[9:12] == b"503")
     assert (alive, after) == (200, 200)

@@ -1,4 +1,4 @@
-"""Factories of app purchases."""
+"""Factories for app purchases."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -11,6 +11,6 @@ from apps.shops.models import AppPurchase, Installation
 
 
 def make_purchase(installation: Installation, *, at: datetime | None = None, **values: Any) -> AppPurchase:
-    """Create a pending purchase."""
+    """Create a pending app purchase."""
     attributes = {"name": "Setting up", "price": Decimal("49.00"), "actor": "system", **values}
     return purchases.create_purchase(installation, at=at or timezone.now(), **attributes)

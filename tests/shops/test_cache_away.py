@@ -1,4 +1,4 @@
-"""The interface, the panel and the shops' domains work while Redis is unreachable."""
+"""Tests that the API, the panel and shop domains work while Redis is unreachable."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Management commands: their output and their error messages."""
+"""Tests of management commands: output and error messages."""
 
 import json
 from io import StringIO
@@ -36,10 +36,10 @@ def test_a_new_shop_and_a_new_app_answer_at_once() -> None:
     [
         (["no domain"], "domain: Enter a domain"),
         ([""], "domain: This field cannot be blank."),
-        (["a.example", "--timezone", "Mars/Base"], "timezone: Mars/Base is no IANA time zone."),
-        (["a.example", "--currency", "zzz"], "currency: ZZZ is no currency that prices can be kept in."),
-        (["a.example", "--currency", "xxx"], "currency: XXX is no currency that prices can be kept in."),
-        (["a.example", "--country", "ZZ"], "country_code: ZZ is no ISO 3166 country."),
+        (["a.example", "--timezone", "Mars/Base"], "timezone: Mars/Base is not an IANA time zone."),
+        (["a.example", "--currency", "zzz"], "currency: ZZZ is not a supported currency."),
+        (["a.example", "--currency", "xxx"], "currency: XXX is not a supported currency."),
+        (["a.example", "--country", "ZZ"], "country_code: ZZ is not an ISO 3166 country code."),
         (["a.example", "--plan", "gold"], "plan: Value 'gold'"),
         (["a.example", "--name", "x" * 256], "name: Ensure this value has at most 255"),
         (["ACME.example"], "domain has already been taken"),

@@ -1,4 +1,4 @@
-"""Countries and provinces, completed from names or codes."""
+"""Tests of completing countries and provinces from names or codes."""
 
 import pytest
 

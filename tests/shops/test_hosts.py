@@ -1,4 +1,4 @@
-"""Host names of shops."""
+"""Tests of shop host names."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Ids start above a million, so that ``since_id=1`` returns all rows."""
+"""Tests that ids start above 1,000,000, so that ``since_id=1`` returns all rows."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ from tests.conftest import ApiClient
 
 
 def get_tables() -> dict[str, type[Model]]:
-    """Return our tables with an integer primary key."""
+    """Return the product's models with an automatic integer id, by table."""
     ours = [model for model in apps.get_models() if model.__module__.startswith("apps.")]
     return {model._meta.db_table: model for model in ours if isinstance(model._meta.pk, AutoField)}
 
 
 def get_last_id(table: str) -> int:
-    """Return the last id that a table assigned, or the start value."""
+    """Return the last value of a table's id sequence."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
@@ -35,7 +35,7 @@ def get_last_id(table: str) -> int:
 
 
 def reset_sequence(table: str, last: int) -> None:
-    """Reset a table's sequence as in an installation that is older than the rule."""
+    """Set the last value of a table's id sequence, as in an installation from before this rule."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("UPDATE sqlite_sequence SET seq = %s WHERE name = %s", [last, table])
@@ -69,7 +69,7 @@ def test_migrating_lifts_the_ids_of_an_old_installation_and_lowers_none() -> Non
         reset_sequence("jobs_job", 5_000_000)
         if connection.vendor == "sqlite":
             with connection.cursor() as cursor:
-                # A table that never had a row.
+                # Simulate a table that never had a row. Such a table has no entry in ``sqlite_sequence``.
                 cursor.execute("DELETE FROM sqlite_sequence WHERE name = 'content_theme'")
 
         call_command("migrate", verbosity=0)

@@ -1,4 +1,4 @@
-"""Bulk inserts store every row unchanged, for any number of rows and any values."""
+"""Tests that bulk inserts store every row unchanged, for any number of rows and any values."""
 
 import uuid
 from decimal import Decimal

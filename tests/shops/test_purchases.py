@@ -1,4 +1,4 @@
-"""One-time app purchases: requested, decided once and reported to the app only; in the panel and by command."""
+"""Tests of one-time app purchases: requests, single decisions, and webhooks for the requesting app only."""
 
 import json
 from datetime import timedelta
@@ -19,7 +19,7 @@ from apps.webhooks.domain.engine import fan_out
 from apps.webhooks.models import Delivery
 from tests import factories
 from tests.shops.factories import make_purchase
-from tests.webhooks.worlds import make_subscription
+from tests.webhooks.scenarios import make_subscription
 
 TOPIC = "app_purchases_one_time/update"
 MEMBERS = {"admin_graphql_api_id", "name", "status", "admin_graphql_api_shop_id", "created_at", "updated_at"}
@@ -30,7 +30,7 @@ def get_actor_arguments() -> dict[str, Any]:
 
 
 def get_deliveries(shop: Shop) -> list[tuple[int, dict[str, Any]]]:
-    """Return the pending deliveries with the app of each."""
+    """Return the app id and the purchase of each delivery."""
     while fan_out.create_deliveries().events:
         continue
     with shop_scope(shop):
@@ -123,7 +123,7 @@ def test_the_command_asks_and_decides(shop: Shop) -> None:
     for step, text in (
         (["decline", str(output["id"])], "already approved"),
         (["decline", "1"], "There is no purchase 1"),
-        (["offer", "x", "--app", "none", "--shop", shop.domain, "--price", "1"], "No app with the key none"),
+        (["offer", "x", "--app", "none", "--shop", shop.domain, "--price", "1"], "No app with the API key none"),
         (["offer", "x", *where, "--price", "abc"], "abc is not a valid amount"),
     ):
         with pytest.raises(CommandError, match=text):

@@ -1,6 +1,6 @@
-"""Rows of shops can only be read and written inside the shop's scope, in tests and in production.
+"""Tests that a shop's rows can only be read and written inside the shop's scope, in tests and in production.
 
-Rule: reliability, A16.
+Check A16 of docs/reliability.md.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""Staff members in the REST interface: only for a shop's own apps, on the premium plan.
-
-Rule: spec part A, User; decisions, Access.
-"""
+"""Tests of staff members in the REST API, which only a shop's own apps on the premium plan can read."""
 
 import re
 

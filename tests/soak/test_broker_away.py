@@ -1,6 +1,6 @@
-"""The broker is unreachable for a minute while shops sell: writes are as fast, and their jobs run afterwards.
+"""Test a broker outage of one minute: writes remain fast, and the jobs run after the outage.
 
-Rule: reliability, F2. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override the rule's numbers.
+Check F2 of docs/reliability.md. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override the numbers of this check.
 """
 
 import http.client
@@ -21,8 +21,8 @@ from apps.orders.models import Order
 from apps.shops.models import Shop
 from tests import factories
 from tests.client.conftest import LiveServer, find_free_port, get_database_url, stop_process
-from tests.machine import scale_for_soak, wait_until
-from tests.soak.calls import PREFIX
+from tests.soak.concurrent_clients import PREFIX
+from tests.timing import scale_for_soak, wait_until
 
 pytestmark = [
     pytest.mark.soak,
@@ -61,7 +61,7 @@ def broker() -> Iterator[StoppableRedis]:
 
 
 class OrderClients:
-    """Clients that create orders with a receipt, which is one job each, at a common rate."""
+    """Clients that create orders at a fixed total rate. Each order creates one job, which sends the receipt."""
 
     def __init__(self, server: LiveServer, token: str) -> None:
         self.seconds: list[float] = []

@@ -1,7 +1,7 @@
-"""The primary of two servers is killed repeatedly under load: the other takes over, no acknowledged write is lost.
+"""Kill the primary of two database servers repeatedly under load: no acknowledged write is lost.
 
-Rule: reliability, F16. ``SOAK_FAILOVERS`` and ``SOAK_WRITES`` (per second) override the rule's numbers. The product's
-processes are started once, with a URL that names both servers.
+Check F16 of docs/reliability.md. ``SOAK_FAILOVERS`` and ``SOAK_WRITES`` (per second) override the numbers of this
+check. The product's processes are started once, with a URL that names both servers.
 """
 
 import json
@@ -21,10 +21,10 @@ from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
 from tests.client.conftest import LiveServer, get_database_url, stop_process
 from tests.faults.test_restarts import copy_database
-from tests.machine import scale_for_soak, wait_until
-from tests.soak.pairs import PostgresPair, run_pair
+from tests.soak.postgres_pair import PostgresPair, run_pair
 from tests.soak.test_kills import COMPLETION_SECONDS, TOPIC, OrderWriters
-from tests.webhooks.worlds import make_subscription
+from tests.timing import scale_for_soak, wait_until
+from tests.webhooks.scenarios import make_subscription
 
 pytestmark = [
     pytest.mark.soak,
@@ -34,7 +34,7 @@ pytestmark = [
 ]
 
 WITHIN_SECONDS = 30.0
-# Seconds of load between a recovered pair and the next kill.
+# Seconds of load between the recovery of both servers and the next kill.
 BETWEEN_SECONDS = 5.0
 _LEFT = """
     SELECT (SELECT count(*) FROM jobs_job WHERE state IN ('waiting', 'running'))
@@ -54,11 +54,11 @@ def run_query(pair: PostgresPair, sql: str) -> list[Any]:
 
 
 def fail_over(pair: PostgresPair, writers: OrderWriters) -> float:
-    """Kill the primary and return the seconds until the other server acknowledged a write."""
+    """Kill the primary and return the seconds until the promoted server has acknowledged writes."""
     name = pair.kill_primary()
     killed = time.monotonic()
     before = len(writers.acknowledged)
-    # Responses sent before the primary died may still arrive: count writes after the promotion only.
+    # Only count writes after the promotion, because responses from before the kill may still arrive.
     wait_until(lambda: "wait_primary" in pair.states().values(), bool, seconds=120)
     wait_until(lambda: len(writers.acknowledged), lambda count: count > before + 4, seconds=120)
     seconds = time.monotonic() - killed

@@ -1,6 +1,6 @@
-"""Web processes and workers are killed under load every few seconds: no acknowledged write is lost.
+"""Kill web processes and workers under load every few seconds: no acknowledged write is lost.
 
-Rule: reliability, F15. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override the rule's numbers.
+Check F15 of docs/reliability.md. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override the numbers of this check.
 """
 
 import http.client
@@ -29,9 +29,9 @@ from apps.webhooks.models import Delivery, Pending
 from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
 from tests.client.conftest import LiveServer, get_database_url, stop_process
-from tests.machine import scale_for_soak, wait_until
-from tests.soak.calls import PREFIX
-from tests.webhooks.worlds import make_subscription
+from tests.soak.concurrent_clients import PREFIX
+from tests.timing import scale_for_soak, wait_until
+from tests.webhooks.scenarios import make_subscription
 
 pytestmark = [
     pytest.mark.soak,
@@ -43,7 +43,7 @@ pytestmark = [
 TOPIC = "orders/create"
 EVERY_SECONDS = 5.0
 WRITERS = 4
-# A lease lasts half a minute, and a sweep finds jobs that wait for a lease.
+# Killed jobs wait until their lease expires after 30 seconds and a sweep finds them.
 COMPLETION_SECONDS = 120
 
 
@@ -52,7 +52,7 @@ def get_child_processes(pid: int) -> list[int]:
 
 
 class KillableProcesses:
-    """Two web processes, replaced by their supervisor, and two workers, restarted like a service."""
+    """Two web processes, which the supervisor restarts, and two workers, which the test restarts."""
 
     def __init__(self, server: LiveServer) -> None:
         self.server = server
@@ -64,13 +64,13 @@ class KillableProcesses:
         return self.server.start("backoffice.worker")
 
     def kill_web(self) -> None:
-        """Kill a web process in the middle of its work."""
+        """Kill a random web process."""
         if process_ids := get_child_processes(self.server.process.pid):
             os.kill(random.choice(process_ids), signal.SIGKILL)
             self.killed["web"] += 1
 
     def kill_worker(self) -> None:
-        """Kill the older worker with its children and start another one."""
+        """Kill the older worker with all child processes, and start a new worker."""
         worker = self.workers.pop(0)
         for pid in (worker.pid, *get_child_processes(worker.pid)):
             os.kill(pid, signal.SIGKILL)
@@ -94,7 +94,7 @@ def killable_processes(transactional_db: None, tmp_path: Path) -> Iterator[Killa
 
 
 class OrderWriters:
-    """Clients that create orders and repeat each request with its idempotency key until it succeeds."""
+    """Clients that create orders. Each request is repeated with the same idempotency key until it succeeds."""
 
     def __init__(self, port: int, token: str, rate: float) -> None:
         self.acknowledged: list[str] = []
@@ -121,7 +121,7 @@ class OrderWriters:
             self.acknowledged.append(key)
 
     def _post(self, key: str) -> int:
-        """Return the status of the response, or 0 for a broken connection."""
+        """Create an order and return the response's status, or 0 for a broken connection."""
         body = {"order": {"line_items": [{"title": "Mug", "price": "10.00", "quantity": 2}], "note": key}}
         headers = {"X-Platform-Access-Token": self._token, "Content-Type": "application/json", "Idempotency-Key": key}
         line = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)

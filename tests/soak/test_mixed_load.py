@@ -1,8 +1,8 @@
-"""Mixed load on several shops: no errors, no growth. The measurements are always printed.
+"""Test a mixed load on several shops: no errors occur, and memory use does not grow. The measurements are printed.
 
-Rule: reliability, L2, L4. By default the duration is that of the rule and the data a hundredth; ``SOAK_SECONDS``,
-``SOAK_RATE``, ``SOAK_SHOPS``, ``SOAK_CUSTOMERS`` (per shop) and ``SOAK_ORDERS`` (of the first shop) override this;
-``SOAK_SAMPLES`` is a file for the samples taken during the test.
+Checks L2 and L4 of docs/reliability.md. By default, the test has the duration of this check and a hundredth of its
+data. To change this, set ``SOAK_SECONDS``, ``SOAK_RATE``, ``SOAK_SHOPS``, ``SOAK_CUSTOMERS`` (per shop) and
+``SOAK_ORDERS`` (in the first shop). ``SOAK_SAMPLES`` is a file for the samples taken during the test.
 """
 
 import os
@@ -14,14 +14,14 @@ import pytest
 from django.db import connection
 
 from apps.ground.tenancy import all_shops_scope
+from benchmarks.catalog_data import fill_orders, fill_products
 from benchmarks.data import fill_customers
-from benchmarks.goods import fill_orders, fill_products
 from benchmarks.servers import RunningServer
 from tests import factories
 from tests.client.conftest import LiveServer, get_database_url, stop_process
-from tests.machine import scale_for_soak
-from tests.soak.calls import ApiRequest, RequestStatistics, send_at_rate
-from tests.soak.watching import ProcessMonitor
+from tests.soak.concurrent_clients import ApiRequest, RequestStatistics, send_at_rate
+from tests.soak.process_monitor import ProcessMonitor
+from tests.timing import scale_for_soak
 
 pytestmark = [
     pytest.mark.soak,
@@ -43,7 +43,7 @@ READS = (
 
 
 class LoadedServer:
-    """A server with filled shops, under configurable load."""
+    """A server with filled shops, and the requests to load it."""
 
     def __init__(self, server: LiveServer, tokens: list[str]) -> None:
         self.server, self.tokens = server, tokens
@@ -54,12 +54,12 @@ class LoadedServer:
         return send_at_rate(port, tokens, self._choose, rate=rate, seconds=seconds, callers=callers, fates=fates)
 
     def memory(self) -> float:
-        """Return the megabytes of the largest web process."""
+        """Return the memory of the largest web process in megabytes."""
         return RunningServer("soak", self.server.port, self.server.process, 0).memory()
 
     @staticmethod
     def _choose(shop_index: int, chance: random.Random) -> ApiRequest:
-        """Choose nine reads of ten requests, of this shop's customers; every write creates a row."""
+        """Choose a random request for this shop. Nine of ten requests are reads."""
         customer_index = shop_index * CUSTOMERS + chance.randint(1, CUSTOMERS)
         if chance.random() < 0.9:
             return ApiRequest("GET", chance.choice(READS).format(id=customer_index))
@@ -90,7 +90,7 @@ def loaded_server(transactional_db: None, tmp_path: Path) -> Iterator[LoadedServ
                 fill_orders(shop.pk, ORDERS, products=GOODS, customers=CUSTOMERS)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    # The render cache reaches its full size before the measurement begins.
+    # With a small render cache, the cache is full before the measurement begins.
     environment = {"BACKOFFICE_RENDER_CACHE_MB": "4"}
     server = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **environment)
     server.wait()
@@ -103,7 +103,7 @@ Printed = Callable[[str], None]
 
 @pytest.fixture
 def print_line(capsys: pytest.CaptureFixture[str]) -> Printed:
-    """Return a function that prints a line past pytest's capture."""
+    """Return a function that prints a line even though pytest captures the output."""
 
     def show(line: str) -> None:
         with capsys.disabled():
@@ -133,7 +133,7 @@ def test_mixed_load_is_answered_without_an_error(loaded_server: LoadedServer, pr
 def test_memory_and_connections_stay_where_they_are(loaded_server: LoadedServer, print_line: Printed) -> None:
     seconds = float(os.environ.get("SOAK_SECONDS") or scale_for_soak(3600))
     processes = [loaded_server.server.start(f"backoffice.{name}") for name in ("worker", "scheduler", "webhooks")]
-    # Warm the caches up.
+    # Warm up the caches.
     loaded_server.run(RATE / 2, seconds / 10)
 
     answered = RequestStatistics()

@@ -1,8 +1,8 @@
-"""A database and a data folder written by the last release, opened with the current code.
+"""Tests that the current code can use a database and a data folder from the last release.
 
-``release/`` is created at each release (CONTRIBUTING). The tests prove for the previous release on the new schema:
-each INSERT statement, of every table, names existing columns, and every new column has a default; a row of each table
-with rows is deleted and inserted that way. Rule: reliability, F14.
+``release/`` is created for each release, see CONTRIBUTING. The tests also prove that the last release can write to the
+new schema: no column was removed, every new column has a default, and a row of each table can be deleted and inserted
+with the old columns. Check F14 of docs/reliability.md.
 """
 
 import hashlib
@@ -22,14 +22,14 @@ from django.db import connection
 from psycopg.types.json import Jsonb
 
 from tests.client.conftest import get_database_url
-from tests.parts import is_postgres, require_service
-from tests.upgrades.make import extract_release
-from tests.upgrades.places import RELEASE, ROOT, run_inside, scratch_database
+from tests.services import is_postgres, require_service
+from tests.upgrades.make_fixture import extract_release
+from tests.upgrades.paths import RELEASE, ROOT, run_inside, scratch_database
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db, pytest.mark.own_sessions]
 
 FACTS = json.loads((RELEASE / "facts.json").read_text())
-# Tables that migrations write themselves.
+# Tables that the migrate command fills.
 MADE_BY_MIGRATIONS = {"django_migrations", "django_content_type", "auth_permission"}
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -61,7 +61,7 @@ class ReleasedInstallation:
         return sorted(name for (name,) in plain.execute(lists[connection.vendor]).fetchall())
 
     def rows(self) -> Rows:
-        """Return all rows."""
+        """Return all rows by table."""
         plain = self.connect()
         rows_by_table: Rows = {}
         for table in self.tables(plain):
@@ -81,7 +81,7 @@ class ReleasedInstallation:
         return columns_by_table
 
     def demanding(self) -> set[tuple[str, str]]:
-        """Return the columns that an INSERT must name."""
+        """Return the required columns without a default, with their tables."""
         queries = {
             "sqlite": """SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c
                 WHERE m.type = 'table' AND c."notnull" AND c.dflt_value IS NULL AND NOT c.pk""",
@@ -95,7 +95,7 @@ class ReleasedInstallation:
         return required
 
     def files(self) -> dict[str, str]:
-        """Return the digest of each file except the database."""
+        """Return the digest of each file in the data folder, except the database."""
         return {
             str(path.relative_to(self.data)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in self.data.rglob("*")
@@ -110,7 +110,7 @@ def unpack_fixture(name: str, folder: Path) -> None:
 
 @pytest.fixture
 def released_installation(tmp_path: Path) -> Iterator[ReleasedInstallation]:
-    """Return the installation as the release created it."""
+    """Yield an installation from the last release."""
     if not is_postgres():
         unpack_fixture("sqlite.tar.xz", tmp_path)
         yield ReleasedInstallation(f"sqlite:///{tmp_path / 'database.sqlite3'}", tmp_path)
@@ -129,7 +129,7 @@ def released_installation(tmp_path: Path) -> Iterator[ReleasedInstallation]:
 
 
 def is_contained(before: Any, after: Any) -> bool:
-    """Return True if everything in ``before`` is also in ``after``."""
+    """Return True if ``after`` contains everything in ``before``."""
     if isinstance(before, dict):
         return isinstance(after, dict) and all(
             name in after and is_contained(before[name], after[name]) for name in before
@@ -140,7 +140,7 @@ def is_contained(before: Any, after: Any) -> bool:
 
 
 def delete_and_insert(plain: Any, table: str, row: dict[str, Any]) -> None:
-    """Delete the row and insert it with the columns it has."""
+    """Delete a row and insert it again with the given columns, then roll back."""
     mark = "?" if connection.vendor == "sqlite" else "%s"
     values = [Jsonb(value) if isinstance(value, dict | list) else value for value in row.values()]
     names = ", ".join(f'"{name}"' for name in row)

@@ -1,6 +1,6 @@
-"""Tests of concurrent leases and fan-out: no delivery twice, none lost, and late workers change nothing.
+"""Tests of concurrent leases and fan-out: no delivery is lost or sent twice, and expired leases allow no changes.
 
-Rule: design of webhooks, "Dispatcher"; reliability, W10.
+Check W10 of docs/reliability.md.
 """
 
 from datetime import timedelta
@@ -19,7 +19,7 @@ from apps.webhooks.domain.engine.results import DeliveryResult
 from apps.webhooks.models import Attempt, Delivery, Pending
 from tests import factories
 from tests.races import run_concurrently
-from tests.webhooks.worlds import create_blogs, make_subscription
+from tests.webhooks.scenarios import create_blogs, make_subscription
 
 pytestmark = pytest.mark.django_db(transaction=True)
 URI = "http://127.0.0.1:9/"
@@ -204,7 +204,7 @@ def test_claims_at_once_take_different_deliveries(shop: Shop, installation: Inst
 def test_without_the_lock_two_claims_take_the_same(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Control: a claim that does not lock its rows leases a delivery twice."""
+    """Show what goes wrong without the row locks: a delivery is leased twice."""
     rows = make_due_deliveries(shop, installation, 60)
     unlocked = claims._CLAIM.replace("FOR UPDATE OF w SKIP LOCKED", "").replace(
         "SELECT w.id, w.next_at", "SELECT w.id, w.next_at, pg_sleep(0.02)::text AS slept"

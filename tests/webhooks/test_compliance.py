@@ -1,7 +1,4 @@
-"""Tests of privacy webhooks: data requests are sent at once, erasure requests after days, to the right apps.
-
-Rule: design of webhooks, "Compliance payloads".
-"""
+"""Tests of privacy webhooks: recipients, and the delay of erasure requests."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -44,7 +41,7 @@ def create_customer_with_order(shop: Shop) -> Customer:
 
 
 def get_pending_deliveries(shop: Shop) -> list[tuple[int, str, dict[str, Any]]]:
-    """Return the pending deliveries by app and topic."""
+    """Return the app id, the topic and the payload of each delivery."""
     while fan_out.create_deliveries().events:
         continue
     with shop_scope(shop):

@@ -1,7 +1,4 @@
-"""Tests of app configuration files: created, changed and deleted subscriptions, and error messages.
-
-Rule: design, Webhooks (App configuration TOML).
-"""
+"""Tests of app configuration files, which create, change and delete subscriptions, and of error messages."""
 
 from io import StringIO
 from pathlib import Path
@@ -55,7 +52,7 @@ def app(shop: Shop) -> App:
 
 @pytest.fixture
 def apply_configuration(app: App, tmp_path: Path) -> Any:
-    """Return a function that applies a configuration text and returns the command's output."""
+    """Return a function that applies a configuration file and returns the lines of the command's output."""
 
     def run(text: str, *options: str) -> list[str]:
         file = tmp_path / "app.toml"
@@ -204,7 +201,7 @@ def test_a_file_registers_an_app(apply_configuration: Any, shop: Shop) -> None:
     printed = apply_configuration(text, "--create")
     with pytest.raises(CommandError, match="already has a client_id"):
         apply_configuration(FILE, "--create")
-    with pytest.raises(CommandError, match="no name"):
+    with pytest.raises(CommandError, match="no app name"):
         apply_configuration("", "--create")
 
     new_app = App.objects.get(name="Cheap mugs")

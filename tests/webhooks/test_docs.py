@@ -1,4 +1,4 @@
-"""Tests that docs/webhooks.md agrees with the code: verification snippets and the retry schedule."""
+"""Tests that docs/webhooks.md matches the code: verification snippets and the retry schedule."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from apps.webhooks.domain.engine.signing import sign_body
 SECRET = "bks_secret"
 BODY = '{"id": 1, "title": "Müsli"}'
 PAGE = (settings.BASE_DIR / "docs" / "webhooks.md").read_text()
-# By language: the interpreter, its option for code, and a program that prints the snippet's result per case.
+# By language, the interpreter, the option for inline code, and a program that prints the result for each case.
 RUN = {
     "python": (
         sys.executable,
@@ -74,7 +74,7 @@ def test_page_has_the_retry_schedule() -> None:
         for row in rows
     )
 
-    # Totals over an hour have no seconds.
+    # The page displays totals of an hour or more without seconds.
     elapsed = [sum(RETRY_SECONDS[: index + 1]) for index in range(len(RETRY_SECONDS))]
     assert tuple(waits) == RETRY_SECONDS
     assert totals == [total if total < 3600 else total // 60 * 60 for total in elapsed]

@@ -1,7 +1,4 @@
-"""Tests of webhook subscriptions in GraphQL, with the queries of the public Python and Node clients.
-
-Rule: design, Webhooks (GraphQL).
-"""
+"""Tests of webhook subscriptions in GraphQL, including the queries of public Python and Node clients."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -44,7 +41,7 @@ mutation webhookSubscriptionDelete($id: ID!) {
   webhookSubscriptionDelete(id: $id) { deletedWebhookSubscriptionId userErrors { field message } }
 }
 """
-# How the Node library registers an app's webhooks: it pages through the existing ones and then writes.
+# The Node library registers webhooks with these queries. First it reads the existing subscriptions.
 NODE_CHECK = """query shopifyApiReadWebhookSubscriptions {
   webhookSubscriptions(first: 250, after: null) {
     edges { node { id topic includeFields metafieldNamespaces filter
@@ -61,7 +58,7 @@ NODE_REGISTER = """mutation shopifyApiCreateWebhookSubscription {
     webhookSubscription: { callbackUrl: "https://app.example/hooks", includeFields: ["id"] }
   ) { webhookSubscription { id } userErrors { field message } }
 }"""
-# How the Python library asks: the older form, with the address as a variable.
+# The Python library uses this older form, with the address as a variable.
 PYTHON_CREATE = """
 mutation($topic: WebhookSubscriptionTopic!, $callbackUrl: URL!) {
   webhookSubscriptionCreate(topic: $topic, webhookSubscription: {callbackUrl: $callbackUrl, format: JSON}) {
@@ -258,7 +255,7 @@ LIST = """query ($first: Int, $after: String, $last: Int, $before: String, $reve
 
 
 def create_five_subscriptions(api: ApiClient) -> tuple[datetime, list[int]]:
-    """Create five subscriptions an hour apart, the third and the fourth at the same time."""
+    """Create five subscriptions, an hour apart except the third and fourth; return the start time and the ids."""
     start, ids = timezone.now(), []
     for number, hour in enumerate((0, 1, 2, 2, 3)):
         values = {"topic": "products/update", "uri": f"{URI}/{number}", "api_version": "2026-07"}
@@ -269,7 +266,7 @@ def create_five_subscriptions(api: ApiClient) -> tuple[datetime, list[int]]:
 
 @pytest.mark.usefixtures("in_shop")
 def test_an_answer_may_have_many_rows_of_many_fields(api: ApiClient) -> None:
-    """Check that the limit of 2,000 fields counts the fields of the query, not the returned values."""
+    """Check that the limit of 2,000 fields applies to the query's fields and not to the returned values."""
     for number in range(60):
         values = {"topic": "products/update", "uri": f"{URI}/{number}", "api_version": "2026-07"}
         subscriptions.create_subscription(api.installation, values, actor="system", at=timezone.now())

@@ -1,6 +1,6 @@
-"""Tests of deliveries to message brokers and event buses: the bytes, headers and ids of HTTP, with retries.
+"""Tests of deliveries to message brokers and event buses, with the same bodies, headers, ids and retries as HTTP.
 
-They use a real RabbitMQ and an emulator of Amazon EventBridge.
+The tests use a real RabbitMQ server and an emulator of Amazon EventBridge.
 """
 
 import hashlib
@@ -22,12 +22,12 @@ from apps.webhooks.domain import endpoints, subscriptions
 from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.models import Attempt, Delivery
 from backoffice import env
-from tests import factories, parts
+from tests import factories, services
 from tests.faults.proxy import Fault, Proxy
-from tests.machine import wait_until
-from tests.webhooks.worlds import TOPIC, create_blogs, make_subscription, run_dispatchers, wait_until_settled
+from tests.timing import wait_until
+from tests.webhooks.scenarios import TOPIC, create_blogs, make_subscription, run_dispatchers, wait_until_settled
 
-# The library has no types.
+# The library has no type annotations.
 kombu: Any = import_module("kombu")
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,7 +39,7 @@ def installation(shop: Shop) -> Installation:
 
 
 class BrokerExchange:
-    """A real broker with an exchange for the test; ``bind`` adds a queue."""
+    """An exchange for the test on a real broker. ``bind`` adds a queue."""
 
     def __init__(self, channel: Any) -> None:
         self.exchange = kombu.Exchange(
@@ -53,7 +53,7 @@ class BrokerExchange:
         self.queue.declare()
 
     def take(self) -> Any:
-        """Return the next message; fail if there is none."""
+        """Wait for the next message and return it."""
         queue = self.queue
         assert queue is not None
         return wait_until(lambda: queue.get(no_ack=True), bool)
@@ -61,7 +61,7 @@ class BrokerExchange:
 
 @pytest.fixture
 def broker(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[BrokerExchange]:
-    url = parts.require_service("RabbitMQ", parts.get_rabbitmq_url())
+    url = services.require_service("RabbitMQ", services.get_rabbitmq_url())
     with kombu.Connection(url) as connection:
         new_broker = BrokerExchange(connection.channel())
         settings.WEBHOOK_BROKERS = {"warehouse": f"{url}?exchange={new_broker.exchange.name}"}
@@ -76,14 +76,14 @@ def get_attempts(shop: Shop) -> list[Attempt]:
 
 
 def wait_for_outcomes(shop: Shop, count: int = 1) -> dict[str, int]:
-    """Return how many deliveries have each outcome, once so many exist and none is in progress."""
+    """Wait until ``count`` deliveries exist and none is in progress; return the number of deliveries by state."""
     return wait_until(
         lambda: wait_until_settled(shop, seconds=60), lambda states: sum(states.values()) == count, seconds=60
     )
 
 
 def make_due_again(shop: Shop) -> None:
-    """Make waiting deliveries due."""
+    """Set the retry time of all deliveries that wait for a retry to the past."""
     with shop_scope(shop):
         Delivery.objects.filter(state="retry").update(next_at=timezone.now() - timedelta(seconds=1))
 
@@ -130,7 +130,7 @@ def test_what_no_queue_takes_is_tried_again(shop: Shop, installation: Installati
         assert message.properties["message_id"] == str(Delivery.objects.get().key)
 
 
-# The library drops one of its coroutines if a connection ends while being opened.
+# The library does not await one of its coroutines if a connection ends while it is being opened.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_connection_that_broke_is_made_again(
     shop: Shop, installation: Installation, broker: BrokerExchange, settings: Any
@@ -143,7 +143,7 @@ def test_a_connection_that_broke_is_made_again(
         with run_dispatchers():
             create_blogs(shop)
             broker.take()
-            assert wait_for_outcomes(shop) == {"done": 1}  # The broker has stored the message before it confirms.
+            assert wait_for_outcomes(shop) == {"done": 1}  # The message can be read before the broker has confirmed it.
             proxy.suffer(Fault.RESET)
             create_blogs(shop)
             assert wait_for_outcomes(shop, 2) == {"done": 1, "retry": 1}
@@ -182,7 +182,7 @@ def test_a_removed_configuration_is_reported(
 @pytest.mark.parametrize(
     ("uri", "words"),
     {
-        "amqp://elsewhere/orders": "names a broker that is not configured: elsewhere",
+        "amqp://elsewhere/orders": "refers to a broker that is not configured: elsewhere",
         "amqp://warehouse": "is not a valid AMQP address. Address should be amqp://broker/routing-key",
         "amqp://me:pw@warehouse/orders": "is not a valid AMQP address. Address should be amqp://broker/routing-key",
         "amqp://warehouse/a b": "is not a valid AMQP address. Address should be amqp://broker/routing-key",
@@ -208,7 +208,7 @@ def test_brokers_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) 
 
 
 class EventBusQueue:
-    """An app's partner event source; a queue receives its events."""
+    """An app's partner event source, and a queue that receives the events."""
 
     def __init__(self, session: Any, endpoint: str, app_id: int) -> None:
         def client(name: str) -> Any:

@@ -1,7 +1,4 @@
-"""Tests of webhook subscriptions over REST and by the service: validation, and which app receives which events.
-
-Rule: design, Webhooks; decisions, Access.
-"""
+"""Tests of webhook subscriptions over REST and in the service layer: validation, and the events for each app."""
 
 from typing import Any
 
@@ -218,7 +215,7 @@ FORESEEN: dict[str, list[str]] = {
     "status:activ OR title:x": ['status is never "activ".'],
     "-invalid_field:*": ["invalid_field is not in the payload."],
     "variants:x": ["variants is an object. Use one of its fields.", "This filter never matches."],
-    "variants.taxable:yes": ["variants.taxable is true or false.", "This filter never matches."],
+    "variants.taxable:yes": ["variants.taxable can only be true or false.", "This filter never matches."],
     "created_at:>soon": ['created_at is a date, but "soon" is not.', "This filter never matches."],
     "title:Album* AND variants.price:>=10.00 AND created_at:>2026-01-01 AND status:act*": [],
     "tags:x AND variants.inventory_quantity:<5 AND options.name:Size AND image.src:*": [],
@@ -244,7 +241,7 @@ def test_what_never_matches_is_foreseen(shop: Shop) -> None:
 
 
 def get_pending_events(shop: Shop) -> list[tuple[str, list[str]]]:
-    """Return the events that wait for fan-out, with the versions of their payloads."""
+    """Return the topic of each event that waits for fan-out, and the versions of its payload."""
     with shop_scope(shop):
         rows = Pending.objects.select_related("event").order_by("id")
         return [(row.event.topic, sorted(row.event.payload or {})) for row in rows]
@@ -274,13 +271,13 @@ def test_a_shop_without_subscriptions_costs_no_query(api: ApiClient, shop: Shop)
 
     assert not [sql for sql in alone if "webhooks_" in sql]
     assert [sql.split()[2] for sql in sqls if "webhooks_" in sql] == ['"webhooks_pending"']
-    # The payload is rendered once, and the event is recorded.
+    # At most two additional statements read rows for the payload and insert the pending event.
     assert len(sqls) <= len(alone) + 2
 
 
 def test_long_work_hears_of_a_subscription_within_a_second(api: ApiClient, shop: Shop) -> None:
     stale = Shop.objects.get(pk=shop.pk)
-    stale.listening_read_at = 1.0  # long ago
+    stale.listening_read_at = 1.0  # a long time ago
     post_subscription(api, topic="blogs/create")
 
     with shop_scope(stale):

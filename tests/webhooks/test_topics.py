@@ -1,4 +1,4 @@
-"""Tests of webhook topics, including topics derived from other changes: one event each, only for subscribers."""
+"""Tests of webhook topics, including derived topics, which create one event per change if an app has subscribed."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -29,7 +29,7 @@ from tests.customers.factories import make_customer
 from tests.fulfillment.factories import make_fulfillment_order
 from tests.orders.factories import make_order, make_variant
 from tests.refunds.factories import create_bogus_order, refund_amount, run_refund_jobs
-from tests.webhooks.worlds import make_subscription
+from tests.webhooks.scenarios import make_subscription
 
 VERSION = "2026-07"
 ASPECTS = {
@@ -41,7 +41,7 @@ ASPECTS = {
     "fulfillment_holds/added": "read_merchant_managed_fulfillment_orders",
     "fulfillment_holds/released": "read_merchant_managed_fulfillment_orders",
 }
-# Topic families that the product does not have, and verbs that cannot happen in its families.
+# Topic families for objects that the product does not have, and topics for changes that cannot happen.
 NO_FAMILY = {
     "app_subscriptions",
     "bulk_operations",
@@ -111,18 +111,18 @@ def test_every_topic_that_is_offered_knows_its_shape_and_its_example() -> None:
 
 @pytest.fixture
 def subscribed_app(shop: Shop) -> Iterator[Shop]:
-    """Create an app that subscribes to all derived topics."""
+    """Create an app with subscriptions to all derived topics; yield the shop."""
     installation = factories.make_installation(shop, sorted(set(ASPECTS.values())))
     for topic in ASPECTS:
         make_subscription(installation, f"https://apps.example.com/{topic}", topic=topic)
-    # Reload the shop: the cached one has no subscribers.
+    # Reload the shop, because the original object has cached that no app is subscribed.
     received_shop = Shop.objects.get(pk=shop.pk)
     with shop_scope(received_shop):
         yield received_shop
 
 
 def get_derived_events() -> list[tuple[str, Any]]:
-    """Return the derived events in order."""
+    """Return the topic and payload of each derived event, in order."""
     rows = Event.objects.filter(topic__in=ASPECTS).order_by("pk")
     return [(row.topic, (row.payload or {}).get(VERSION)) for row in rows]
 
@@ -132,7 +132,7 @@ def get_actor_arguments() -> dict[str, Any]:
 
 
 def trigger_all(shop: Shop) -> None:
-    """Trigger every derived topic."""
+    """Make the changes that trigger stock, tag and hold topics."""
     variant = make_variant(shop, stock=0)
     item, primary_location = variant.inventory_item, stock.get_primary_location()
     for delta in (2, 1, -3):
@@ -166,7 +166,7 @@ def test_each_change_creates_one_event(subscribed_app: Shop) -> None:
     reasons = ["other", "incorrect_address"]
     assert holds == [*((added, reason) for reason in reasons), *((released, reason) for reason in reasons)]
     assert [len(payload["fulfillment_order"]["fulfillment_holds"]) for _, payload in deliveries[5:]] == [1, 2, 0, 0]
-    # Two holds released together are two deliveries, although of one fulfillment order and one action.
+    # Two holds of one fulfillment order that are released together create two deliveries.
     while fan_out.create_deliveries().events:
         continue
     assert Delivery.objects.filter(topic=released).count() == 2
@@ -212,7 +212,7 @@ def test_the_page_of_topics_is_that_of_the_registry() -> None:
 
 
 def test_every_example_is_what_its_topic_sends_by_now() -> None:
-    """Check that a stored example matches the schema of its topic, with exactly its members."""
+    """Check that each stored example matches the topic's schema and has exactly the schema's properties."""
     examples = dict(topic_examples.load_examples())
     topics = {topic.name: topic for topic in topic_examples.list_subscribable_topics()}
 

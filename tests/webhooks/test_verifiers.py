@@ -1,4 +1,4 @@
-"""Tests that public libraries verify our deliveries: Standard Webhooks for Python and Node, and a Node client."""
+"""Tests that public libraries accept the signatures of deliveries: Standard Webhooks and a Node client."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from apps.shops.models import Shop
 from apps.webhooks.domain.engine.signing import format_standard_secret
 from apps.webhooks.webhook_receiver import WebhookReceiver
 from tests import factories
-from tests.webhooks.worlds import create_blogs, make_subscription, run_dispatchers, wait_until_settled
+from tests.webhooks.scenarios import create_blogs, make_subscription, run_dispatchers, wait_until_settled
 
 PAGE = (django_settings.BASE_DIR / "docs" / "webhooks.md").read_text()
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,7 +23,7 @@ Sent = tuple[str, dict[str, str], bytes]
 
 @pytest.fixture
 def sent_delivery(shop: Shop, settings: Any) -> Sent:
-    """Return the app's secret, and a delivery's headers and body under the header names of the client."""
+    """Send a delivery with the client's header names; return the app's secret, the headers and the body."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     settings.BRAND = "shopify"
     installation = factories.make_installation(shop, ["read_content"])
@@ -47,7 +47,7 @@ def test_the_library_of_standard_webhooks_verifies_them(sent_delivery: Sent) -> 
 
 
 def get_snippet(language: str) -> str:
-    """Return the snippet of docs/webhooks.md for Standard Webhooks in a language."""
+    """Return the Standard Webhooks snippet for a language from docs/webhooks.md."""
     (code,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     return str(code)
 

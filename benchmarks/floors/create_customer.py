@@ -1,0 +1,114 @@
+"""Create a customer with an address and an event, without a framework but with all columns that the product fills."""
+
+import json
+import re
+import time
+import uuid
+from typing import Any
+
+from benchmarks.floors.common import get_connection
+
+_CUSTOMER = """
+INSERT INTO customers_customer (shop_id, created_at, updated_at, first_name, last_name, email, email_key, phone,
+    verified_email, state, note, tags, tax_exempt, tax_exemptions, multipass_identifier, search_text, search_own,
+    search_places, orders_count, total_spent, last_order_name, last_order_at, last_order_currency,
+    email_marketing_state,
+    email_marketing_opt_in_level, sms_marketing_state, sms_marketing_opt_in_level, sms_marketing_collected_from,
+    password, activation_nonce, version)
+VALUES (%s, now(), now(), %s, %s, %s, %s, %s, %s, 'disabled', %s, %s, FALSE, '[]', '', %s, %s, %s, 0, 0, '',
+    '1970-01-01', '', 'not_subscribed', 'single_opt_in', 'not_subscribed', 'single_opt_in', 'OTHER', '', '', %s)
+    RETURNING id
+"""
+_ADDRESS = """
+INSERT INTO customers_address (shop_id, customer_id, created_at, updated_at, first_name, last_name, company, address1,
+    address2, city, province, province_code, country, country_code, zip, phone)
+VALUES (%s, %s, now(), now(), %s, %s, %s, %s, '', %s, '', '', %s, 'SE', %s, '') RETURNING id
+"""
+_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id = %s"
+_EVENT = """
+INSERT INTO events_event (shop_id, created_at, updated_at, key, topic, subject_type, subject_id, subject_label, actor,
+    message, changes, "group", request_id)
+VALUES (%s, now(), now(), %s, 'customers/create', 'customers.customer', %s, %s, 'app:1', '', '{}', %s, %s)
+"""
+_STARTS = re.compile(r" |(?<=[^\w ])(?=\w)")
+
+
+def add_word_marks(text: str, mark: str = " ") -> str:
+    """Return the text with a mark before each word and an end mark. This is sufficient for the benchmark's texts."""
+    return mark + _STARTS.sub(mark, text.casefold()) + "\x0f" if text else ""
+
+
+def build_search_columns(customer: dict[str, Any]) -> dict[str, str]:
+    """Return the search columns for a customer in a request body, with the same values as in the product."""
+    first, last, email, phone = (customer[name] for name in ("first_name", "last_name", "email", "phone"))
+    company, city, code = (customer["addresses"][0][name] for name in ("company", "city", "zip"))
+    own = (
+        add_word_marks(first, "\x01")
+        + add_word_marks(last, "\x02")
+        + add_word_marks(email, "\x03")
+        + add_word_marks(customer["note"], "\x05")
+    )
+    return {
+        "search_text": "".join(map(add_word_marks, (email, phone, phone[3:], f"{first} {last}", company))),
+        "search_own": own + "".join(f"\x04{tag.casefold()}\x0f" for tag in customer["tags"].split(", ")),
+        "search_places": add_word_marks(city, "\x06") + add_word_marks(company, "\x0e") + f"\x08{code}\x0f\x10se\x0f",
+    }
+
+
+def create_customer(shop_id: int, body: dict[str, Any]) -> int:
+    """Insert the customer of a request body in the caller's transaction; return the new id."""
+    customer = body["customer"]
+    first, last, email, phone = (customer[name] for name in ("first_name", "last_name", "email", "phone"))
+    execute = get_connection().execute
+    row: Any = execute(
+        _CUSTOMER,
+        (
+            shop_id,
+            first,
+            last,
+            email,
+            email.lower(),
+            phone,
+            customer["verified_email"],
+            customer["note"],
+            customer["tags"],
+            *build_search_columns(customer).values(),
+            time.time_ns(),
+        ),
+        prepare=True,
+    ).fetchone()
+    customer_id: int = row[0]
+    index = [customer["addresses"][0][name] for name in ("company", "address1", "city", "country", "zip")]
+    row = execute(_ADDRESS, (shop_id, customer_id, first, last, *index), prepare=True).fetchone()
+    execute(_DEFAULT, (row[0], customer_id), prepare=True)
+    identity = uuid.uuid4()
+    execute(
+        _EVENT, (shop_id, uuid.uuid4(), customer_id, f"Customer {customer_id}", identity, str(identity)), prepare=True
+    )
+    return customer_id
+
+
+def build_example(number: int) -> str:
+    """Return a request body that ``number`` makes unique. ``load.lua`` sends the same body."""
+    return json.dumps(
+        {
+            "customer": {
+                "first_name": "Grace",
+                "last_name": "Hopper",
+                "email": f"grace.hopper.{number}@bench.example",
+                "phone": f"+467{number:08d}",
+                "verified_email": True,
+                "note": "Met at the fair; asked for the catalogue",
+                "tags": "vip, wholesale",
+                "addresses": [
+                    {
+                        "company": "Northwind Traders",
+                        "address1": "Storgatan 1",
+                        "city": "Lund",
+                        "country": "Sweden",
+                        "zip": "22222",
+                    }
+                ],
+            }
+        }
+    )

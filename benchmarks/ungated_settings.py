@@ -1,0 +1,6 @@
+"""The product's settings with Django's SQLite backend, which has no write queue, for ``benchmarks.writers``."""
+
+from backoffice.settings import *  # noqa: F403 - all of them
+from backoffice.settings import DATABASES
+
+DATABASES["default"]["ENGINE"] = "django.db.backends.sqlite3"

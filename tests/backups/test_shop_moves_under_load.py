@@ -1,0 +1,194 @@
+"""A shop moves while apps write to it: acknowledged writes are in the new installation, other writes got an error."""
+
+import gzip
+import json
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.management import CommandError
+from django.db import DatabaseError, connection, connections, transaction
+from django.test import override_settings
+from django.utils import timezone
+
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.ground.transient_errors import SHOP_MOVING_MESSAGE, is_read_only_shop_error, is_transient_db_error
+from apps.jobs.domain import housekeeping, queue
+from apps.jobs.domain.periodic_tasks import minute_tasks
+from apps.shops.domain import read_only
+from apps.shops.models import Shop
+from apps.webhooks.domain.engine.claims import claim_deliveries
+from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
+from apps.webhooks.domain.engine.fan_out import create_deliveries
+from apps.webhooks.domain.engine.maintenance import scan_endpoints
+from apps.webhooks.models import Endpoint, Pending
+from backoffice.storages import get_storage_settings
+from tests import factories
+from tests.backups.test_shop_moves import TAG, create_rows, empty_installation, run_command
+from tests.conftest import ApiClient
+from tests.panel.conftest import Panel
+from tests.panel.test_content import NO_METAFIELDS
+from tests.webhooks.scenarios import create_blogs, make_subscription
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SECONDS = 120
+MUTATION = """mutation {
+  webhookSubscriptionCreate(topic: SHOP_UPDATE, webhookSubscription: {uri: "https://app.example/"}) {
+    webhookSubscription { id }
+  }
+}"""
+
+
+class TagWriter(threading.Thread):
+    """A thread that writes script tags until a write is rejected, and records acknowledged ids and the rejection."""
+
+    def __init__(self, api: ApiClient) -> None:
+        super().__init__(daemon=True)
+        self.api, self.ids, self.written = api, list[int](), threading.Condition()
+        self.refusal: Any = None
+
+    def run(self) -> None:
+        try:
+            while self.refusal is None:
+                response = self.api.post("script_tags.json", TAG)
+                with self.written:
+                    if response.status_code == 201:
+                        self.ids.append(response.json()["script_tag"]["id"])
+                    else:
+                        self.refusal = response
+                    self.written.notify_all()
+        finally:
+            connections.close_all()
+
+    def await_more(self, number: int = 3) -> None:
+        with self.written:
+            target = len(self.ids) + number
+            assert self.written.wait_for(lambda: len(self.ids) >= target or self.refusal is not None, SECONDS)
+
+
+def read_archived_ids(archive: Path) -> set[int]:
+    path = archive / "tables" / "content_scripttag.jsonl.gz"
+    return {json.loads(line)[0] for line in gzip.decompress(path.read_bytes()).splitlines()}
+
+
+def read_ids(api: ApiClient) -> Iterator[int]:
+    """Yield the ids of all script tags, from all pages."""
+    last = 0
+    while page := api.get("script_tags.json", limit=250, since_id=last).json()["script_tags"]:
+        yield from (row["id"] for row in page)
+        last = page[-1]["id"]
+
+
+def test_what_was_acknowledged_while_a_shop_moves_is_in_the_new_place(
+    media_root: Path, tmp_path: Path, settings: Any
+) -> None:
+    settings.RATE_LIMIT = False
+    shop, other = factories.make_shop(), factories.make_shop()
+    api = create_rows(shop, "mine")
+    owner = Panel(factories.make_member(shop, owner=True), shop, raise_request_exception=False)
+    apart = factories.make_installation(other)
+    writers = [TagWriter(api) for _ in range(3)]
+    for writer in writers:
+        writer.start()
+        writer.await_more()
+
+    # Without ``--final``, the shop accepts writes during the export, so the archive lacks the newest rows.
+    run_command("export_shop", shop.domain, tmp_path / "archive")
+    for writer in writers:
+        writer.await_more()
+    assert {pk for writer in writers for pk in writer.ids} - read_archived_ids(tmp_path / "archive")
+
+    assert "is now read-only here" in run_command("export_shop", shop.domain, tmp_path / "archive", "--final")
+    for writer in writers:
+        writer.join(SECONDS)
+        assert (writer.refusal.status_code, writer.refusal.json()) == (503, {"errors": SHOP_MOVING_MESSAGE})
+        assert float(writer.refusal.headers["Retry-After"]) > 0
+    acknowledged = {pk for writer in writers for pk in writer.ids}
+    assert acknowledged <= read_archived_ids(tmp_path / "archive")
+
+    rejecting_tables = api.post("graphql.json", {"query": MUTATION})
+    page = owner.forge("content_blog_add", title="News", commentable="no", **NO_METAFIELDS)
+    assert (rejecting_tables.status_code, rejecting_tables.json()) == (503, {"errors": SHOP_MOVING_MESSAGE})
+    assert (page.status_code, SHOP_MOVING_MESSAGE in page.content.decode()) == (503, True)
+    assert owner.get().status_code == 200
+    assert ApiClient(factories.make_token(apart), apart).post("script_tags.json", TAG).status_code == 201
+
+    run_command("set_shop_read_only", shop.domain, "--off")
+    assert api.post("script_tags.json", TAG).status_code == 201
+    empty_installation()
+    with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "elsewhere")}):
+        run_command("import_shop", tmp_path / "archive")
+        assert acknowledged <= set(read_ids(api))
+        assert api.post("script_tags.json", TAG).status_code == 201
+
+
+def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
+    media_root: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+    monkeypatch.setattr(queue, "_tasks", {**queue._tasks})
+    processed: list[int] = []
+    queue.register_task("test.work", lambda job, **_: processed.append(job.shop_id))
+    moving, other = factories.make_shop(), factories.make_shop()
+    jobs = {}
+    for shop in (moving, other):
+        make_subscription(create_rows(shop, shop.handle).installation, "http://127.0.0.1:9/")
+        create_blogs(shop)
+        with shop_scope(shop), transaction.atomic():
+            jobs[shop.pk] = queue.enqueue("test.work").key
+    create_deliveries()
+    for shop in (moving, other):
+        create_blogs(shop)
+
+    run_command("set_shop_read_only", moving.domain)
+
+    assert [queue.run_job(jobs[shop.pk]) for shop in (moving, other)] == [False, True]
+    create_deliveries()
+    with all_shops_scope():
+        assert set(Pending.objects.values_list("shop_id", flat=True)) == {moving.pk}
+        lanes = {shop.pk: Endpoint.objects.get(shop=shop).pk for shop in (moving, other)}
+    assert {waiting.endpoint for waiting in scan_endpoints()} == {lanes[other.pk]}
+    assert {delivery.shop for delivery in claim_deliveries(dict.fromkeys(lanes.values(), 10), AttemptKind.DUE)} == {
+        other.pk
+    }
+    queue.notify_stale_jobs()
+    for at in (timezone.now(), timezone.now() + timedelta(days=100)):
+        housekeeping.run_hourly_tasks(at)
+        minute_tasks.run_all(at)
+    assert [record.message for record in caplog.records if "failed" in record.message] == []
+
+    # In every table, the database itself rejects changes to rows of the moving shop, but not to rows of other shops.
+    rejecting_tables: set[str] = set()
+    for model in read_only._get_shop_models():
+        table, column = model._meta.db_table, "id" if model is Shop else "shop_id"
+        for shop in (moving, other):
+            with connection.cursor() as cursor:
+                cursor.execute(f"SELECT count(*) FROM {table} WHERE {column} = {shop.pk}")
+                if not cursor.fetchone()[0] or "UPDATE" in read_only._ALLOWED_OPERATIONS.get(model._meta.label, {}):
+                    continue
+                statement = f"UPDATE {table} SET {column} = {column} WHERE {column} = {shop.pk}"
+                if shop == other:
+                    cursor.execute(statement)
+                    continue
+                with pytest.raises(DatabaseError) as error_info:
+                    cursor.execute(statement)
+                assert (is_read_only_shop_error(error_info.value), is_transient_db_error(error_info.value)) == (
+                    True,
+                    True,
+                ), table
+                rejecting_tables.add(table)
+    assert len(rejecting_tables) > 20
+    assert {apps.get_model(label)._meta.label for label in read_only._ALLOWED_OPERATIONS} == set(
+        read_only._ALLOWED_OPERATIONS
+    )
+
+    run_command("set_shop_read_only", moving.domain, "--off")
+    assert queue.run_job(jobs[moving.pk])
+    assert processed == [other.pk, moving.pk]
+    assert create_deliveries().events > 0
+    with pytest.raises(CommandError, match="no shop"):
+        run_command("set_shop_read_only", "nowhere.example")

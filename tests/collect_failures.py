@@ -1,0 +1,41 @@
+"""Check many values in one test and report every failing value."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+
+class Subtests:
+    """Collects the failures of several blocks and reports all failures at the end.
+
+    >>> with Each() as each:
+    ...     for value in VALUES:
+    ...         with each(value):
+    ...             assert …
+    """
+
+    def __init__(self) -> None:
+        self.tried = 0
+        self._failed: list[tuple[str, Exception]] = []
+
+    @contextmanager
+    def __call__(self, *value: object) -> Iterator[None]:
+        self.tried += 1
+        try:
+            yield
+        except Exception as error:
+            self._failed.append((", ".join(f"{part!s:.100}" for part in value), error))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is not None:
+            return
+        assert self.tried, "nothing was tried"
+        if self._failed:
+            lines = [f"{value}: {type(failure).__name__}: {failure!s:.500}" for value, failure in self._failed]
+            raise AssertionError("\n".join([f"{len(lines)} of {self.tried} values fail:", *lines])) from self._failed[
+                0
+            ][1]

@@ -1,0 +1,368 @@
+"""Tests of merging two customers: one customer gets all data, and the other one is deleted."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection
+from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from apps.customers.domain import customers, erasure, merge, personal_data
+from apps.customers.domain.locking import BeingErased
+from apps.customers.domain.merge import MergeInProgress
+from apps.customers.domain.merge_rules import MergeRefused
+from apps.customers.models import ConsentChange, Customer
+from apps.events.domain.recording import register_audience, unregister_audience
+from apps.events.models import Event
+from apps.ground.exceptions import RowDeleted
+from apps.ground.tenancy import shop_scope
+from apps.jobs.domain import queue
+from apps.jobs.models import Job
+from apps.metafields.models import Metafield
+from apps.orders.domain import consistency_checks
+from apps.orders.models import Order
+from apps.shops.models import Shop
+from tests.conftest import ApiClient
+from tests.customers.factories import make_address, make_customer
+from tests.lock_order import watch_locks
+from tests.orders.factories import make_order
+from tests.races import run_concurrently, run_unguarded, run_while_uncommitted
+from tests.test_lock_order import ROOTS, find_breaches
+
+SIZE = {"namespace": "global", "key": "size", "type": "single_line_text_field"}
+COLOUR = {**SIZE, "key": "colour"}
+
+
+def get_actor_arguments() -> dict[str, Any]:
+    return {"actor": "staff:17", "at": timezone.now()}
+
+
+def create_two_customers(shop: Shop) -> tuple[Customer, Customer]:
+    """Create a customer Anna, and a duplicate with another spelling and a paid order."""
+    keep = make_customer(
+        first_name="Anna",
+        last_name="Lind",
+        email="anna@example.com",
+        note="Rings first",
+        tags="VIP, old",
+        metafields=[{**SIZE, "value": "M"}],
+        email_marketing_consent={"state": "unsubscribed"},
+    )
+    other = make_customer(
+        first_name="A.",
+        email="Anna.Lind@example.org",
+        phone="+14155550123",
+        note="Left door",
+        tags="vip, new",
+        tax_exempt=True,
+        metafields=[{**SIZE, "value": "L"}, {**COLOUR, "value": "red"}],
+        email_marketing_consent={"state": "subscribed"},
+        sms_marketing_consent={"state": "subscribed"},
+    )
+    make_address(keep)
+    make_address(other, address1="STORGATAN  1")
+    make_address(other, address1="Kungsgatan 2")
+    make_order(shop, email=keep.email, financial_status="paid")
+    make_order(shop, email=other.email, financial_status="paid")
+    return Customer.objects.get(pk=keep.pk), Customer.objects.get(pk=other.pk)
+
+
+def test_the_one_who_stays_has_what_both_had(in_shop: Shop, api: ApiClient) -> None:
+    keep, other = create_two_customers(in_shop)
+
+    assert merge.merge_customers(keep, other, {}, **get_actor_arguments())
+
+    row = Customer.objects.get()
+    assert (row.pk, row.name, row.email, row.phone) == (keep.pk, "Anna Lind", "anna@example.com", "+14155550123")
+    assert (row.note, row.tags, row.tax_exempt) == ("Rings first\n\nLeft door", "new, old, VIP", False)
+    assert (row.orders_count, row.total_spent) == (2, Decimal(40))
+    assert row.last_order_id == Order.objects.latest("pk").pk
+    assert list(consistency_checks.check_customer_columns()) == []
+    assert [address.address1 for address in row.addresses.order_by("pk")] == ["Storgatan 1", "Kungsgatan 2"]
+    assert row.default_address_id == keep.default_address_id
+    values = dict(Metafield.objects.filter(owner_id=keep.pk).values_list("key", "value"))
+    assert (values, Metafield.objects.count()) == ({"size": "M", "colour": "red"}, 2)
+    # The other email's consent does not apply to this email, but the phone number's consent is preserved.
+    assert (row.email_marketing_state, row.sms_marketing_state) == ("unsubscribed", "subscribed")
+    assert ConsentChange.objects.filter(customer=row).count() == 4
+    assert api.get(f"customers/{other.pk}.json").status_code == 404
+    assert api.get(f"customers/{keep.pk}/orders.json").json()["orders"][0]["customer"]["id"] == keep.pk
+    matching_customers = api.get("customers/search.json?query=phone:4155550123").json()["customers"]
+    assert [customer["id"] for customer in matching_customers] == [keep.pk]
+
+
+def test_what_was_chosen_stays_and_the_consent_and_the_account_go_with_the_email(in_shop: Shop) -> None:
+    keep, other = create_two_customers(in_shop)
+    Customer.objects.filter(pk=other.pk).update(state="enabled", password="secret", verified_email=True)
+    selected = ("name", "email", "tax", "default_address", "metafields")
+
+    merge.merge_customers(keep, other, {**dict.fromkeys(selected, "other"), "note": "keep"}, **get_actor_arguments())
+
+    row = Customer.objects.get()
+    assert (row.name, row.email, row.email_key, row.verified_email) == (
+        "A.",
+        "Anna.Lind@example.org",
+        "anna.lind@example.org",
+        True,
+    )
+    assert (row.note, row.tax_exempt, row.email_marketing_state) == ("Rings first", True, "subscribed")
+    assert (row.state, row.password) == ("enabled", "secret")
+    # The other customer's default address already existed on this customer.
+    assert str(row.default_address) == "Storgatan 1, 222 22 Lund, Sweden"
+    assert set(Metafield.objects.filter(owner_id=keep.pk).values_list("value", flat=True)) == {"L", "red"}
+
+
+@pytest.fixture
+def subscribed_app() -> Iterator[None]:
+    def audience(shop: Shop, topic: str) -> frozenset[str]:
+        return frozenset({"2026-07"})
+
+    register_audience(audience)
+    yield
+    unregister_audience(audience)
+
+
+def get_payload(event: Event) -> Any:
+    assert event.payload is not None
+    return event.payload["2026-07"]
+
+
+def test_apps_and_the_audit_log_receive_both_customers(in_shop: Shop, subscribed_app: None) -> None:
+    keep, other = create_two_customers(in_shop)
+    last = Event.objects.latest("pk").pk
+
+    merge.merge_customers(keep, other, {}, **get_actor_arguments())
+
+    events = Event.objects.filter(pk__gt=last).order_by("pk")
+    topics = [event.topic for event in events]
+    assert [topic for topic in topics if topic.startswith(("customers/", "orders/"))] == [
+        "orders/updated",
+        "customers/delete",
+        "customers/merge",
+        "customers/update",
+    ]
+    merged = events.get(topic="customers/merge")
+    assert (merged.subject_id, merged.actor) == (keep.pk, "staff:17")
+    assert merged.changes == {"merged_customer_id": [other.pk, keep.pk]}
+    payload = get_payload(merged)
+    assert payload["admin_graphql_api_customer_kept_id"].endswith(f"/Customer/{keep.pk}")
+    assert payload["admin_graphql_api_customer_deleted_id"].endswith(f"/Customer/{other.pk}")
+    assert (payload["status"], payload["errors"]) == ("completed", [])
+    assert events.get(topic="customers/delete").changes == {"merged_into_id": [None, keep.pk]}
+    assert get_payload(events.get(topic="customers/update"))["orders_count"] == 2
+    assert get_payload(events.get(topic="orders/updated"))["customer"]["id"] == keep.pk
+    assert "anna" not in repr([event.changes for event in events]).lower()
+
+
+def test_an_erasure_includes_events_of_merged_customers(in_shop: Shop, subscribed_app: None) -> None:
+    first, second, third = make_customer(email="old@example.com"), make_customer(), make_customer()
+    merge.merge_customers(second, first, {}, **get_actor_arguments())
+    merge.merge_customers(third, second, {}, **get_actor_arguments())
+    assert sorted(merge.get_merged_ids(third.pk)) == [first.pk, second.pk]
+    assert "old@example.com" in repr(list(Event.objects.values_list("payload", flat=True)))
+
+    personal_data.redact_customer(third, **get_actor_arguments())
+
+    assert "old@example.com" not in repr(list(Event.objects.values_list("payload", flat=True)))
+
+
+def test_merging_again_changes_nothing(in_shop: Shop) -> None:
+    keep, other = create_two_customers(in_shop)
+    merge.merge_customers(keep, other, {}, **get_actor_arguments())
+    events = Event.objects.count()
+
+    assert merge.merge_customers(keep, other, {}, **get_actor_arguments())
+
+    assert Event.objects.count() == events
+    with pytest.raises(RowDeleted):
+        merge.merge_customers(other, keep, {}, **get_actor_arguments())
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"note": "all"}, "note must be one of both, keep, other"),
+        ({"email": "both"}, "email must be one of keep, other"),
+        ({"orders": "keep"}, "orders is not a merge field"),
+    ],
+)
+def test_choices_that_there_are_not_are_refused(in_shop: Shop, choices: dict[str, str], message: str) -> None:
+    keep, other = make_customer(), make_customer()
+
+    with pytest.raises(MergeRefused) as error:
+        merge.merge_customers(keep, other, choices, **get_actor_arguments())
+
+    assert error.value.sentence == message
+
+
+def test_what_cannot_be_one_customer_is_refused_and_nothing_changes(in_shop: Shop) -> None:
+    keep, other = make_customer(note="a" * 3000), make_customer(note="b" * 3000)
+    make_order(in_shop, email=other.email)
+    events = Event.objects.count()
+
+    with pytest.raises(MergeRefused, match="5000"):
+        merge.merge_customers(keep, other, {}, **get_actor_arguments())
+    with pytest.raises(MergeRefused, match="two different customers"):
+        merge.merge_customers(keep, keep, {}, **get_actor_arguments())
+    Customer.objects.filter(pk=other.pk).update(erasing_at=timezone.now())
+    with pytest.raises(BeingErased):
+        merge.merge_customers(keep, other, {}, **get_actor_arguments())
+    Customer.objects.filter(pk=other.pk).update(erasing_at=None, redacted_at=timezone.now())
+    with pytest.raises(MergeRefused, match="was erased"):
+        merge.merge_customers(other, keep, {}, **get_actor_arguments())
+
+    assert (Order.objects.get().customer_id, Event.objects.count()) == (other.pk, events)
+
+
+def test_a_worker_moves_many_orders_and_goes_on_after_a_kill(
+    in_shop: Shop, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.JOB_LEASE_SECONDS = 3600
+    monkeypatch.setattr(merge, "BATCH_SIZE", 2)
+    keep, other = create_two_customers(in_shop)
+    for _ in range(4):
+        make_order(in_shop, email=other.email, financial_status="paid")
+    late: list[Any] = [RuntimeError("The worker is gone"), lambda: make_order(in_shop, email=other.email)]
+    report = queue.report_progress
+
+    def interrupted(job: Job, *, completed: int, total: int) -> None:
+        report(job, completed=completed, total=total)
+        assert list(consistency_checks.check_customer_columns()) == []
+        if late:
+            next_one = late.pop(0)
+            if isinstance(next_one, Exception):
+                raise next_one
+            next_one()
+
+    monkeypatch.setattr(queue, "report_progress", interrupted)
+    choices = {"email": "other"}
+
+    assert not merge.merge_customers(keep, other, choices, **get_actor_arguments())
+    job = Job.objects.get(task=merge.MERGE_TASK)
+    for first, another in ((keep, other), (other, keep)):
+        with pytest.raises(MergeInProgress):
+            merge.merge_customers(first, another, {}, **get_actor_arguments())
+    assert queue.run_job(job.key)
+    job.refresh_from_db()
+    assert (job.state, Order.objects.filter(customer=keep).count()) == (Job.State.WAITING, 3)
+    Job.objects.filter(pk=job.pk).update(due_at=Now())
+    assert queue.run_job(job.key)
+
+    job.refresh_from_db()
+    assert (job.state, job.error) == (Job.State.DONE, "")
+    row = Customer.objects.get()
+    assert (row.orders_count, row.email) == (7, "Anna.Lind@example.org")
+    assert list(consistency_checks.check_customer_columns()) == []
+    topics = list(Event.objects.values_list("topic", flat=True))
+    assert (topics.count("customers/merge"), topics.count("customers/delete")) == (1, 1)
+
+
+def test_a_batch_reads_behind_the_one_before(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge, "BATCH_SIZE", 2)
+    keep, other = create_two_customers(in_shop)
+    for _ in range(5):
+        make_order(in_shop, email=other.email)
+    ids = list(Order.objects.filter(customer=other).order_by("pk").values_list("pk", flat=True))
+    assert not merge.merge_customers(keep, other, {}, **get_actor_arguments())
+
+    with CaptureQueriesContext(connection) as statements:
+        assert queue.run_job(Job.objects.get(task=merge.MERGE_TASK).key)
+
+    behind = [re.search(r'"orders_order"."id" > (\d+)', statement["sql"]) for statement in statements]
+    assert [int(match[1]) for match in behind if match] == [0, ids[1], ids[3], ids[5]]
+    assert Order.objects.filter(customer=keep).count() == 1 + len(ids)
+
+
+def test_a_merge_stops_if_a_customer_is_erased_concurrently(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge, "BATCH_SIZE", 0)
+    keep, other = create_two_customers(in_shop)
+    merge.merge_customers(keep, other, {}, **get_actor_arguments())
+    monkeypatch.setattr(merge, "BATCH_SIZE", 250)
+    erasure.erase_customer(keep, **get_actor_arguments())
+    job = Job.objects.get(task=merge.MERGE_TASK)
+
+    assert queue.run_job(job.key)
+
+    job.refresh_from_db()
+    assert (job.state, Order.objects.filter(customer=other).count()) == (Job.State.FAILED, 1)
+    assert "was erased" in job.error
+
+
+@pytest.mark.postgres
+def test_a_merge_locks_in_order(in_shop: Shop) -> None:
+    keep, other = create_two_customers(in_shop)
+    with watch_locks(ROOTS) as watch:
+        merge.merge_customers(other, keep, {"metafields": "other"}, **get_actor_arguments())
+    assert find_breaches(watch) == []
+
+
+def build_order_work(shop: Shop, customer_id: int) -> Order:
+    return make_order(shop, customer={"id": customer_id}, email="new@example.com")
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_lock_an_order_is_lost_from_the_sums")
+def test_an_order_created_during_the_merge_is_moved_too(shop: Shop) -> None:
+    with shop_scope(shop):
+        keep, other = create_two_customers(shop)
+
+    run_while_uncommitted(
+        shop,
+        lambda: build_order_work(shop, other.pk),
+        lambda: merge.merge_customers(keep, other, {}, **get_actor_arguments()),
+    )
+
+    with shop_scope(shop):
+        row = Customer.objects.get()
+        assert (row.orders_count, Order.objects.filter(customer=keep).count()) == (3, 3)
+        assert list(consistency_checks.check_customer_columns()) == []
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_the_lock_an_order_is_lost_from_the_sums(shop: Shop) -> None:
+    """Show what goes wrong without the lock: an order that is created during the merge is not moved."""
+    with shop_scope(shop):
+        keep, other = create_two_customers(shop)
+
+    with pytest.raises(IntegrityError):
+        run_unguarded(
+            shop,
+            lambda: build_order_work(shop, other.pk),
+            lambda: merge.merge_customers(keep, other, {}, **get_actor_arguments()),
+            locks={"customers_customer", "orders_order"},
+        )
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_lock_an_order_is_lost_from_the_sums")
+def test_of_two_merges_of_the_same_two_one_is_done(shop: Shop) -> None:
+    with shop_scope(shop):
+        keep, other = create_two_customers(shop)
+
+    results = run_concurrently(
+        shop,
+        lambda: merge.merge_customers(keep, other, {}, **get_actor_arguments()),
+        lambda: merge.merge_customers(other, keep, {}, **get_actor_arguments()),
+        lambda: merge.merge_customers(keep, other, {}, **get_actor_arguments()),
+    )
+
+    assert {type(result) for result in results} == {bool, RowDeleted}
+    with shop_scope(shop):
+        assert Customer.objects.get().orders_count == 2
+        assert Event.objects.filter(topic="customers/merge").count() == 1
+        assert list(consistency_checks.check_customer_columns()) == []
+
+
+def test_a_deleted_customer_cannot_be_merged(in_shop: Shop) -> None:
+    keep, other = make_customer(), make_customer()
+    customers.delete_customer(Customer.objects.get(pk=other.pk), **get_actor_arguments())
+
+    with pytest.raises(RowDeleted):
+        merge.merge_customers(keep, other, {}, **get_actor_arguments())

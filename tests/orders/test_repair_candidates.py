@@ -1,0 +1,142 @@
+"""Tests that the prefilter of the nightly checks selects every inconsistent order and few consistent orders."""
+
+from decimal import Decimal
+from importlib import import_module
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db.models import F
+from django.utils import timezone
+
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.orders.domain import edit_lines, repair_candidates, transitions
+from apps.orders.domain.order_edits import LineEdit, OrderEdit
+from apps.orders.models import LineItem, Order, ShippingLine, Transaction
+from apps.refunds.domain import create
+from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
+from apps.shops.models import Shop
+from tests.orders.factories import make_order
+
+pytestmark = pytest.mark.postgres
+
+LINES = [
+    {"title": "A", "price": Decimal("33.33"), "quantity": 3, "total_discount": Decimal("1.00")},
+    {
+        "title": "B",
+        "price": Decimal("10.00"),
+        "quantity": 7,
+        "tax_lines": [{"title": "VAT", "rate": Decimal("0.19"), "price": None}],
+        "duties": [
+            {
+                "shop_money": {"amount": Decimal("5.00")},
+                "tax_lines": [{"title": "VAT", "rate": Decimal("0.1"), "price": None}],
+            }
+        ],
+    },
+]
+POST = [
+    {"title": "Post", "price": Decimal("9.00"), "tax_lines": [{"title": "VAT", "rate": Decimal("0.1"), "price": None}]}
+]
+CODES = [{"code": "LESS", "amount": Decimal("10.00"), "type": "fixed_amount"}]
+
+
+def create_order_histories(shop: Shop) -> None:
+    """Create orders with different statuses, refunds and cancellations, with and without included taxes."""
+    for included in (False, True):
+        options: Any = {"lines": LINES, "shipping": POST, "codes": CODES, "taxes_included": included}
+        for status in (None, "pending", "authorized", "paid", "voided"):
+            order = make_order(shop, financial_status=status, **options)
+            with shop_scope(shop):
+                ids = list(order.line_items.order_by("pk").values_list("pk", flat=True))
+                paybacks = [RefundTransactionInput(Decimal("5.00"))] if status == "paid" else []
+                refund_request = RefundRequest(
+                    line_inputs=[RefundLineInput(ids[0]), RefundLineInput(ids[1], 2)],
+                    shipping=Decimal("3.00"),
+                    transaction_inputs=paybacks,
+                )
+                create.create_refund(order, refund_request, actor="system", at=timezone.now())
+        for restock in (True, False):
+            order = make_order(shop, total_tip_received=Decimal("2.00"), financial_status="paid", **options)
+            with shop_scope(shop):
+                transitions.cancel_order(order, restock=restock, actor="system", at=timezone.now())
+        full_order = make_order(shop, financial_status="paid", fulfillment_status="fulfilled", **options)
+        with shop_scope(shop):
+            units = [RefundLineInput(pk, count) for pk, count in full_order.line_items.values_list("pk", "quantity")]
+            paid_refund_transaction_input = RefundTransactionInput(full_order.total_price)
+            refund_request = RefundRequest(
+                line_inputs=units, full_shipping=True, transaction_inputs=[paid_refund_transaction_input]
+            )
+            create.create_refund(full_order, refund_request, actor="system", at=timezone.now())
+            transitions.close_order(full_order, actor="system", at=timezone.now())
+        edited = make_order(shop, financial_status="paid", **options)
+        with shop_scope(shop):
+            first, second = edited.line_items.order_by("pk").values_list("pk", flat=True)
+            fewer = OrderEdit({first: LineEdit(2), second: LineEdit(3)}, ())
+            edit_lines.edit_lines(edited, fewer, actor="system", at=timezone.now())
+            refund_request = RefundRequest(
+                line_inputs=[RefundLineInput(second, 5)], transaction_inputs=[RefundTransactionInput(Decimal("5.00"))]
+            )
+            create.create_refund(edited, refund_request, actor="system", at=timezone.now())
+    make_order(shop, currency="JPY", lines=[{"title": "A", "price": Decimal(100), "quantity": 3}])
+
+
+def find_doubtful() -> tuple[list[int] | None, list[int] | None]:
+    with all_shops_scope():
+        end = Order.objects.latest("pk").pk
+        return repair_candidates.find_total_candidates(
+            0, end, ["USD", "JPY"]
+        ), repair_candidates.find_payment_candidates(0, end)
+
+
+def test_nothing_that_is_right_is_doubted(shop: Shop) -> None:
+    create_order_histories(shop)
+
+    assert find_doubtful() == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("model", "column", "position"),
+    [
+        *((Order, column, 0) for column in ("total_price", "total_tax", "total_weight", "current_total_price")),
+        (Order, "total_removed", 0),
+        *((Order, column, 0) for column in ("current_total_discounts", "current_subtotal_price", "current_total_tax")),
+        *((LineItem, column, 0) for column in ("price", "discount", "tax", "duty", "duty_tax")),
+        *((Order, column, 0) for column in ("total_duties", "current_total_duties")),
+        *((ShippingLine, column, 0) for column in ("price", "tax")),
+        *((Order, column, 1) for column in ("total_paid",)),
+        (Transaction, "shop_amount", 1),
+    ],
+)
+def test_what_is_wrong_is_doubted(shop: Shop, model: Any, column: str, position: int) -> None:
+    make_order(shop, lines=LINES, shipping=POST, financial_status="paid")
+    with shop_scope(shop):
+        row = model.objects.order_by("pk").first()
+        model.objects.filter(pk=row.pk).update(**{column: F(column) + 1})
+        order = Order.objects.get()
+
+    assert find_doubtful()[position] == [order.pk]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("financial_status", "pending"), ("fulfillment_status", "partial"), ("payment_gateway_names", [])],
+)
+def test_a_wrong_status_is_doubted(shop: Shop, column: str, value: Any) -> None:
+    order = make_order(shop, lines=LINES, financial_status="paid")
+    with shop_scope(shop):
+        Order.objects.update(**{column: value})
+
+    assert find_doubtful()[1] == [order.pk]
+
+
+def test_what_left_older_orders_is_worked_out(shop: Shop) -> None:
+    create_order_histories(shop)
+    with all_shops_scope():
+        right = dict(Order.objects.values_list("pk", "total_removed"))
+        Order.objects.update(total_removed=0)
+
+        import_module("apps.orders.migrations.0015_work_out_what_left_orders").work_out(apps, None)
+
+        assert dict(Order.objects.values_list("pk", "total_removed")) == right
+        assert len(set(right.values())) > 3

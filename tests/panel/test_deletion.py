@@ -1,0 +1,139 @@
+"""Tests of the delete confirmation, which counts dependent rows without loading them."""
+
+import re
+
+import pytest
+from django.contrib import admin
+from django.contrib.admin import ModelAdmin
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import translation
+
+from apps.catalog.models import Product
+from apps.customers.models import Customer
+from apps.ground.tenancy import shop_scope
+from apps.orders.models import Order
+from apps.panel.admin_base import delete_preview
+from apps.panel.admin_base.delete_preview import RelatedRows
+from apps.panel.admin_base.model_admin import PanelAdmin
+from apps.shops.models import Shop
+from tests.catalog.factories import make_custom, make_product
+from tests.orders.factories import make_order
+from tests.panel.conftest import PanelWith
+
+
+def get_delete_texts(page: str) -> list[str]:
+    """Return the items of the "To be deleted" list on the confirmation page."""
+    summary = page.partition("To be deleted</h2>")[2].partition("</ul>")[0]
+    return [" ".join(item.split()) for item in re.findall(r"<li>(.*?)</li>", summary, re.DOTALL)]
+
+
+def test_what_goes_along_is_counted_with_the_same_questions_for_few_and_for_many(
+    admin_client_with: PanelWith, shop: Shop
+) -> None:
+    panel = admin_client_with("products")
+    with shop_scope(shop):
+        few_rows, many_rows = (
+            make_product(title, prices=("1.00",) * count) for title, count in (("Cup", 2), ("Mug", 40))
+        )
+
+    panel.get("catalog_product_delete", few_rows.pk)  # warm up the process
+
+    costs, pages = [], []
+    for product in (few_rows, many_rows):
+        with CaptureQueriesContext(connection) as queries:
+            pages.append(panel.get("catalog_product_delete", product.pk).content.decode())
+        costs.append(len(queries))
+
+    assert costs[0] == costs[1]
+    assert "Product: Mug" in pages[1]
+    assert get_delete_texts(pages[1]) == ["1 product", "40 variants, with their inventory", "1 option"]
+    assert "Mug · 7" not in pages[1]
+
+
+def test_what_keeps_a_row_is_counted_up_to_a_bound_and_refuses(
+    admin_client_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delete_preview, "MAX_COUNT", 3)
+    for _ in range(4):
+        make_order(shop, email="ann@example.com")
+    with shop_scope(shop):
+        customer = Customer.objects.get()
+    panel = admin_client_with("customers")
+
+    html = panel.get("customers_customer_delete", customer.pk).content.decode()
+    panel.post("customers_customer_delete", customer.pk, post="yes")
+
+    assert "3 or more orders" in html
+    with shop_scope(shop):
+        assert Customer.objects.filter(pk=customer.pk).exists()
+
+
+def test_too_many_rows_at_once_are_refused_before_anything_is_read(
+    admin_client_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delete_preview, "MAX_DELETED_ROWS", 2)
+    with shop_scope(shop):
+        ids = [make_product(title).pk for title in ("A", "B", "C")]
+
+    response = admin_client_with("products").post(
+        "catalog_product_changelist", action="delete_selected", _selected_action=ids, post="yes"
+    )
+
+    assert "Select fewer rows." in response.content.decode()
+    with shop_scope(shop):
+        assert Product.objects.count() == 3
+
+
+def test_collection_products_are_listed_from_both_sides(admin_client_with: PanelWith, shop: Shop) -> None:
+    with shop_scope(shop):
+        cup, mug = make_product("Cup", tags="blue"), make_product("Mug")
+        kitchen, _ = make_custom("Kitchen", cup, mug), make_custom("Sale", cup)
+    panel = admin_client_with("products")
+
+    product = panel.get("catalog_product_delete", cup.pk).content.decode()
+    collection = panel.get("catalog_customcollection_delete", kitchen.pk).content.decode()
+
+    assert {"1 variant, with its inventory", "2 entries in collections", "1 tag"} <= set(get_delete_texts(product))
+    assert get_delete_texts(collection) == [
+        "1 custom collection",
+        "2 collection entries (the products are not deleted)",
+    ]
+
+
+def test_everything_deleted_has_a_label() -> None:
+    """Check that every table with rows that a deletion includes has a label. Each new table needs a label."""
+    screens = [screen for screen in admin.site._registry.values() if type(screen).delete_view is PanelAdmin.delete_view]
+    deletable = [
+        screen.model
+        for screen in screens
+        if type(screen).has_delete_permission in {PanelAdmin.has_delete_permission, ModelAdmin.has_delete_permission}
+    ]
+
+    missing = [
+        (model._meta.label, other._meta.label)
+        for model in deletable
+        for other in delete_preview._find_cascading_models(model)
+        if not delete_preview.has_delete_label(other, model)
+    ]
+
+    assert {Product, Customer, Order} <= set(deletable)
+    assert missing == []
+
+
+def test_everything_deleted_is_listed_in_the_readers_language() -> None:
+    models = {(model, of or model) for model, of in delete_preview._labels}
+
+    def told_in(language: str) -> dict[tuple[str, str], list[str]]:
+        with translation.override(language):
+            return {
+                (model._meta.label, of._meta.label): [
+                    name for count in (1, 2) for name in RelatedRows(of, {model: count}).format_counts()
+                ]
+                for model, of in models
+            }
+
+    english, german = told_in("en"), told_in("de")
+
+    assert len(models) > 15
+    assert [key for key, names in english.items() if set(names) & set(german[key])] == []

@@ -1,0 +1,203 @@
+"""Tests of concurrent changes by two users, or by a user and an app: no change is overwritten unnoticed."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.catalog.domain import products
+from apps.catalog.domain.image_files import store_uploaded_image
+from apps.catalog.domain.images import add_image
+from apps.catalog.domain.inputs import ImageInput, ProductParts, VariantInput
+from apps.catalog.models import Product, ProductImage, Variant
+from apps.content.domain import themes
+from apps.content.models import Theme
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import stock
+from apps.inventory.models import InventoryItem
+from apps.metafields.domain import write
+from apps.metafields.models import Metafield
+from apps.shops.models import Installation, Shop
+from apps.staff.models import Membership
+from tests import factories
+from tests.catalog.factories import PNG, make_product
+from tests.collect_failures import Subtests
+from tests.conftest import Response
+from tests.panel.conftest import Panel
+from tests.panel.html_forms import get_form
+from tests.panel.test_add_forms import LEAST, get_edit_form, get_newest, submit_add_form
+
+BY: dict[str, Any] = {"actor": "app:1"}
+# By screen, the field that the second user changes. On other screens, the user changes the first required field.
+CHANGED = {"content_mobileplatformapplication": "application_id", "metafields_metafield": "value"}
+
+
+@pytest.fixture
+def scoped_shop(shop: Shop) -> Any:
+    with shop_scope(shop):
+        yield shop
+
+
+def save_screen(panel: Panel, screen: str, pk: int, **typed: str) -> Response:
+    data = get_edit_form(panel, screen, pk).data | {name: [value] for name, value in typed.items()}
+    return panel.http.post(panel.url(f"{screen}_change", pk), data)
+
+
+def test_the_second_editor_sees_a_conflict(owner_client: Panel, scoped_shop: Shop) -> None:
+    colleague = Panel(factories.make_member(scoped_shop, owner=True, first_name="Robin", last_name="Vega"), scoped_shop)
+
+    with Subtests() as checks:
+        for screen, least in LEAST.items():
+            with checks(screen):
+                submit_add_form(owner_client, screen)
+                pk, field = get_newest(screen), CHANGED.get(screen, next(iter(least)))
+                opened = get_edit_form(owner_client, screen, pk).data
+                response = save_screen(colleague, screen, pk, **{field: f"{least[field]}2"})
+                assert response.status_code == 302
+                second = owner_client.http.post(
+                    owner_client.url(f"{screen}_change", pk), opened | {field: [f"{least[field]}3"]}
+                )
+                assert "Robin Vega changed this" in second.content.decode()
+                assert get_edit_form(owner_client, screen, pk).data[field] == [f"{least[field]}2"]
+                saved_row = get_form(second.content, model=screen.split("_")[1])
+                assert saved_row.data[field] == [f"{least[field]}3"]
+
+
+def test_saving_a_product_keeps_a_metafield_changed_by_an_app(owner_client: Panel, scoped_shop: Shop) -> None:
+    product = make_product()
+    drafts = [
+        {"namespace": "care", "key": key, "type": "multi_line_text_field", "value": "Cold\nwater"}
+        for key in ("wash", "dry")
+    ]
+    wash, dry = write.set_metafields(product, drafts, **BY, at=timezone.now())
+    page = get_edit_form(owner_client, "catalog_product", product.pk).data
+    write.update_metafield(Metafield.objects.get(pk=wash.pk), {"value": "Warm"}, **BY, at=timezone.now())
+    row = next(name for name, values in page.items() if name.endswith("-id") and values == [str(dry.pk)])[:-3]
+
+    response = owner_client.http.post(
+        owner_client.url("catalog_product_change", product.pk), page | {"title": ["Cup"], f"{row}-value": ["Hot"]}
+    )
+
+    assert response.status_code == 302, response.content.decode()
+    values = dict(Metafield.objects.values_list("key", "value"))
+    assert (Product.objects.get().title, values) == ("Cup", {"wash": "Warm", "dry": "Hot"})
+
+
+def test_a_metafield_that_both_changed_is_not_overwritten_unseen(owner_client: Panel, scoped_shop: Shop) -> None:
+    product = make_product()
+    draft = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
+    wash = write.set_metafields(product, [draft], **BY, at=timezone.now())[0]
+    page = get_edit_form(owner_client, "catalog_product", product.pk).data
+    write.update_metafield(Metafield.objects.get(pk=wash.pk), {"value": "Warm"}, **BY, at=timezone.now())
+
+    response = owner_client.http.post(
+        owner_client.url("catalog_product_change", product.pk), page | {"metafields-0-value": ["Hot"]}
+    )
+
+    assert "Someone else changed this" in response.content.decode()
+    assert Metafield.objects.get().value == "Warm"
+
+
+@pytest.mark.parametrize("part", ["price", "sku"])
+def test_saving_a_product_does_not_undo_what_an_app_did_to_its_variants(
+    owner_client: Panel, scoped_shop: Shop, part: str
+) -> None:
+    product = make_product()
+    variant = Variant.objects.select_related("inventory_item").get(product=product)
+    page = get_edit_form(owner_client, "catalog_product", product.pk).data
+    if part == "sku":
+        item = InventoryItem.objects.get(pk=variant.inventory_item_id)
+        stock.update_item(item, {"sku": "NEW-1"}, **BY, at=timezone.now())
+    else:
+        variant_inputs = [VariantInput(id=variant.pk, attrs={"price": "77.00"})]
+        products.update_product(product, {}, ProductParts(variants=variant_inputs), **BY, at=timezone.now())
+
+    response = owner_client.http.post(owner_client.url("catalog_product_change", product.pk), page | {"title": ["Cup"]})
+
+    variant = Variant.objects.select_related("inventory_item").get(product=product)
+    assert "changed this" in response.content.decode()
+    assert (f"{variant.price:.2f}" if part == "price" else variant.inventory_item.sku) in {"77.00", "NEW-1"}
+
+
+def test_concurrently_changed_permissions_are_not_overwritten(owner_client: Panel, scoped_shop: Shop) -> None:
+    membership = Membership.objects.get(user=factories.make_member(scoped_shop, "orders"))
+    page = get_form(owner_client.get("staff_membership_change", membership.pk).content, "seen").data
+    Membership.objects.filter(pk=membership.pk).update(permissions=["themes"])
+
+    second = owner_client.http.post(
+        owner_client.url("staff_membership_change", membership.pk), page | {"permissions": ["pages"]}
+    )
+    membership.refresh_from_db()
+    data = get_form(second.content, "seen").data
+    third = owner_client.http.post(owner_client.url("staff_membership_change", membership.pk), data)
+
+    assert "Someone else changed this in the meantime" in second.content.decode()
+    assert (membership.permissions, third.status_code) == (["themes"], 302)
+    assert Membership.objects.get(pk=membership.pk).permissions == ["pages"]
+
+
+def test_concurrently_changed_scopes_are_not_overwritten(owner_client: Panel, scoped_shop: Shop) -> None:
+    installation = factories.make_installation(scoped_shop, ("read_products",))
+    page = get_form(owner_client.get("shops_installation_scopes", installation.pk).content, "seen").data
+    Installation.objects.filter(pk=installation.pk).update(scopes=["write_orders"])
+
+    second = owner_client.http.post(owner_client.url("shops_installation_scopes", installation.pk), page)
+
+    assert "Someone else changed this in the meantime" in second.content.decode()
+    assert Installation.objects.get(pk=installation.pk).scopes == ["write_orders"]
+
+
+def test_a_concurrently_renamed_theme_is_not_overwritten(owner_client: Panel, scoped_shop: Shop) -> None:
+    theme = Theme.objects.get(role="main")
+    page = get_form(owner_client.get("content_theme_change", theme.pk).content, "seen").data
+    themes.rename_theme(Theme.objects.get(pk=theme.pk), "Theirs", **BY, at=timezone.now())
+
+    second = owner_client.http.post(owner_client.url("content_theme_change", theme.pk), page | {"name": ["Mine"]})
+
+    assert "Someone else changed this in the meantime" in second.content.decode()
+    assert Theme.objects.get(pk=theme.pk).name == "Theirs"
+
+
+def test_saving_images_keeps_alt_texts_changed_by_an_app(owner_client: Panel, scoped_shop: Shop) -> None:
+    product = make_product()
+    first, second = (
+        add_image(
+            product.pk, ImageInput(image=store_uploaded_image(scoped_shop.pk, PNG, "a.png")), **BY, at=timezone.now()
+        )
+        for _ in range(2)
+    )
+    page = get_form(owner_client.get("catalog_product_images", product.pk).content, "seen-order").data
+    ProductImage.objects.filter(pk=first.pk).update(alt="By the app")
+
+    owner_client.http.post(
+        owner_client.url("catalog_product_images", product.pk), page | {f"alt-{second.pk}": ["Mine"]}
+    )
+
+    alts = dict(ProductImage.objects.values_list("pk", "alt"))
+    assert alts == {first.pk: "By the app", second.pk: "Mine"}
+
+
+def test_concurrently_reordered_images_keep_their_order(owner_client: Panel, scoped_shop: Shop) -> None:
+    product = make_product()
+    ids = [
+        add_image(
+            product.pk, ImageInput(image=store_uploaded_image(scoped_shop.pk, PNG, "a.png")), **BY, at=timezone.now()
+        ).pk
+        for _ in range(3)
+    ]
+    page = get_form(owner_client.get("catalog_product_images", product.pk).content, "seen-order").data
+    theirs = [ImageInput(id=pk) for pk in (ids[2], ids[0], ids[1])]
+    products.update_product(Product.objects.get(), {}, ProductParts(images=theirs), **BY, at=timezone.now())
+    address = owner_client.url("catalog_product_images", product.pk)
+
+    owner_client.http.post(address, page | {f"alt-{ids[0]}": ["Mine"]})
+    refused = owner_client.http.post(
+        address,
+        page | {"move": f"{ids[0]}:1", "form_key": [owner_client.form_key("catalog_product_images", product.pk)]},
+        follow=True,
+    )
+
+    order = list(ProductImage.objects.order_by("position").values_list("pk", flat=True))
+    assert order == [ids[2], ids[0], ids[1]]
+    assert ProductImage.objects.get(pk=ids[0]).alt == "Mine"
+    assert "has reordered the images" in refused.content.decode()

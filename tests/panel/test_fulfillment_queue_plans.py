@@ -1,0 +1,67 @@
+"""Tests that PostgreSQL reads the fulfillment queue in index order for every view and filter."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from benchmarks.fulfillment_queue import fill_orders
+from tests.collect_failures import Subtests
+from tests.panel.conftest import Panel
+
+ROWS = 4_000
+LIST = "fulfillment_fulfillmentorder_changelist"
+PLACES: dict[str, tuple[int, int]] = {}
+
+
+def add_work(shop: Shop) -> None:
+    with shop_scope(shop):
+        PLACES["first, second"] = fill_orders(shop, ROWS)
+
+
+pytestmark = [pytest.mark.postgres, pytest.mark.shop_with(fill=add_work)]
+
+
+def explain_page(panel: Panel, query: dict[str, Any]) -> list[str]:
+    """Return the query plans for the queue's counts and rows."""
+    with CaptureQueriesContext(connection) as captured:
+        response = panel.get(LIST, **query)
+    assert response.status_code == 200
+    results = []
+    for statement in captured.captured_queries:
+        sql = statement["sql"]
+        if 'FROM "fulfillment_fulfillmentorder"' in sql and "LIMIT" in sql:
+            with connection.cursor() as cursor:
+                # Without sequential scans, which are just as fast for few rows.
+                cursor.execute("SET LOCAL enable_seqscan = off")
+                cursor.execute("EXPLAIN " + sql.replace("%", "%%"))
+                results.append("\n".join(line for (line,) in cursor.fetchall()))
+    return results
+
+
+def test_the_work_list_reads_its_index_in_order(owner_client: Panel) -> None:
+    _, second = PLACES["first, second"]
+    with Subtests() as checks:
+        for query in (
+            {},
+            {"p": "20"},
+            {"view": "today"},
+            {"location": second},
+            {"service": "own"},
+        ):
+            with checks(query):
+                query_plans = explain_page(owner_client, query)
+                *counts, page = query_plans
+                assert all("Limit" in count for count in counts), counts
+                assert "Seq Scan on fulfillment_fulfillmentorder" not in page, page
+                assert "fulfillment_order_work" in page or "fulfillment_order_by_location" in page, page
+
+
+def test_a_page_of_what_is_to_be_sent_sorts_nothing(owner_client: Panel) -> None:
+    *_, page = explain_page(owner_client, {})
+
+    assert "fulfillment_order_work" in page
+    assert "Sort" not in page

@@ -1,0 +1,182 @@
+"""Tests that everyday search terms find every screen and setting, in English and German.
+
+Each row of the tables has the expected first result and the search terms.
+"""
+
+from decimal import Decimal
+
+import pytest
+from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
+
+from apps.ground.tenancy import shop_scope
+from apps.inventory.models import InventoryItem
+from apps.panel import palette_search
+from apps.panel.menu import MenuItem
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.collect_failures import Subtests
+from tests.orders.factories import make_order
+from tests.panel.conftest import Panel, PanelWith
+
+ENGLISH = {
+    "Home": "home, dashboard, overview, start",
+    "Orders": "orders, order, purchase, invoices, unpaid, channel, sales channel, basket",
+    "Sales report": "sales report, revenue, turnover, statistics, analytics, tax report, vat report",
+    "Refunds": "refund, returns, money back, chargeback",
+    "Refund report": "refund report",
+    "Fulfillment": "shipping, ship, delivery, parcels, packing slip, tracking number, fulfillment",
+    "Exports": "export, backup, download, export customers, export orders",
+    "Imports": "import, migration, import products, import customers",
+    "Products": "products, goods, article, item, price, brand, vendors",
+    "Variants": "variants, sku, barcodes, ean, size, colour, discount, discounts, compare-at price, sale price",
+    "Collections": "collections, category, categories, department",
+    "Smart collections": "smart collection, rules",
+    "Inventory": "stock, inventory, quantity, stocktaking, sold out, warehouse",
+    "Inventory history": "stock movements, ledger, stock history",
+    "Locations": "locations, pickup, branch, depots",
+    "Customers": "customers, customer, clients, buyers, newsletter, contact, gdpr, privacy",
+    "Themes": "theme, design, logo, layout, template, fonts, storefront",
+    "Blogs": "blogs, comments",
+    "Articles": "blog post, writing, content",
+    "Files": "files, pictures, images, photo, upload a file, media, pdf",
+    "Script tags": "script tags, javascript, pixel",
+    "Mobile apps": "mobile app, android, iphone, deep links",
+    "Apps": "apps, plugins, add-on, integrations",
+    "In-house apps": "in-house apps, secret, developer, credentials",
+    "Fulfillment services": "fulfillment service, 3pl, logistics, dropshipping",
+    "Webhooks": "webhook, webhooks, callback",
+    "Webhook deliveries": "webhook deliveries, webhook log",
+    "Shop settings": "settings, shop settings, configuration, preferences",
+    "Staff": "staff, employee, employees, team, users, permissions, roles, invite, colleagues, access rights",
+    "Payment handlers": "payment methods, payment provider, credit card, paypal, checkout",
+    "Shop metafields": "metafields, custom fields, custom data",
+    "Audit log": "audit log, audit trail, history, changes, who changed",
+    "Background jobs": "jobs, background job, tasks, queue, failed",
+    "Bulk edits": "bulk edit, mass, undo",
+    "My profile": "profile, my account",
+    "Password": "password, passwords, change password, change my password",
+    "Two-factor authentication": "two factor, two-factor, 2fa, passkey, passkeys, second factor, recovery codes",
+    "Panel language": "language, my language, change language, languages",
+    "Dark mode": "dark, dark mode, dark theme, night mode",
+    "Light mode": "light, light mode, light theme, bright",
+    "Use system theme": "system mode, system theme, like the system",
+    "Active sessions": "sessions, devices, sign out everywhere",
+    "All shops": "switch shop, all shops, other shop",
+    "Log out": "log out, logout, sign out, sign-out, log off",
+    "Help": "help, guide, manual, documentation, support",
+    "Import files": "import file",
+    "Prices include tax": "tax, taxes, vat, gross",
+    "Currency": "currency, currencies",
+    "Presentment currencies": "presentment currencies, exchange rate, foreign currency",
+    "Time zone": "time zone, timezone, time",
+    "Weight unit": "weight, weight unit, kilograms",
+    "Customer accounts": "customer accounts, guest checkout, registration",
+    "Low-stock threshold": "low-stock threshold, low stock warning, threshold",
+    "Require two-factor authentication from": "require 2fa, two-factor for everybody",
+    "Domain": "domain, url, web address",
+    "Plan": "plan, subscription",
+    "Owner": "owner",
+}
+GERMAN = {
+    "Startseite": "startseite, übersicht, dashboard",
+    "Bestellungen": "bestellung, bestellungen, aufträge, rechnung, unbezahlt, kanal, verkaufskanal, orders",
+    "Umsatzbericht": "umsatz, einnahmen, statistik, auswertung, steuerbericht",
+    "Erstattungen": "rückzahlung, erstattung, retoure, rückgabe, storno, geld zurück, refund",
+    "Versand": "versand, versenden, lieferung, paket, pakete, lieferschein, sendungsnummer",
+    "Exporte": "export, datensicherung, backup, sicherung, herunterladen, kunden exportieren",
+    "Importe": "import, umzug, datenübernahme, produkte importieren",
+    "Produkte": "produkt, produkte, artikel, waren, preis, hersteller, products",
+    "Varianten": "artikelnummer, strichcode, größe, farbe, rabatt, rabatte, sonderangebot, streichpreis, discount",
+    "Kategorien": "kategorie, kategorien, warengruppe",
+    "Bestand": "bestand, lager, lagerbestand, inventur, ausverkauft, inventory",
+    "Standorte": "standort, filiale, abholung, lagerort",
+    "Kunden": "kunde, kunden, kundin, käufer, newsletter, dsgvo, datenschutz, customer",
+    "Themes": "design, logo, gestaltung, aussehen, vorlage",
+    "Dateien": "datei, bilder, foto, hochladen einer datei",
+    "Team": "mitarbeiter, mitarbeiterin, mitarbeiterinnen, personal, benutzer, berechtigungen, rechte, einladen, staff",
+    "Zahlungsanbieter": "zahlung, zahlungsarten, kreditkarte, paypal",
+    "Protokoll": "protokoll, verlauf, änderungen, wer hat geändert",
+    "Passwort": "passwort, kennwort, passwort ändern, password",
+    "Zwei-Faktor-Authentifizierung": "zwei-faktor, zweifaktor, 2fa, passkey, sicherheitsschlüssel, two factor",
+    "Sprache des Panels": "sprache, sprachen, meine sprache, language",
+    "Dunkler Modus": "dunkel, dunkelmodus, dunkler modus, nachtmodus, dark mode, darstellung",
+    "Heller Modus": "hell, hellmodus, heller modus, light mode",
+    "Hell oder dunkel wie das System": "systemmodus, wie das system",
+    "Abmelden": "abmelden, ausloggen, logout, sign out",
+    "Hilfe": "hilfe, anleitung, handbuch, help",
+    "Steuern enthalten": "steuer, steuern, mehrwertsteuer, mwst, tax",
+    "Währung": "währung, währungen, waehrung, currency",
+    "Zeitzone": "zeitzone, uhrzeit, time zone",
+}
+
+
+def search_titles(panel: Panel, term: str, language: str = "en") -> list[str]:
+    response = panel.http.get(panel.url("search"), {"s": term, "extended": "1"}, HTTP_ACCEPT_LANGUAGE=language)
+    return [result.title for result in response.context["results"]]
+
+
+@pytest.mark.parametrize(("language", "table"), [("en", ENGLISH), ("de", GERMAN)])
+def test_words_lead_to_what_they_mean(
+    owner_client: Panel, language: str, table: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Searching only the pages is ten times faster than also searching the shop's rows, even in an empty shop.
+    monkeypatch.setattr(palette_search, "_find_rows", lambda request, term: ())
+    with Subtests() as checks:
+        for title, words in table.items():
+            for word in words.split(", "):
+                with checks(f"{word!r} is {title!r}"):
+                    assert search_titles(owner_client, word, language)[:1] == [title]
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "coupon"), ("en", "gift card"), ("de", "gutschein")])
+def test_what_the_product_does_not_have_leads_nowhere_else(owner_client: Panel, language: str, word: str) -> None:
+    assert search_titles(owner_client, word, language) == []
+
+
+def test_a_word_for_both_finds_the_themes_of_the_store_first_and_light_and_dark_behind(owner_client: Panel) -> None:
+    matching_titles = search_titles(owner_client, "theme")
+
+    assert matching_titles[0] == "Themes"
+    assert {"Dark mode", "Light mode", "Use system theme"} <= {*matching_titles}
+
+
+def test_every_page_of_the_menu_and_every_setting_has_words(
+    owner_client: Panel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check that every page has search terms and that the search finds every setting."""
+    menus = [menu for screen in admin.site._registry.values() if (menu := getattr(screen, "menu", None))]
+    screen = admin.site.get_model_admin(Shop)
+    monkeypatch.setattr(palette_search, "_find_rows", lambda request, term: ())
+    with Subtests() as checks:
+        for menu in menus:
+            with checks(str(menu)):
+                assert isinstance(menu, MenuItem)
+                assert menu.search_terms
+        for name in flatten_fieldsets(screen.fieldsets or ()):
+            with checks(name):
+                search_results = owner_client.get(
+                    "search", s=str(screen.form.base_fields[name].label), extended="1"
+                ).context["results"]
+                assert f"/change/#id_{name}" in " ".join(result.link for result in search_results)
+    assert {title for title, _words in ENGLISH.items()} >= {str(menu.title) for menu in menus if menu.title}
+
+
+def test_settings_are_found_by_those_who_may_open_them(admin_client_with: PanelWith) -> None:
+    assert search_titles(admin_client_with("products"), "time zone") == []
+    assert search_titles(admin_client_with("products"), "sign out") == ["Log out", "Active sessions"]
+
+
+def test_products_customers_and_orders_come_before_what_is_kept_of_them(shop: Shop, owner_client: Panel) -> None:
+    with shop_scope(shop):
+        product = make_product("Mug")
+        item = InventoryItem.objects.get(variant__product=product)
+        item.sku = "mug-1"
+        item.save()
+    line = {"title": "Mug", "sku": "mug", "price": Decimal("12.50"), "quantity": 1}
+    make_order(shop, lines=[line], customer={"first_name": "Mug", "last_name": "Smith"})
+
+    search_results = owner_client.get("search", s="mug", extended="1").context["results"]
+    kinds = [result.description.split(" ")[0] for result in search_results]
+
+    assert kinds[:3] == ["Product", "Customer", "Order"]

@@ -1,0 +1,340 @@
+"""Tests of single-use forms: a form that is submitted twice, consecutively or concurrently, takes effect once."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib.messages import get_messages
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+
+from apps.content.models import Blog
+from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.panel import form_idempotency
+from apps.shops.models import Shop
+from apps.staff.domain import submitted_forms
+from apps.staff.models import SentForm
+from tests import factories
+from tests.catalog.factories import PNG, make_product
+from tests.collect_failures import Subtests
+from tests.conftest import Response
+from tests.content.conftest import create_zip
+from tests.content.factories import make_blog, make_draft, make_rewritten
+from tests.customers.factories import make_customer
+from tests.fulfillment.factories import make_fulfillment_order
+from tests.orders.factories import make_order
+from tests.panel.conftest import Panel
+from tests.panel.html_forms import PageForm, get_form, get_forms
+from tests.panel.test_add_forms import LEAST, ROWS, get_edit_form
+from tests.races import run_concurrently
+from tests.webhooks.scenarios import make_subscription
+
+# Tables that are not counted: rows that a login or any form submission writes, and shared file contents.
+BESIDES = {"staff.sentform", "sessions.session", "usersessions.usersession", "content.filecontent"}
+# Fields with unique values within a shop.
+OF_THEIR_OWN: dict[str, Callable[[int], str]] = {
+    "application_id": "ABCDE12345.com.example.app{}".format,
+    "key": "wash{}".format,
+    "email": "new-{}@example.com".format,
+}
+NUMBERS = count(1)
+Target = tuple[object, ...]
+
+
+@dataclass
+class OnceForm:
+    """A form with a page, an action URL and the values to enter."""
+
+    page: str
+    typed: dict[str, Any]
+    about: Callable[[Shop], Target] = lambda _: ()
+    to: str = ""
+
+    def fill(self, panel: Panel) -> tuple[str, dict[str, Any]]:
+        """Open the page; return the form's action URL and the data that a browser sends."""
+        args = self.about(panel.shop)
+        page = panel.url(self.page, *args)
+        address = panel.url(self.to, *args) if self.to else page
+        forms = get_forms(panel.http.get(page).content)
+        form = next(
+            first_form
+            for first_form in forms
+            if first_form.attrs.get("action", page) in {address, ""} and self._fits(first_form)
+        )
+        return address, form.data | self.typed
+
+    def _fits(self, form: PageForm) -> bool:
+        return "form_key" in form.names and form.names.issuperset(self.typed)
+
+
+def _order(shop: Shop) -> Target:
+    return (make_order(shop).pk,)
+
+
+def _authorized(shop: Shop) -> Target:
+    return (
+        make_order(shop, transactions=[{"kind": "authorization", "status": "success", "amount": Decimal("20.00")}]).pk,
+    )
+
+
+def _paid(shop: Shop) -> Target:
+    return (make_order(shop, financial_status="paid").pk,)
+
+
+def _installation(shop: Shop) -> Target:
+    installation = factories.make_installation(shop, ())
+    factories.make_token(installation)
+    return (installation.pk,)
+
+
+def _product(shop: Shop) -> Target:
+    return (make_product().pk,)
+
+
+def _customer(shop: Shop) -> Target:
+    return (make_customer().pk,)
+
+
+def _archive() -> SimpleUploadedFile:
+    return SimpleUploadedFile("dawn.zip", create_zip({"layout/theme.liquid": "Hello"}), "application/zip")
+
+
+def _subscription(shop: Shop) -> Target:
+    # Each subscription needs a unique address.
+    address = f"https://apps.example.com/{next(NUMBERS)}"
+    return (make_subscription(factories.make_installation(shop, ()), address, topic="shop/update").pk,)
+
+
+def _orders() -> SimpleUploadedFile:
+    return SimpleUploadedFile("in.jsonl", b'{"kind": "customer", "email": "a@example.com"}\n')
+
+
+ACTIONS: dict[str, OnceForm] = {
+    "comment": OnceForm("orders_order_change", {"comment": "Called."}, _order, "orders_order_comment"),
+    "capture": OnceForm("orders_order_change", {}, _authorized, "orders_order_capture"),
+    "paid": OnceForm("orders_order_change", {}, _order, "orders_order_paid"),
+    "cancel": OnceForm("orders_order_cancel", {"reason": "other"}, _order),
+    "sending": OnceForm("fulfillment_fulfillmentorder_fulfill", {}, lambda _: (make_fulfillment_order().order_id,)),
+    "hold": OnceForm(
+        "fulfillment_fulfillmentorder_act", {"reason": "other"}, lambda _: (make_fulfillment_order().pk, "hold")
+    ),
+    "refund": OnceForm("refunds_refund_new", {}, _paid),
+    "token": OnceForm("shops_installation_change", {}, _installation, "shops_installation_new_token"),
+    "rotation": OnceForm("shops_installation_change", {"overlap": "24"}, _installation, "shops_installation_rotate"),
+    "purchase": OnceForm("shops_installation_new_purchase", {"name": "Setup", "price": "10"}, _installation),
+    "app": OnceForm("shops_installation_add", {"name": "Sync"}),
+    "member": OnceForm("staff_membership_add", {"email": "new@example.com", "first_name": "Alex"}),
+    "customer's invitation": OnceForm("customers_customer_invite", {"to": "a@example.com"}, _customer),
+    "customer's link": OnceForm("customers_customer_activation", {}, _customer),
+    "theme": OnceForm("content_theme_add", {"name": "Dawn", "archive": _archive}),
+    "theme's copy": OnceForm("content_theme_changelist", {}, lambda _: (), "content_theme_duplicate"),
+    "earlier text": OnceForm("content_article_version", {}, lambda _: make_rewritten()),
+    "images": OnceForm("catalog_product_images", {"files": lambda: SimpleUploadedFile("a.png", PNG)}, _product),
+    "export": OnceForm("exchange_export_new", {"kind": "orders", "format": "csv"}),
+    "import": OnceForm("exchange_import_upload", {"file": _orders}),
+    "webhook's test": OnceForm("webhooks_subscription_change", {}, _subscription, "webhooks_subscription_test"),
+}
+
+
+def prepare_form(panel: Panel, name: str) -> Callable[[], tuple[str, dict[str, Any]]]:
+    """Return a function that opens the page and returns the form's URL and data."""
+    if name in LEAST:
+        return lambda: _add_form(panel, name)
+    if name == "theme's copy":
+        return lambda: _copy_of_a_theme(panel)
+    if name == "refund":
+        return lambda: _second_look(panel)
+    return lambda: ACTIONS[name].fill(panel)
+
+
+def _add_form(panel: Panel, screen: str) -> tuple[str, dict[str, Any]]:
+    form = get_edit_form(panel, screen)
+    typed: dict[str, Any] = dict(LEAST[screen])
+    if screen == "payments_paymenthandlerconfig":
+        # Each handler needs a unique id in the shop and a unique shop id at the wallet.
+        typed |= {"handler_id": f"wallet_{next(NUMBERS)}", "wallet_shop": f"{next(NUMBERS)}"}
+    if "blog" in form.names:
+        typed["blog"] = make_blog().pk
+    for prefix, row in ROWS.get(screen, {}).items():
+        typed |= form.new_row(prefix, **row)
+    return panel.url(f"{screen}_add"), form.data | typed
+
+
+def _copy_of_a_theme(panel: Panel) -> tuple[str, dict[str, Any]]:
+    draft, _ = make_draft()
+    address = panel.url("content_theme_duplicate", draft.pk)
+    forms = get_forms(panel.get("content_theme_changelist").content)
+    return address, next(form for form in forms if form.attrs.get("action") == address).data
+
+
+def _second_look(panel: Panel) -> tuple[str, dict[str, Any]]:
+    """Return the form's URL and data in the review step of a refund."""
+    address, form = ACTIONS["refund"].fill(panel)
+    units = {name: "1" for name in form if name.startswith("units-")}
+    look = send_form(panel.http, address, form | units | {"step": "look"})
+    return address, get_form(look.content, "seen").data | {"step": ["refund"]}
+
+
+def send_form(client: Client, address: str, data: dict[str, Any]) -> Response:
+    """Send a form's data. Callable values create a new file for each request, because a file can only be read once."""
+    return client.post(address, {name: value() if callable(value) else value for name, value in data.items()})
+
+
+def count_rows() -> Counter[str]:
+    """Return the number of rows in each table."""
+    with all_shops_scope():
+        return Counter(
+            {
+                model._meta.label_lower: model._base_manager.count()
+                for model in apps.get_models()
+                if model._meta.label_lower not in BESIDES and not model._meta.proxy
+            }
+        )
+
+
+EVERY = sorted({*LEAST, *ACTIONS})
+
+
+@pytest.fixture
+def scoped_shop(shop: Shop) -> Iterator[Shop]:
+    with shop_scope(shop):
+        yield shop
+
+
+def test_a_form_that_is_sent_again_makes_nothing_more(owner_client: Panel, scoped_shop: Shop) -> None:
+    with Subtests() as checks:
+        for name in EVERY:
+            with checks(name):
+                address, data = prepare_form(owner_client, name)()
+                empty = count_rows()
+                first = send_form(owner_client.http, address, data)
+                new_rows = count_rows()
+                second_response = send_form(owner_client.http, address, data)
+                assert first.status_code in {201, 302}, first.content.decode()
+                assert new_rows != empty
+                assert count_rows() == new_rows
+                assert second_response.status_code == 302
+                assert any(
+                    "already submitted" in str(message) for message in get_messages(second_response.wsgi_request)
+                )
+                if first.status_code == 302:
+                    assert second_response["Location"] == first["Location"]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_without_the_key_forms_work_as_often_as_they_are_sent")
+def test_a_form_that_is_sent_many_times_at_once_works_once(owner_client: Panel, scoped_shop: Shop) -> None:
+    with Subtests() as checks:
+        for name in EVERY:
+            with checks(name):
+                assert race_form(owner_client, name, 4) == race_form(owner_client, name, 1)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_the_key_forms_work_as_often_as_they_are_sent(
+    owner_client: Panel, scoped_shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Show what goes wrong if form keys can be reused: each submission takes effect."""
+    monkeypatch.setattr(form_idempotency, "_claim_key", lambda user, key, fingerprint: SentForm(key=key))
+
+    for name in ("comment", "token", "content_blog", "images"):
+        assert race_form(owner_client, name, 4).total() > race_form(owner_client, name, 1).total(), name
+
+
+def race_form(panel: Panel, name: str, times: int) -> Counter[str]:
+    """Submit a form ``times`` times concurrently as one user; return the number of new rows by table."""
+    address, data = prepare_form(panel, name)()
+    data |= {field: value(next(NUMBERS)) for field, value in OF_THEIR_OWN.items() if field in data}
+    clients = [Client() for _ in range(times)]
+    for client in clients:
+        client.cookies.update(panel.http.cookies)
+    before = count_rows()
+    run_concurrently(panel.shop, *[lambda client=client: send_form(client, address, data) for client in clients])
+    return count_rows() - before
+
+
+def test_any_number_of_pages_may_be_open_at_once(owner_client: Panel, scoped_shop: Shop) -> None:
+    order = make_order(scoped_shop)
+    keys = [owner_client.form_key("orders_order_change", order.pk) for _ in range(60)]
+
+    for number, key in enumerate(keys):
+        owner_client.post("orders_order_comment", order.pk, form_key=key, comment=f"Comment {number}")
+
+    assert order.comments.count() == 60
+
+
+def test_a_page_that_was_sent_keeps_what_was_typed_into_it_since(owner_client: Panel, scoped_shop: Shop) -> None:
+    address, data = prepare_form(owner_client, "content_blog")()
+    send_form(owner_client.http, address, data)
+
+    second_result = send_form(owner_client.http, address, data | {"title": "Other news"})
+    form = next(form for form in get_forms(second_result.content) if "commentable" in form.names)
+    response = send_form(owner_client.http, address, form.data)
+
+    assert "submitted this form with different values" in second_result.content.decode()
+    assert form.data["title"] == ["Other news"]
+    assert response.status_code == 302
+
+
+def test_a_refused_form_can_be_sent_again(owner_client: Panel, scoped_shop: Shop) -> None:
+    address, data = prepare_form(owner_client, "content_blog")()
+
+    refused = send_form(owner_client.http, address, data | {"title": ""})
+    response = send_form(owner_client.http, address, data)
+
+    assert (refused.status_code, response.status_code) == (200, 302)
+
+
+@pytest.mark.parametrize("made_up", ["", "made-up", "\x00", "1-abc:def"])
+def test_a_made_up_key_does_nothing(owner_client: Panel, scoped_shop: Shop, made_up: str) -> None:
+    order = make_order(scoped_shop)
+
+    response = owner_client.post("orders_order_comment", order.pk, form_key=made_up, comment="Hello")
+
+    assert response.status_code == 409
+    assert b"no longer valid" in response.content
+    assert not order.comments.exists()
+
+
+def test_the_key_of_another_person_does_nothing(owner_client: Panel, scoped_shop: Shop) -> None:
+    colleague = Panel(factories.make_member(scoped_shop, owner=True), scoped_shop)
+    address, data = prepare_form(owner_client, "content_blog")()
+
+    response = send_form(colleague.http, address, data)
+
+    assert "no longer valid" in response.content.decode()
+    assert not Blog.objects.exists()
+
+
+def test_sent_forms_go_after_thirty_days(owner_client: Panel, scoped_shop: Shop) -> None:
+    send_form(owner_client.http, *prepare_form(owner_client, "content_blog")())
+    now = timezone.now()
+
+    deleted_count = submitted_forms.delete_old_submissions(now + timedelta(days=29))
+    deleted_deleted_count = submitted_forms.delete_old_submissions(now + timedelta(days=31))
+
+    assert (deleted_count, deleted_deleted_count) == (0, 1)
+
+
+def test_every_form_of_the_panels_own_pages_carries_a_key() -> None:
+    templates = Path(__file__).parents[2] / "templates" / "panel"
+    # These forms need no key. Saving a view with the same name replaces the view, selecting rows twice only creates an
+    # unused draft, and choosing the same columns twice changes nothing.
+    keyless = {"form_key.html", "list_views.html", "list_header.html", "list_columns.html", "tour_end.html"}
+    bare = {
+        path.name
+        for path in templates.rglob("*.html")
+        if path.name not in keyless and "{% csrf_token %}" in path.read_text()
+    }
+
+    assert bare == set()

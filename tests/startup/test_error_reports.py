@@ -1,0 +1,100 @@
+"""Tests of error reports to Sentry over a real socket: required and forbidden content."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from backoffice import heartbeat
+from tests.startup.telemetry_receiver import run_telemetry_server
+
+FAILS = """
+import django
+django.setup()
+import logging
+from django.test import RequestFactory
+from backoffice.logs import request_id, current_request
+current_request.set(RequestFactory().post("/admin/api/x.json?email=ann@example.com", {"note": "of ann"}))
+request_id.set("0af7651916cd")
+buyer = "ann@example.com"
+try:
+    raise ValueError("token=bko_abcdefghijkl")
+except ValueError:
+    logging.getLogger("apps").exception("It failed")
+import sentry_sdk
+sentry_sdk.flush(10)
+"""
+
+
+@pytest.fixture
+def sentry() -> Iterator[tuple[str, list[str]]]:
+    """Yield a Sentry URL and the list of received reports."""
+    bodies: list[str] = []
+
+    with run_telemetry_server(lambda body: bodies.append(body.decode())) as port:
+        yield f"http://key@127.0.0.1:{port}/1", bodies
+
+
+def run_code(code: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *(("-c", code) if "\n" in code else ("-m", *code.split()))],
+        cwd=settings.BASE_DIR,
+        env={
+            **os.environ,
+            "BACKOFFICE_DATA_DIR": str(folder),
+            "DJANGO_SETTINGS_MODULE": "backoffice.settings",
+            **env,
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_an_error_is_reported_with_its_location_and_without_personal_data(
+    sentry: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    address, bodies = sentry
+
+    ended = run_code(FAILS, tmp_path, SENTRY_DSN=address)
+
+    assert ended.returncode == 0, ended.stderr
+    (event,) = [json.loads(line) for body in bodies for line in body.splitlines() if '"exception"' in line]
+    (error,) = event["exception"]["values"]
+    assert (error["type"], error["value"]) == ("ValueError", "token=[redacted]")
+    assert error["stacktrace"]["frames"][-1]["lineno"] > 0
+    assert event["tags"]["request_id"] == "0af7651916cd"
+    assert not [secret for secret in ("ann@", "of ann", "abcdefghijkl") if secret in json.dumps(event)]
+
+
+def test_processes_without_a_port_write_heartbeats(tmp_path: Path) -> None:
+    env = {**os.environ, "BACKOFFICE_DATA_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
+    before = run_code("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
+    process = subprocess.Popen([sys.executable, "-m", "backoffice.scheduler"], cwd=settings.BASE_DIR, env=env)
+    try:
+        for _ in range(600):
+            if list(tmp_path.glob("backoffice-*-scheduler.alive")):
+                break
+            process.poll()
+            threading.Event().wait(0.1)
+        during = run_code("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
+    finally:
+        process.terminate()
+        process.wait(30)
+    (beat,) = tmp_path.glob("backoffice-*-scheduler.alive")
+    old = beat.stat().st_mtime - heartbeat.MAX_SILENCE_SECONDS - 1
+    os.utime(beat, (old, old))
+    after = run_code("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
+    web = run_code("backoffice.heartbeat web", tmp_path, PORT="1")
+
+    assert (before.returncode, during.returncode, after.returncode) == (1, 0, 1)
+    assert after.stderr == "No heartbeat of a scheduler process for 60 seconds.\n"
+    assert (web.returncode, web.stderr) == (1, "The web server does not answer on port 1.\n")
+    assert run_code("backoffice.heartbeat nobody", tmp_path).returncode == 1

@@ -1,0 +1,74 @@
+"""Tests that clients behind trusted proxies are identified by their own address, which they cannot fake."""
+
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from allauth.usersessions.models import UserSession
+from django.test import Client
+
+from apps.events.models import Event
+from apps.ground.tenancy import shop_scope
+from apps.shops.models import Shop
+from backoffice.middleware import get_client_address
+from tests import factories
+from tests.collect_failures import Subtests
+
+PROXY = "10.0.0.1"
+
+CASES = [
+    ("203.0.113.9", "", "203.0.113.9"),
+    ("203.0.113.9", "198.51.100.7", "203.0.113.9"),
+    (PROXY, "198.51.100.7", "198.51.100.7"),
+    (PROXY, "6.6.6.6, 198.51.100.7", "198.51.100.7"),
+    (PROXY, "6.6.6.6, 198.51.100.7, 10.0.0.2", "198.51.100.7"),
+    (PROXY, "10.0.0.3, 10.0.0.2", "10.0.0.3"),
+    (PROXY, "198.51.100.7:4711", "198.51.100.7"),
+    (PROXY, "[2001:db8::7]:443", "2001:db8::7"),
+    (PROXY, "2001:db8::7", "2001:db8::7"),
+    (PROXY, "nonsense", PROXY),
+    (PROXY, "198.51.100.7, nonsense", PROXY),
+    (PROXY, "", PROXY),
+    ("", "198.51.100.7", ""),
+]
+
+
+@pytest.fixture(autouse=True)
+def trusted_proxy(settings: Any) -> None:
+    settings.TRUSTED_PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
+
+
+def test_the_address_is_that_of_the_last_hop_that_is_no_proxy_of_ours() -> None:
+    with Subtests() as subtest:
+        for peer, forwarded, address in CASES:
+            with subtest(peer, forwarded):
+                assert get_client_address({"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": forwarded}) == address
+
+
+def test_without_trusted_proxies_the_header_counts_for_nothing(settings: Any) -> None:
+    settings.TRUSTED_PROXIES = ()
+
+    assert get_client_address({"REMOTE_ADDR": PROXY, "HTTP_X_FORWARDED_FOR": "198.51.100.7"}) == PROXY
+
+
+@pytest.mark.django_db
+def test_wrong_logins_of_one_client_lock_no_other_out_and_the_trail_shows_who_it_was(shop: Shop, settings: Any) -> None:
+    # With a fast hasher, thirty failed logins take less than a minute, even on a busy machine.
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    member = factories.make_member(shop, "orders")
+    member.set_password("a long password")
+    member.save()
+
+    def log_in(client_ip: str, email: str, password: str) -> int:
+        client = Client(REMOTE_ADDR=PROXY, HTTP_X_FORWARDED_FOR=f"6.6.6.6, {client_ip}")
+        return client.post("/accounts/login/", {"login": email, "password": password}).status_code
+
+    wrong = [log_in("198.51.100.66", f"nobody{number}@example.com", "wrong") for number in range(31)]
+    locked = log_in("198.51.100.66", member.email, "a long password")
+    welcome = log_in("198.51.100.7", member.email, "a long password")
+    log_in("198.51.100.8", member.email, "wrong")
+
+    assert (wrong[0], wrong[-1], locked, welcome) == (200, 429, 429, 302)
+    with shop_scope(shop):
+        assert Event.objects.filter(topic="staff/login_failed").latest("id").address == "198.51.100.8"
+    assert UserSession.objects.get(user=member).ip == "198.51.100.7"

@@ -1,0 +1,357 @@
+"""Tests of two concurrent changes to the same object: the second change sees the first, without deadlocks."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from apps.catalog.domain.locks import lock_product
+from apps.catalog.domain.products import delete_product
+from apps.catalog.models import Product
+from apps.content.models import ScriptTag
+from apps.customers.domain import addresses, personal_data
+from apps.customers.domain.locking import lock_customer
+from apps.customers.models import Address, Customer
+from apps.events.models import Event
+from apps.ground.exceptions import RowDeleted
+from apps.ground.tenancy import shop_scope
+from apps.inventory.domain import locations, stock
+from apps.inventory.models import InventoryItem, InventoryLevel
+from apps.metafields.domain import write
+from apps.metafields.domain.owners import get_owner_type_of_row
+from apps.metafields.models import Metafield
+from apps.orders.domain import order_customers, selectors, stock_reservation, updates
+from apps.shops.models import Shop
+from tests.catalog.factories import make_product
+from tests.conftest import ApiClient
+from tests.customers.factories import make_address, make_customer
+from tests.inventory.factories import get_first_location, make_item, make_location
+from tests.orders.factories import make_order, make_variant
+from tests.races import run_unguarded, run_while_uncommitted
+
+on_postgres = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+VALUES = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
+
+ADDRESS = {"address1": "1 Main Street", "city": "Ottawa", "zip": "K1A 0B1", "country": "Canada"}
+OWNERS = {"catalog_product", "catalog_variant"}
+
+
+def get_actor_arguments() -> dict[str, Any]:
+    return {"actor": "staff:17", "at": timezone.now()}
+
+
+# --- services read rows again after locking them ---
+
+
+def test_an_item_is_compared_with_what_it_is_now(in_shop: Shop) -> None:
+    row = make_item(in_shop, sku="A")
+    first, second = (InventoryItem.objects.get(pk=row.pk) for _ in range(2))
+
+    stock.update_item(first, {"sku": "B"}, **get_actor_arguments())
+    stock.update_item(second, {"sku": "A"}, **get_actor_arguments())
+
+    row.refresh_from_db()
+    changes = Event.objects.filter(topic="inventory_items/update").order_by("id").values_list("changes", flat=True)
+    assert (row.sku, list(changes)) == ("A", [{"sku": ["A", "B"]}, {"sku": ["B", "A"]}])
+
+
+def test_an_address_is_compared_with_what_it_is_now(in_shop: Shop) -> None:
+    row = make_address(make_customer(), city="Lund")
+    first, second = (Address.objects.get(pk=row.pk) for _ in range(2))
+
+    addresses.update_address(first, {"city": "Ystad"}, **get_actor_arguments())
+    addresses.update_address(second, {"city": "Lund"}, **get_actor_arguments())
+
+    row.refresh_from_db()
+    assert row.city == "Lund"
+
+
+def test_a_deleted_address_is_neither_changed_nor_made_the_default(in_shop: Shop) -> None:
+    customer = make_customer()
+    make_address(customer)
+    deleted_address = make_address(customer)
+    addresses.delete_addresses(customer, [deleted_address.pk], **get_actor_arguments())
+
+    with pytest.raises(RowDeleted):
+        addresses.update_address(deleted_address, {"city": "Lund"}, **get_actor_arguments())
+    with pytest.raises(RowDeleted):
+        addresses.set_default_address(deleted_address, **get_actor_arguments())
+
+
+def test_a_metafield_is_compared_with_what_it_is_now_and_deleted_once(in_shop: Shop) -> None:
+    product = make_product()
+    row = write.create_metafield(get_owner_type_of_row(product), product.pk, VALUES, **get_actor_arguments())
+    first, second = (Metafield.objects.get(pk=row.pk) for _ in range(2))
+
+    write.update_metafield(first, {"value": "Hot"}, **get_actor_arguments())
+    write.update_metafield(second, {"value": "Cold"}, **get_actor_arguments())
+    row.refresh_from_db()
+    assert row.value == "Cold"
+
+    write.delete_metafield(first, **get_actor_arguments())
+    with pytest.raises(RowDeleted):
+        write.delete_metafield(second, **get_actor_arguments())
+    assert Event.objects.filter(topic="product_metafields/delete").count() == 1
+
+
+# --- request bodies are compared and merged under the lock ---
+
+
+class TestRequests:
+    pytestmark = on_postgres
+
+    @pytest.mark.race(control="test_without_its_lock_what_the_second_sends_takes_the_place_of_what_the_first_sent")
+    def test_an_address_of_an_order_is_merged_with_what_it_is_now(self, api: ApiClient, shop: Shop) -> None:
+        order = make_order(shop, shipping_address=ADDRESS)
+        address_before = dict(order.shipping_address or {})
+
+        response = run_while_uncommitted(
+            shop,
+            lambda: updates.update_order(
+                order, {"shipping_address": address_before | {"city": "Toronto"}}, **get_actor_arguments()
+            ),
+            lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
+        )
+
+        shipping_address = response.json()["order"]["shipping_address"]
+        assert (shipping_address["city"], shipping_address["zip"]) == ("Toronto", "M5V 1E3")
+
+    @pytest.mark.race(control="test_without_its_lock_what_the_second_sends_takes_the_place_of_what_the_first_sent")
+    def test_a_plain_resource_is_compared_with_what_it_is_now(self, api: ApiClient, shop: Shop) -> None:
+        body = {"script_tag": {"src": "https://a.example/1.js", "event": "onload"}}
+        pk = api.post("script_tags.json", body).json()["script_tag"]["id"]
+
+        response = run_while_uncommitted(
+            shop,
+            lambda: ScriptTag.objects.filter(pk=pk).update(src="https://a.example/2.js"),
+            lambda: api.put(f"script_tags/{pk}.json", {"script_tag": {"src": "https://a.example/1.js"}}),
+        )
+
+        assert response.json()["script_tag"]["src"] == "https://a.example/1.js"
+
+    def test_without_its_lock_what_the_second_sends_takes_the_place_of_what_the_first_sent(
+        self, api: ApiClient, shop: Shop
+    ) -> None:
+        """Show what goes wrong without the lock: the second request merges its body with outdated values."""
+        order = make_order(shop, shipping_address=ADDRESS)
+        address_before = dict(order.shipping_address or {})
+        body = {"script_tag": {"src": "https://a.example/1.js", "event": "onload"}}
+        pk = api.post("script_tags.json", body).json()["script_tag"]["id"]
+
+        merged = run_unguarded(
+            shop,
+            lambda: updates.update_order(
+                order, {"shipping_address": address_before | {"city": "Toronto"}}, **get_actor_arguments()
+            ),
+            lambda: api.put(f"orders/{order.pk}.json", {"order": {"shipping_address": {"zip": "M5V 1E3"}}}),
+            locks={"orders_order"},
+        )
+        run_unguarded(
+            shop,
+            lambda: ScriptTag.objects.filter(pk=pk).update(src="https://a.example/2.js"),
+            lambda: api.put(f"script_tags/{pk}.json", {"script_tag": {"src": "https://a.example/1.js"}}),
+            locks={"content_scripttag"},
+        )
+
+        shipping_address = merged.json()["order"]["shipping_address"]
+        assert (shipping_address["city"], shipping_address["zip"]) == ("Ottawa", "M5V 1E3")
+        assert api.get(f"script_tags/{pk}.json").json()["script_tag"]["src"] == "https://a.example/2.js"
+
+
+# --- rows added to an object that is being deleted ---
+
+
+class TestRowsAddedToDeletedObjects:
+    pytestmark = on_postgres
+
+    @pytest.mark.parametrize("kind", ["product", "variant"])
+    @pytest.mark.race(control="test_without_the_owners_lock_its_metafield_stays")
+    def test_no_metafield_is_given_to_an_owner_that_goes(self, api: ApiClient, shop: Shop, kind: str) -> None:
+        variant = make_variant(shop)
+        pk = variant.product_id if kind == "product" else variant.pk
+
+        response = run_while_uncommitted(
+            shop,
+            lambda: delete_product(Product.objects.get(pk=variant.product_id), **get_actor_arguments()),
+            lambda: api.post(f"{kind}s/{pk}/metafields.json", {"metafield": VALUES}),
+        )
+
+        assert response.status_code == 404
+        assert_none_left(shop)
+
+    @pytest.mark.parametrize("kind", ["product", "variant"])
+    @pytest.mark.race(control="test_without_the_owners_lock_its_metafield_stays")
+    def test_a_metafield_that_is_being_made_goes_with_its_owner(self, api: ApiClient, shop: Shop, kind: str) -> None:
+        variant = make_variant(shop)
+        owner = variant.product if kind == "product" else variant
+
+        response = run_while_uncommitted(
+            shop,
+            lambda: write.create_metafield(get_owner_type_of_row(owner), owner.pk, VALUES, **get_actor_arguments()),
+            lambda: api.delete(f"products/{variant.product_id}.json"),
+        )
+
+        assert response.status_code == 200
+        assert_none_left(shop)
+
+    def test_without_the_owners_lock_its_metafield_stays(self, api: ApiClient, shop: Shop) -> None:
+        """Show what goes wrong without the lock: the deletion misses the new metafield, which then has no owner."""
+        variant = make_variant(shop)
+
+        run_unguarded(
+            shop,
+            lambda: write.create_metafield(
+                get_owner_type_of_row(variant.product), variant.product_id, VALUES, **get_actor_arguments()
+            ),
+            lambda: api.delete(f"products/{variant.product_id}.json"),
+            locks=OWNERS,
+        )
+
+        with shop_scope(shop):
+            assert Metafield.objects.count() == 1
+
+    @pytest.mark.race(control="test_without_the_locations_lock_a_new_item_is_stocked_where_nothing_is_sold")
+    def test_a_new_item_is_stocked_at_the_heir_of_the_primary_location(self, api: ApiClient, shop: Shop) -> None:
+        primary, heir = get_first_location(shop), make_location(shop)
+
+        response = run_while_uncommitted(
+            shop,
+            lambda: locations.deactivate_location(primary, **get_actor_arguments()),
+            lambda: api.post("products.json", {"product": {"title": "Mug"}}),
+        )
+
+        assert response.status_code == 201, response.content
+        with shop_scope(shop):
+            assert [level.location_id for level in InventoryLevel.objects.all()] == [heir.pk]
+
+    def test_without_the_locations_lock_a_new_item_is_stocked_where_nothing_is_sold(
+        self, api: ApiClient, shop: Shop
+    ) -> None:
+        """Show what goes wrong without the lock: the new item is stocked at the location that is being deactivated."""
+        primary = get_first_location(shop)
+        make_location(shop)
+
+        run_unguarded(
+            shop,
+            lambda: locations.deactivate_location(primary, **get_actor_arguments()),
+            lambda: api.post("products.json", {"product": {"title": "Mug"}}),
+            locks={"inventory_location"},
+        )
+
+        with shop_scope(shop):
+            assert [level.location_id for level in InventoryLevel.objects.all()] == [primary.pk]
+
+    @pytest.mark.race(control="test_without_the_customers_lock_a_concurrent_order_keeps_the_address")
+    def test_an_erasure_covers_orders_that_came_while_it_waited(self, shop: Shop) -> None:
+        make_order(shop, email="ada@example.com")
+        with shop_scope(shop):
+            customer = Customer.objects.get()
+
+        run_while_uncommitted(
+            shop,
+            lambda: make_order(shop, email="ada@example.com"),
+            lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
+        )
+
+        with shop_scope(shop):
+            assert [order.email for order in customer.orders.all()] == ["", ""]
+
+    def test_without_the_customers_lock_a_concurrent_order_keeps_the_address(self, shop: Shop) -> None:
+        """Show what goes wrong without the lock: the erasure does not see the new order."""
+        make_order(shop, email="ada@example.com")
+        with shop_scope(shop):
+            customer = Customer.objects.get()
+
+        run_unguarded(
+            shop,
+            lambda: make_order(shop, email="ada@example.com"),
+            lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
+            locks={"customers_customer"},
+        )
+
+        with shop_scope(shop):
+            assert sorted(order.email for order in customer.orders.all()) == ["", "ada@example.com"]
+
+
+def assert_none_left(shop: Shop) -> None:
+    with shop_scope(shop):
+        assert not Metafield.objects.exists()
+
+
+# --- no deadlocks ---
+
+
+class TestDeadlocks:
+    pytestmark = on_postgres
+
+    @pytest.mark.race(control="test_an_erasure_that_holds_the_customer_first_waits_in_a_circle")
+    def test_an_erasure_waits_for_orders_before_it_holds_the_customer(self, shop: Shop) -> None:
+        order = make_order(shop, email="ada@example.com")
+        customer_id = order.customer_id
+        assert customer_id is not None
+        with shop_scope(shop):
+            customer = Customer.objects.get()
+
+        run_while_uncommitted(
+            shop,
+            lambda: selectors.lock_order(order),
+            lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
+            then=lambda: order_customers.lock_order_customer(customer_id),
+        )
+
+    @pytest.mark.race(control="test_an_order_that_holds_its_products_one_by_one_waits_in_a_circle")
+    def test_a_paid_order_holds_its_products_together(self, shop: Shop) -> None:
+        untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
+        lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
+        options: Any = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
+
+        placed = run_while_uncommitted(
+            shop,
+            lambda: lock_product(untracked.product_id),
+            lambda: make_order(shop, lines=lines, **options),
+            then=lambda: lock_product(tracked.product_id),
+        )
+
+        with shop_scope(shop):
+            assert placed.total_paid == Decimal("20.00")
+            assert set(Product.objects.values_list("units_sold", flat=True)) == {1}
+
+    @pytest.mark.deadlocks(1)
+    def test_an_erasure_that_holds_the_customer_first_waits_in_a_circle(
+        self, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Show the deadlock with an order change if the erasure locks the customer before the order."""
+        monkeypatch.setattr(personal_data, "_lock_customer", lambda customer, _job: lock_customer(customer))
+        order = make_order(shop, email="ada@example.com")
+        customer_id = order.customer_id
+        assert customer_id is not None
+        with shop_scope(shop):
+            customer = Customer.objects.get()
+
+        with pytest.raises(OperationalError, match="deadlock"):
+            run_while_uncommitted(
+                shop,
+                lambda: selectors.lock_order(order),
+                lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
+                then=lambda: order_customers.lock_order_customer(customer_id),
+            )
+
+    @pytest.mark.deadlocks(1)
+    def test_an_order_that_holds_its_products_one_by_one_waits_in_a_circle(
+        self, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Show the deadlock with another transaction if the order locks products one by one."""
+        monkeypatch.setattr(stock_reservation, "_lock_products", lambda *_: None)
+        untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
+        lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
+        options: Any = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
+
+        with pytest.raises(OperationalError, match="deadlock"):
+            run_while_uncommitted(
+                shop,
+                lambda: lock_product(untracked.product_id),
+                lambda: make_order(shop, lines=lines, **options),
+                then=lambda: lock_product(tracked.product_id),
+            )

@@ -1,0 +1,51 @@
+"""Paths of the upgrade fixture, and helpers to run code of any release."""
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+RELEASE = HERE / "release"
+
+
+def run_inside(code: Path, data: Path, database: str, *arguments: str) -> Any:
+    """Run a command inside an installation with the code in a folder.
+
+    Raises:
+        AssertionError: The command failed. The message is the end of the error output.
+    """
+    env = {
+        "PATH": os.environ["PATH"],
+        "DATABASE_URL": database,
+        "BACKOFFICE_DATA_DIR": str(data),
+        "BACKOFFICE_SECRET_KEY": "the key of the installation that upgrades are tried on, of no worth elsewhere",
+        "BACKOFFICE_BASE_URL": "http://kept.localhost",
+        "BACKOFFICE_RATE_LIMIT": "off",
+    }
+    command = [sys.executable, str(HERE / "installation_commands.py"), *arguments]
+    process = subprocess.run(command, cwd=code, env=env, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr[-4000:]
+    return json.loads(process.stdout.splitlines()[-1])
+
+
+@contextmanager
+def scratch_database(server: str) -> Iterator[str]:
+    """Yield the URL of a new PostgreSQL database, and drop the database after the block."""
+    name = f"upgrade_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            yield urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
