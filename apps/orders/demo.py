@@ -1,4 +1,4 @@
-"""Demo data: three hundred orders in every state, the same on every run."""
+"""Create three hundred demo orders in all statuses. Every run creates the same orders."""
 
 import random
 from collections.abc import Sequence
@@ -33,7 +33,8 @@ CODES = (("WELCOME10", "10", "percentage"), ("FIVEOFF", "5.00", "fixed_amount"),
 NOTES = ("Leave it with the neighbour, please.", "It is a gift: no prices in the parcel.", "Ring twice.")
 TAGS = ("gift", "repeat", "b2b", "fragile", "rush")
 COMMENTS = ("Called the customer about the address.", "Packed with extra paper.", "Asked the workshop for a date.")
-# Payment states, weighted by frequency. ``two payments`` is a deposit and a later payment of the balance.
+# Payment states, each repeated according to its frequency. ``two payments`` is a deposit and a later payment of the
+# balance.
 PAYMENTS = ("paid",) * 11 + ("authorized",) * 3 + ("pending",) * 3 + ("voided", "deposit", "two payments", "captured")
 
 
@@ -99,7 +100,7 @@ def _finish(
 def _order_values(
     rng: random.Random, demo_data: DemoData, number: int, customer: Customer | None
 ) -> tuple[Attrs, OrderParts]:
-    """Return the column values and the other parts of a demo order."""
+    """Return the column values and the related data of a demo order."""
     currency = demo_data.shop.currency
     vat = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
     lines = [{**line, "tax_lines": vat} for line in _lines(rng, demo_data.variants)]

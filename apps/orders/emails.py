@@ -1,4 +1,4 @@
-"""Emails to customers about orders; a worker sends them after the change is committed."""
+"""Emails to customers about orders. A worker sends the emails after the change is committed."""
 
 from django.template.loader import render_to_string
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
@@ -20,7 +20,7 @@ _SUBJECTS = {
 
 
 def send_order_email(job: Job, **arguments: int) -> None:
-    """Send the email of the job, unless the order ``order_id`` or its email address was deleted."""
+    """Send the job's email, unless the order ``order_id`` or the order's email address was deleted."""
     order = Order.objects.filter(pk=arguments["order_id"]).exclude(email="").first()
     if order is None:
         return

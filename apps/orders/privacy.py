@@ -1,4 +1,4 @@
-"""Text columns of orders that contain no personal data, for ``apps.ground.privacy_registry``."""
+"""Text columns of the orders app that contain no personal data, for ``apps.ground.privacy_registry``."""
 
 from apps.ground.privacy_registry import ColumnsByModel
 

@@ -15,7 +15,7 @@ from apps.orders.models import Transaction
 READ_SCOPE = "read_orders"
 VERBS = {
     "create": gettext_noop("Order placed"),
-    "updated": gettext_noop("Order updated"),
+    "updated": gettext_noop("Order changed"),
     "delete": gettext_noop("Order deleted"),
     "cancelled": gettext_noop("Order canceled"),
     "edited": gettext_noop("Order edited"),
@@ -58,5 +58,6 @@ def register_order_topics() -> None:
         ("orders/export", gettext_noop("Orders exported")),
         ("orders/import", gettext_noop("Orders imported")),
     ):
-        # These topics are only for the audit log: apps cannot subscribe to a topic without a scope.
+        # These topics are only for the audit log, so they have no scope. Apps cannot subscribe to a topic without a
+        # scope.
         topics.register_topic(name, scope="", render=_nothing, label=label)

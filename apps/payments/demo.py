@@ -1,4 +1,4 @@
-"""Creates demo payment handlers: an enabled production handler and a sandbox handler."""
+"""Demo data: an enabled production handler and a sandbox handler."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Columns of payments that contain no personal data of customers.
+"""Columns of the payments app that contain no customers' personal data.
 
 The configuration of payment handlers is published, and redeemed tokens are stored as digests. See
 ``apps.ground.privacy_registry``.

@@ -1,1 +1,1 @@
-"""Refunds: money given back to customers, and the items the money is for."""
+"""Refunds of items, shipping, duties and money."""

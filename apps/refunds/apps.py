@@ -30,7 +30,7 @@ class RefundsConfig(AppConfig):
             redact=privacy.redact_refunds,
             personal_columns=privacy.PERSONAL_COLUMNS,
         )
-        nightly.register_consistency_check("refunds of orders", consistency_checks.check_refunds)
+        nightly.register_consistency_check("order refunds", consistency_checks.check_refunds)
         hooks.register_erasure_hook(privacy.erase_refund_notes)
         hooks.set_refund_hook(parse_and_refund_order)
         register_demo_data("refunds", demo.create_demo_refunds)

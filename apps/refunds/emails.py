@@ -1,4 +1,4 @@
-"""Refund notification emails, sent by a worker after the refund is committed."""
+"""Refund notification emails. A worker sends the emails after the refund is committed."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ from apps.refunds.models import Refund
 
 
 def send_refund_email(job: Job, **arguments: int) -> None:
-    """Send the email for ``refund_id``; does nothing if the refund or the order's email address was deleted."""
+    """Send the email for ``refund_id``, unless the refund or the order's email address was deleted."""
     refund = Refund.objects.filter(pk=arguments["refund_id"]).exclude(order__email="").select_related("order").first()
     if refund is None:
         return
@@ -35,10 +35,10 @@ def build_refund_email(
     shipping: bool = False,
     duties: bool = False,
 ) -> EmailMessage:
-    """Build the notification of a refund, saved or previewed.
+    """Build the notification email for a saved or previewed refund.
 
     Args:
-        order: The order; it has an email address.
+        order: The order, which must have an email address.
         units: Quantities and names of the refunded items.
         rows: The refund transactions.
         shipping: True to mention refunded shipping.

@@ -1,4 +1,4 @@
-"""Text columns of refunds that contain no personal data, for ``apps.ground.privacy_registry``."""
+"""Text columns of the refunds app that contain no personal data, for ``apps.ground.privacy_registry``."""
 
 from apps.ground.privacy_registry import ColumnsByModel
 

@@ -18,7 +18,7 @@ from apps.orders.models import Order, Transaction
 from apps.panel.admin_base.forms import Values
 from apps.panel.money import MoneyField
 
-# The refunds app, which registers the refund hook, defines this permission.
+# This permission is defined by the refunds app, which also registers the refund hook.
 REFUND_PERMISSION = "refunds.add_refund"
 _PAYS = {Transaction.Kind.SALE, Transaction.Kind.CAPTURE}
 _INPUT = {"class": "bo-input"}
@@ -31,10 +31,10 @@ class CancelForm(forms.Form):
         choices=Order.CancelReason.choices, widget=forms.Select(attrs=_INPUT), label=gettext_lazy("Reason")
     )
     restock = forms.BooleanField(required=False, initial=True, label=gettext_lazy("Restock"))
-    notify = forms.BooleanField(required=False, label=gettext_lazy("Email the customer"))
+    notify = forms.BooleanField(required=False, label=gettext_lazy("Notify the customer by email"))
 
     def __init__(self, order: Order, data: QueryDict | None = None, *, may_refund: bool) -> None:
-        """Add the refund fields if something was paid and the user may refund."""
+        """Add the refund fields if the order has refundable payments and the user may create refunds."""
         super().__init__(data)
         self.refundable = _refundable_by_currency(order) if may_refund and hooks.get_refund_hook() is not None else {}
         if not order.email:
@@ -51,7 +51,7 @@ class CancelForm(forms.Form):
             )
 
     def clean(self) -> Values:
-        """Check that the amount fits its currency and is refundable."""
+        """Check that the refund amount fits its currency and does not exceed the refundable amount."""
         data = super().clean() or self.cleaned_data
         amount, currency = data.get("amount"), data.get("currency")
         if amount is not None and currency:
@@ -87,11 +87,11 @@ class CancelForm(forms.Form):
 
 
 class _Amount(MoneyField):
-    """An amount in the currency selected in another field of the form."""
+    """A money field for the currency that is selected in another form field."""
 
     @property
     def input_currency(self) -> str:
-        """Return an empty string: ``CancelForm.clean`` checks the amount against the selected currency."""
+        """Return an empty string, because ``CancelForm.clean`` checks the amount against the selected currency."""
         return ""
 
     def clean(self, value: Any) -> Decimal | None:
@@ -99,7 +99,7 @@ class _Amount(MoneyField):
 
 
 def _refundable_by_currency(order: Order) -> dict[str, Decimal]:
-    """Return the refundable amount of the order's payments, by currency."""
+    """Return the order's refundable amount in each currency."""
     refundable: dict[str, Decimal] = {}
     for row in get_transactions(order):
         if row.kind in _PAYS and row.status == Transaction.Status.SUCCESS and row.amount > row.refunded:

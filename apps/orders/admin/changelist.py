@@ -20,7 +20,7 @@ from apps.panel.theme import display
 
 
 class OrderList(ShopOwnedAdmin[Order]):
-    """The changelist part of ``OrderAdmin``."""
+    """A base class of ``OrderAdmin`` that defines the changelist."""
 
     list_display = ("name", "processed_at", "buyer", "total", "payment", "sending", "state", "tags")
     optional_columns = ("mail", "telephone", "town", "channel")
@@ -107,7 +107,7 @@ class OrderList(ShopOwnedAdmin[Order]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
     ) -> tuple[QuerySet[Order], bool]:
-        """Search orders by their own fields and by customer."""
+        """Search orders by order fields and by customer."""
         term = search_term.strip()
         if not term:
             return queryset, False
@@ -133,7 +133,9 @@ class OrderList(ShopOwnedAdmin[Order]):
         sentences = [ngettext("{count} order closed.", "{count} orders closed.", count).format(count=count)]
         if skipped:
             skipped_note = ngettext(
-                "{count} was already closed or canceled.", "{count} were already closed or canceled.", skipped
+                "{count} order was already closed or canceled.",
+                "{count} orders were already closed or canceled.",
+                skipped,
             )
             sentences.append(skipped_note.format(count=skipped))
         self.message_user(request, " ".join(sentences), messages.SUCCESS)

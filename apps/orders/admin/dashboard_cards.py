@@ -1,4 +1,4 @@
-"""Sales on the home page: today's total and a chart by day."""
+"""Sales on the home page: today's total and a daily chart."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -63,9 +63,9 @@ def _label(day: ChartDay, currency: str) -> str:
 
 def _today(request: HttpRequest) -> home.Figure:
     (today,) = get_chart_days(1)
-    note = ngettext(
-        "{currency} sold today, {count} order", "{currency} sold today, {count} orders", today.orders
-    ).format(currency=get_current_shop().currency, count=today.orders)
+    note = ngettext("{currency} today, {count} order", "{currency} today, {count} orders", today.orders).format(
+        currency=get_current_shop().currency, count=today.orders
+    )
     return home.Figure(today.text, note)
 
 

@@ -1,4 +1,4 @@
-"""Pages to edit the line items of an order: the form and the review."""
+"""Pages to edit the line items of an order: the form and the review page."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from apps.orders.models import LineItem, Order
 from apps.panel.error_display import as_sentence, format_field_error
 from apps.panel.money import MoneyField
 
-# The maximum number of variants that a search returns, and that can be added in one edit.
+# The maximum number of search results, and of variants that one edit can add.
 MAX_SEARCH_RESULTS = 20
 _ADD = re.compile(r"add-([1-9][0-9]{0,17})", re.ASCII)
 _FIELDS = {"quantity": "units", "total_discount": "discount"}
@@ -36,7 +36,7 @@ _INPUT = {"class": "bo-input", "autocomplete": "off"}
 class LineRow:
     """A line item with its form fields.
 
-    ``discount`` is None if no discount is possible; ``minimum`` is the smallest possible quantity.
+    ``discount`` is None if the item cannot be discounted. ``minimum`` is the lowest quantity that staff can enter.
     """
 
     line: LineItem
@@ -60,18 +60,18 @@ class LinesForm(forms.Form):
 
     Args:
         order: The order.
-        data: The submitted data; None to show an empty form.
+        data: The submitted data, or None to show an empty form.
     """
 
     seen_version = forms.IntegerField(widget=forms.HiddenInput)
     find = forms.CharField(
-        label=gettext_lazy("SKU, barcode or start of the product title"), required=False, max_length=255
+        label=gettext_lazy("SKU, barcode or beginning of the product title"), required=False, max_length=255
     )
     own_title = forms.CharField(label=pgettext_lazy("line item", "Title"), required=False, max_length=255)
     own_quantity = forms.IntegerField(
         label=gettext_lazy("Quantity"), required=False, min_value=1, max_value=draft_lines.MAX_QUANTITY
     )
-    own_taxable = forms.BooleanField(label=gettext_lazy("Charge tax"), required=False, initial=True)
+    own_taxable = forms.BooleanField(label=gettext_lazy("Taxable"), required=False, initial=True)
     own_shipping = forms.BooleanField(label=gettext_lazy("Requires shipping"), required=False, initial=True)
 
     def __init__(self, order: Order, data: QueryDict | None = None) -> None:
@@ -124,7 +124,11 @@ class LinesForm(forms.Form):
         return added + [row for row in matched if row.pk not in added_ids]
 
     def _initial_focus(self, data: QueryDict | None) -> str:
-        """Return the field to focus: the first new search result, or else the search field or the first line item."""
+        """Return the name of the field to focus.
+
+        After a search, return the field of the first new result. Otherwise, return the field of the first line item. If
+        there is no such field, return the search field.
+        """
         new = [name for name in self.fields if name.startswith("add-") and data is not None and name not in data]
         units = [f"units-{line.pk}" for line in self.lines]
         searching = data is not None and data.get("step") == "find"
@@ -185,7 +189,7 @@ class LinesForm(forms.Form):
         return OrderEdit(lines, added, data["seen_version"])
 
     def add_domain_error(self, error: DomainError) -> None:
-        """Show the messages of a domain error at the form fields of the line items they refer to."""
+        """Add the messages of a domain error to the form fields of the affected line items."""
         for name, messages in error.errors.items():
             path = name.partition("line_items.")[2]
             pk, _dot, part = path.partition(".")
@@ -228,7 +232,7 @@ def describe_edit(order: Order, outcome: EditResult) -> Attrs:
 
 
 def get_page_context(form: LinesForm, data: QueryDict) -> Attrs:
-    """Return the template context: the fields for a custom item, and the hidden fields of the review."""
+    """Return the template context: the fields for a custom item and the hidden fields of the review page."""
     hidden_fields = [(name, value) for name, value in data.items() if name in form.fields and name != "seen_version"]
     return {
         "own": [form[name] for name in ("own_title", "own_price", "own_quantity", "own_taxable", "own_shipping")],

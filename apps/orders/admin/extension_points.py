@@ -1,4 +1,4 @@
-"""Extension points of the order page: other apps add sections, actions and timeline events.
+"""Extension points of the order page, which other apps use to add sections, actions and timeline events.
 
 Apps register their extensions when their ``admin`` module is imported.
 """
@@ -14,23 +14,24 @@ from apps.events.models import Event
 from apps.orders.models import Order
 from apps.panel.staff_request import Context
 
-# The maximum number of entries on the timeline; the newest are shown.
+# The maximum number of timeline entries. Older entries are not shown.
 MAX_EVENTS = 200
-# An event for the order's timeline, with the sentence that describes the event.
+# An event for the order's timeline, and its description.
 TimelineEvent = tuple[Event, str]
 TimelineSource = Callable[[HttpRequest, Order], Sequence[TimelineEvent]]
 
 
 @dataclass(frozen=True, slots=True)
 class OrderSection:
-    """A section of the order page: a template that gets its values as ``part`` and the order as ``original``.
+    """A section of the order page.
 
     Attributes:
-        template: The name of the template.
-        get_values: Returns the template's values, or None to hide the section. The function is called in the shop
+        template: The name of the template. It receives the result of ``get_values`` as ``part`` and the order as
+            ``original``.
+        get_values: A function that returns the template's values, or None to hide the section. It runs in the shop
             scope.
-        order: The position: sections with a position below 50 come before payment and customer, others after them. The
-            items always come first.
+        order: The position on the page. Sections with a position below 50 come after the items, all others after the
+            transactions.
     """
 
     template: str
@@ -44,9 +45,9 @@ class OrderAction:
 
     Attributes:
         label: The link text.
-        url_name: A panel URL that takes the order's id.
-        is_allowed: Returns True if the link is shown.
-        order: The position among the actions; lower numbers come first.
+        url_name: The name of a panel URL with the order's id as its argument.
+        is_allowed: A function that returns True if the link is shown.
+        order: The position among the actions. Lower numbers come first.
     """
 
     label: StrOrPromise
@@ -74,7 +75,7 @@ def add_timeline_source(get_events: TimelineSource) -> None:
     """Add events of related objects to the order's timeline.
 
     Args:
-        get_events: Returns the newest ``MAX_EVENTS`` events that the user may see, in any order.
+        get_events: A function that returns the newest ``MAX_EVENTS`` events that the user may see, in any order.
     """
     _event_sources.append(get_events)
 
@@ -85,7 +86,7 @@ def get_other_events(request: HttpRequest, order: Order) -> list[TimelineEvent]:
 
 
 def get_extensions(request: HttpRequest, order: Order) -> Context:
-    """Return the registered extensions as ``buttons``, ``parts_above`` and ``parts_below``."""
+    """Return the template context with the registered actions and the sections above and below the payment."""
     return {
         "buttons": [
             (link.label, reverse(f"admin:{link.url_name}", args=[order.pk]))

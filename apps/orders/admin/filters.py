@@ -16,7 +16,7 @@ FulfillmentStatus = Order.FulfillmentStatus
 
 
 class FulfillmentStatusFilter(SelectFilter):
-    """Filter by fulfillment status; "unfulfilled" is stored as an empty string, so the URL uses another value."""
+    """Filter by fulfillment status. "Unfulfilled" is stored as an empty string, so the URL uses a different value."""
 
     title = gettext_lazy("fulfillment status")
     parameter_name = "sending"
@@ -70,15 +70,16 @@ class TagFilter(WordFilter):
 
 
 class _HasTag(Func):
-    """A condition: a column of comma-separated tags contains a given tag."""
+    """A SQL condition that is true if a column of comma-separated tags contains a given tag."""
 
     arity = 2
     output_field = BooleanField()
 
     def as_sql(self, compiler: Any, connection: Any, *_args: Any, **_: Any) -> tuple[str, Any]:
-        """Render the SQL of the condition.
+        """Return the SQL for SQLite.
 
-        PostgreSQL uses a GIN index on the tags, which also has statistics about how often each tag occurs.
+        PostgreSQL uses ``as_postgresql`` instead, with a GIN index that provides statistics on how often each tag
+        occurs.
         """
         return self._render(compiler, "INSTR(', ' || UPPER({}) || ', ', ', ' || UPPER({}) || ', ') > 0")
 

@@ -20,10 +20,10 @@ _LABELS: dict[str, StrOrPromise] = {
     "last_name": gettext_lazy("Last name"),
     "company": gettext_lazy("Company"),
     "address1": gettext_lazy("Address"),
-    "address2": gettext_lazy("Apartment, floor"),
+    "address2": gettext_lazy("Apartment, suite, etc."),
     "city": gettext_lazy("City"),
     "zip": gettext_lazy("Postal code"),
-    "province": gettext_lazy("Province"),
+    "province": gettext_lazy("State or province"),
     "phone": gettext_lazy("Phone"),
 }
 _ROWS = (
@@ -48,9 +48,10 @@ FIELDSETS: tuple[Fieldset, ...] = (
 
 
 class OrderForm(PanelForm[Order]):
-    """The form for the order fields that staff may edit; addresses follow the rules of the REST interface.
+    """The form for the order fields that staff may edit.
 
-    Both addresses are snapshots, so the customer's own addresses do not change.
+    Addresses are validated as in the REST API. They are snapshots, so changes do not affect the customer's saved
+    addresses.
     """
 
     email = forms.EmailField(label=gettext_lazy("Email"), required=False, max_length=255)
@@ -81,7 +82,7 @@ class OrderForm(PanelForm[Order]):
         return address
 
     def clean(self) -> Values | None:
-        """Complete the addresses, and reject a changed billing address if the same-address checkbox is set."""
+        """Complete the addresses, and reject changes to the billing address while "same as shipping" is checked."""
         cleaned = super().clean() or self.cleaned_data
         for kind in ADDRESS_KINDS:
             snapshot, errors = self._changed_address(kind)

@@ -1,4 +1,4 @@
-"""List views of orders and the inline of a customer's orders."""
+"""The views of the order list, and the inline that lists a customer's orders."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +22,7 @@ from apps.panel.theme import display
 
 
 def render_total(order: Order) -> SafeString:
-    """Return the original total as HTML, with the current total below if different."""
+    """Return the original total as HTML, followed by the current total if it is different."""
     first, *now = totals_display.format_total(order)
     return format_html('{}<br> <small class="bo-subtle">{}</small>', first, *now) if now else format_html("{}", first)
 
@@ -39,7 +39,7 @@ def filter_orders_by_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]
 
 
 class ViewFilter(SimpleListFilter):
-    """The filter for the views of the order list; the default view shows open orders."""
+    """The filter for the views of the order list. The default view shows open orders."""
 
     title = gettext_lazy("view")
     parameter_name = "view"
@@ -55,12 +55,12 @@ class ViewFilter(SimpleListFilter):
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
-        """Return the orders of the selected view; a search covers all orders by default."""
+        """Return the orders of the selected view. If no view is selected, a search covers all orders."""
         view = self.value() or ("all" if request.GET.get("q") else "open")
         return filter_orders_by_view(queryset, view)
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield the choices without Django's own "All", because the list has its own view called "All"."""
+        """Yield the choices without Django's default "All", because the list has its own "All" view."""
         view = self.value() or ("all" if changelist.query else "open")
         for value, title in self.lookup_choices:
             yield {
@@ -71,7 +71,7 @@ class ViewFilter(SimpleListFilter):
 
 
 class CustomerOrdersInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[Order, Customer]):
-    """The inline of a customer's orders, newest first."""
+    """The inline that lists a customer's orders, newest first."""
 
     model = Order
     fk_name = "customer"

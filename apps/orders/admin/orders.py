@@ -1,4 +1,4 @@
-"""The order page and its actions; the order list is in ``changelist``."""
+"""The order page and its actions. The order list is in ``changelist``."""
 
 from collections.abc import Callable
 from typing import Unpack
@@ -61,17 +61,17 @@ class OrderAdmin(OrderList):
         20,
         gettext_lazy("Orders"),
         gettext_lazy(
-            "Each order shows what is paid, what is still to be fulfilled, and who changed what. Open an order to "
-            "refund it, edit its items or address, or leave a comment for your colleagues."
+            "Each order shows what has been paid, what still needs to be fulfilled, and who changed what. Open an "
+            "order to refund it, edit its items or address, or leave a comment for your colleagues."
         ),
     )
-    intro = gettext_lazy("All orders from your storefront, apps and imports.")
-    empty_text = gettext_lazy("No orders. New orders appear here automatically; older orders can be imported.")
+    intro = gettext_lazy("All orders from your online store, apps and imports.")
+    empty_text = gettext_lazy("No orders yet. New orders appear here automatically. You can also import older orders.")
     form = OrderForm
     fieldsets = FIELDSETS
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False: orders come from the storefront, apps or imports."""
+        """Return False, because orders come from the storefront, apps or imports."""
         return False
 
     def get_urls(self) -> list[URLPattern]:
@@ -132,7 +132,7 @@ class OrderAdmin(OrderList):
         return self.changeform_view(request, object_id, "", {"title": _("Edit order")})
 
     def lines_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the form to edit items, then the review, then save."""
+        """Show the form to edit items and then the review page, and save the edit once it is confirmed."""
         require_permission(request, CHANGE)
         order: Order = self.get_row_or_404(request, object_id)
         form, step, outcome = LinesForm(order, get_post_data(request)), request.POST.get("step"), None
@@ -149,7 +149,7 @@ class OrderAdmin(OrderList):
         return self.page(
             request,
             "panel/orders/lines.html",
-            _("Edit items of order {order}").format(order=order),
+            _("Edit items in order {order}").format(order=order),
             original=order,
             form=form,
             outcome=outcome and describe_edit(order, outcome),
@@ -157,14 +157,14 @@ class OrderAdmin(OrderList):
         )
 
     def save_model(self, request: HttpRequest, obj: Order, form: OrderForm, change: bool) -> None:
-        """Save through the domain function, which validates and records events."""
+        """Save through the domain function, which validates the values and records events."""
         updates.update_order(Order.objects.get(pk=obj.pk), form.get_order_values, **self.event_kwargs(request))
 
     def response_post_save_change(self, request: HttpRequest, obj: Order) -> HttpResponseRedirect:
         return self._redirect_to_order(obj)
 
     def delete_model(self, request: HttpRequest, obj: Order) -> None:
-        """Delete through the domain function, which protects orders needed for bookkeeping."""
+        """Delete through the domain function, which refuses to delete orders needed for bookkeeping."""
         updates.delete_order(obj, **self.event_kwargs(request))
 
     # --- actions ---
@@ -175,13 +175,13 @@ class OrderAdmin(OrderList):
         order: Order = self.get_row_or_404(request, object_id)
         form = CancelForm(order, get_post_data(request), may_refund=has_permission(request, REFUND_PERMISSION))
         is_valid = request.method == "POST" and form.is_valid()
-        # A refund requires a review step.
+        # If money is refunded, the review page must be confirmed first.
         if is_valid and (not form.refund_text or request.POST.get("step") == "cancel"):
             data = form.cleaned_data
             return self._run_action(
                 request,
                 order,
-                _("Order {order} was canceled and {money} refunded.").format(order=order, money=form.refund_text)
+                _("Order {order} was canceled and {money} was refunded.").format(order=order, money=form.refund_text)
                 if form.refund_text
                 else _("Order {order} was canceled.").format(order=order),
                 lambda by: transitions.cancel_order(
@@ -271,7 +271,7 @@ add_inline(Customer, CustomerOrdersInline)
 home.add_task(
     home.Task(
         gettext_lazy("Unpaid orders"),
-        gettext_lazy("open, and not yet paid in full"),
+        gettext_lazy("open orders that are not paid in full"),
         Order,
         "view=unpaid",
         lambda request: filter_orders_by_view(Order.rows(), "unpaid"),

@@ -1,4 +1,4 @@
-"""The sales report by day, returning customers and best sellers: charts, tables and CSV files."""
+"""The sales report: daily sales, returning customers and best sellers, as charts, tables and CSV files."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,18 +56,18 @@ add_page(
 class SalesReportForm(forms.Form):
     """The date range of the report."""
 
-    first = forms.DateField(label=pgettext_lazy("days", "From"), widget=_DATE, input_formats=["%Y-%m-%d"])
-    last = forms.DateField(label=pgettext_lazy("days", "Until"), widget=_DATE, input_formats=["%Y-%m-%d"])
+    first = forms.DateField(label=gettext_lazy("Start date"), widget=_DATE, input_formats=["%Y-%m-%d"])
+    last = forms.DateField(label=gettext_lazy("End date"), widget=_DATE, input_formats=["%Y-%m-%d"])
 
     def clean(self) -> Values:
-        """Check that the dates are in order and the range is not too long."""
+        """Check that the first day is not after the last day and that the range is not too long."""
         data = super().clean() or self.cleaned_data
         first, last = data.get("first"), data.get("last")
         if first and last:
             if first > last:
                 self.add_error("last", _("Enter a date on or after the start date."))
             elif (last - first).days >= sales_report.MAX_DAYS:
-                self.add_error("last", _("A report can cover one year at most."))
+                self.add_error("last", _("Enter a shorter period. A report covers at most one year."))
             elif not date(1972, 1, 2) <= first <= last <= date(9000, 1, 1):
                 self.add_error("first", _("There are no sales in this period. Enter other dates."))
         return data
@@ -75,11 +75,11 @@ class SalesReportForm(forms.Form):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SalesReportTable(ReportTable):
-    """A table of the sales report for the page and the CSV file; ``rows`` omits days without sales.
+    """A table of the sales report. The page shows ``rows``, which omits days without sales.
 
     Attributes:
-        header: The column names of the CSV file, never translated.
-        lines: All rows of the CSV file, with ISO dates.
+        header: The untranslated column names of the CSV file.
+        lines: The rows of the CSV file, including days without sales, with ISO dates.
         note: The text below the heading.
         footer: The text below the table.
     """
@@ -93,12 +93,12 @@ class SalesReportTable(ReportTable):
     bars: Sequence[Bar] = ()
 
 
-# The functions that build the tables, by table name.
+# The functions that build the tables, keyed by table name.
 TableFunctions: TypeAlias = Mapping[str, Callable[[DateRange], SalesReportTable]]
 
 
 def report_view(request: HttpRequest, base: Context) -> HttpResponse:
-    """Return the report page; ``base`` is the context shared by all pages of the admin."""
+    """Return the report page. ``base`` is the template context shared by all admin pages."""
     require_permission(request, REPORT)
     form = _get_form(request)
     context: Context = {"form": form}
@@ -108,7 +108,7 @@ def report_view(request: HttpRequest, base: Context) -> HttpResponse:
 
 
 def home_tables_view(request: HttpRequest) -> HttpResponse:
-    """Return the tables that the home page loads separately, because they may take longer than the rest of the page.
+    """Return the report tables that the home page loads separately, because their queries can be slow.
 
     Raises:
         Http404: The dates are invalid.
@@ -230,7 +230,7 @@ def _sales_table(days: DateRange) -> SalesReportTable:
 
 
 def _returning_table(days: DateRange) -> SalesReportTable:
-    """Return the table of orders by new and returning customers, by day."""
+    """Return a table with each day's orders from new and returning customers."""
     customers_by_day = sales_report.get_customers_by_day(days)
     rows = [(day, customers_by_day.get(day, DayCustomers())) for day in days.iter_days()]
     total = DayCustomers(
@@ -266,7 +266,7 @@ def _returning_table(days: DateRange) -> SalesReportTable:
                 (
                     Decimal(day_customers.orders),
                     Decimal(day_customers.returning),
-                    _("{day}: {returning} of {orders}").format(
+                    _("{day}: {returning} of {orders} from returning customers").format(
                         day=languages.format_date(day, "j M"),
                         returning=day_customers.returning,
                         orders=day_customers.orders,
@@ -294,7 +294,7 @@ def _products_table(days: DateRange, limit: int = MAX_ROWS) -> SalesReportTable:
         header=("Product", "Orders", "Units", f"Money ({currency})"),
         rows=lines(visible, languages.format_amount),
         lines=lines(best_sellers, format_decimal),
-        note=_("Sales after discounts, with tax, without shipping and duties."),
+        note=_("Sales after discounts, including tax, excluding shipping and duties."),
         bars=build_bars(
             [
                 (seller.amount, f"{seller.name}: {languages.format_amount(seller.amount, currency)}")
@@ -316,7 +316,7 @@ def _other_currencies_note(other_currencies: int) -> str:
     """Return a note about orders in other currencies, or an empty string if there are none."""
     if not other_currencies:
         return ""
-    return _("{orders} in other currencies not included.").format(orders=_count_orders(other_currencies))
+    return _("Not included: {orders} in other currencies.").format(orders=_count_orders(other_currencies))
 
 
 def _describe_change(now: Decimal, then: Decimal) -> str:

@@ -1,4 +1,4 @@
-"""Search of orders by their own fields; every condition uses an index and is bounded."""
+"""Search orders by order fields and by customer. Every condition uses an index and has a limit."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -25,29 +25,28 @@ from apps.orders.models import LineItem, Order, Transaction
 from apps.shops.models import Shop
 
 MAX_ID_LENGTH = 18
-# Terms can match very many orders or customers, so the search looks up at most this many matches and searches at most
-# this many of the newest orders.
+# A common term could match most orders or customers. A search therefore uses at most ``MAX_FOLLOWED`` matches, and
+# additionally compares tags in the newest ``NEWEST_ORDERS`` orders.
 MAX_FOLLOWED, NEWEST_ORDERS = 1_000, 5_000
-# The panel-wide search covers only this many of the newest orders.
+# The number of newest orders in which the panel-wide search compares tags.
 PALETTE_NEWEST_ORDERS = 1_000
-SEARCH_HELP = gettext_lazy("Order number, SKU, city, tag, payment, or part of the customer's name or email")
+SEARCH_HELP = gettext_lazy("Order, customer, SKU, city, tag, payment")
 TOO_MANY = gettext_lazy(
-    "This text is in the tags of more than {followed} orders, or in the names of more than "
-    "{followed} customers. Only some of the orders are shown, including every tag match among the "
-    "newest {newest} orders."
+    "More than {followed} orders or customers match, so some matching orders are missing. "
+    "For tags, only the newest {newest} orders are searched completely. Enter more text to narrow the search."
 )
 TOO_MANY_CUSTOMERS = gettext_lazy(
-    "This text matches too many customers. Only orders of the {number} customers who ordered most "
-    "recently are searched."
+    "Too many customers match. Only the orders of the {number} customers who ordered most recently are searched. "
+    "Enter more text to narrow the search."
 )
 TOO_SHORT = gettext_lazy(
-    "Enter at least three letters to search parts of names and tags. Shorter texts only match order "
-    "number, SKU, city, payment, and the beginning of each word in the customer's name."
+    "Enter at least three letters to search within names and tags. Shorter search terms only match the "
+    "order number, SKU, city, payment, or the beginning of a word in the customer's name."
 )
 
 
 class MatchingCustomers(NamedTuple):
-    """The customers that match a search term; ``is_cut`` is True if some matching customers are missing."""
+    """The customers that match a search term. ``is_cut`` is True if some matches are missing."""
 
     customers: list[QuerySet[Customer]]
     is_cut: bool = False
@@ -56,13 +55,13 @@ class MatchingCustomers(NamedTuple):
 def find_orders(
     orders: QuerySet[Order], term: str, matching_customers: MatchingCustomers, limit: int
 ) -> Iterator[QuerySet[Order]]:
-    """Yield the matching orders: by customer, name, email, SKU, payment, city, or part of a tag.
+    """Yield querysets of orders that match by customer, name, email, SKU, payment, city, or part of a tag.
 
     Args:
         orders: The orders to search.
         term: The search term.
         matching_customers: The customers that match the term.
-        limit: The maximum number of rows of a related table for which orders are looked up.
+        limit: The maximum number of matching line items, and of matching payments.
     """
     yield from (
         orders.filter(in_materialized(customers.values("pk"), "customer")) for customers in matching_customers.customers
@@ -80,7 +79,7 @@ def find_orders(
         return
     yield orders.alias(city=Upper(Cast(KT("shipping_address__city"), TextField()))).filter(city=upper_term)
     if len(term) >= MIN_TRIGRAM_LENGTH:
-        # A tag may occur in a third of all orders. Sorting the matches would read all of these orders.
+        # A tag may be on a third of all orders, so the matches are not sorted. Sorting would read all of these orders.
         yield orders.filter(in_materialized(_orders_with_tag(orders, term).values("pk")[:MAX_FOLLOWED]))
         newest = (
             Order.rows()
@@ -91,15 +90,14 @@ def find_orders(
 
 
 def find_customers(term: str, shop: Shop, limit: int) -> MatchingCustomers:
-    """Return the customers that match a term by words or by part of their names.
+    """Return the customers with matching words, or with the term as part of their name.
 
-    For very frequent names, an index search would read all matches, so only the customers with the latest orders are
-    compared.
+    For very common names, an index search would read all matches, so only recent customers are searched.
 
     Args:
         term: The search term.
         shop: The current shop.
-        limit: The maximum number of customers for which orders are looked up.
+        limit: The maximum number of matching customers.
     """
     if term.startswith("#"):
         return MatchingCustomers([])
@@ -111,8 +109,9 @@ def find_customers(term: str, shop: Shop, limit: int) -> MatchingCustomers:
     recent_ids = scan_first_rows(matching, ("-last_order_at", "-pk"), COMMON_TERM_SCAN)
     if len(recent_ids) >= COMMON_TERM_MATCHES:
         return MatchingCustomers([rows.filter(pk__in=recent_ids)], is_cut=True)
-    # Word matches are sorted by latest order; partial matches are not. The ids are selected before sorting, because the
-    # planner may assume that the tables are empty, as in a new shop, and then compares every row with every other row.
+    # Word matches are sorted by latest order. Partial matches are not sorted. The ids are selected in a separate
+    # subquery before sorting. Otherwise the planner may choose a nested loop over all rows if it assumes that the
+    # tables are empty, as in a new shop.
     beginning = rows.filter(in_materialized(rows.filter(words_fit).order_by().values("pk")))
     return MatchingCustomers(
         [order_rows(beginning, ("-last_order_at", "-pk"))[:limit], _customers_with_name_part(term)[:MAX_FOLLOWED]]
@@ -125,7 +124,7 @@ def get_short_term_note(term: str) -> str:
 
 
 def get_cut_note(term: str, matching_customers: MatchingCustomers) -> str:
-    """Return a note if a search shows only some of its matches, otherwise an empty string."""
+    """Return a note if some matches of a search are not shown, otherwise an empty string."""
     if matching_customers.is_cut:
         return TOO_MANY_CUSTOMERS.format(number=languages.format_integer(COMMON_TERM_SCAN))
     if term.startswith("#") or len(term) < MIN_TRIGRAM_LENGTH:
@@ -152,5 +151,5 @@ def _name_part_query(term: str) -> Q:
 
 
 def _is_part(term: str) -> bool:
-    """Return True if a term can be part of a single word; an email, for example, consists of several words."""
+    """Return True if a term can be part of a single word. An email address, for example, is several words."""
     return len(term) >= MIN_TRIGRAM_LENGTH and mark_words(term)[1:] == fold_text(term)

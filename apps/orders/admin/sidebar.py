@@ -15,12 +15,12 @@ from apps.orders.models import LineItem, Order
 from apps.panel.permissions import has_permission
 from apps.panel.staff_request import Context
 
-# The maximum number of the customer's other orders; the latest are shown.
+# The maximum number of the customer's other orders to show, latest first.
 _LATEST = 5
 
 
 def get_thumbnails(lines: Iterable[LineItem]) -> dict[int, SafeString]:
-    """Return a thumbnail by line id: the variant's image, else the product's main image, else an empty square."""
+    """Return a thumbnail per line id: the variant's image, the product's main image or an empty square."""
     line_items = list(lines)
     image_ids = {line.variant.image_id for line in line_items if line.variant and line.variant.image_id}
     products = {line.product_id for line in line_items if line.product_id}
@@ -38,7 +38,7 @@ def get_thumbnails(lines: Iterable[LineItem]) -> dict[int, SafeString]:
 
 
 def get_product_links(request: HttpRequest, lines: Sequence[LineItem]) -> dict[int, str]:
-    """Return the product page URL by line id, for staff who may view products."""
+    """Return the product page URL for each line id, or an empty dict if the user may not view products."""
     if not has_permission(request, "catalog.view_product"):
         return {}
     return {
@@ -47,7 +47,7 @@ def get_product_links(request: HttpRequest, lines: Sequence[LineItem]) -> dict[i
 
 
 def get_customer_summary(request: HttpRequest, order: Order) -> Context | None:
-    """Return the customer's totals and latest other orders, or None without a customer or permission."""
+    """Return the customer's totals and latest other orders, or None if there is no customer or no permission."""
     customer = order.customer
     if customer is None or not has_permission(request, "customers.view_customer"):
         return None

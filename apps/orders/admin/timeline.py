@@ -27,7 +27,7 @@ from apps.staff.domain.actor_names import get_actor_names
 
 @dataclass(frozen=True, slots=True)
 class TimelineItem:
-    """An entry of the timeline; ``is_comment`` is True for comments of staff."""
+    """An entry of the timeline. ``is_comment`` is True for staff comments."""
 
     at: datetime
     actor_name: str
@@ -67,15 +67,15 @@ def get_order_context(order: Order) -> Context:
 
 
 def _sums(order: Order, money: MoneyFormatter) -> list[tuple[str, str]]:
-    """Return the totals of the order, and the total in the presentment currency if that currency differs."""
+    """Return the order totals, and the total in the presentment currency for orders with two currencies."""
     totals = format_totals(order, money)
     if order.is_multi_currency:
-        totals.append((_("Total in customer currency"), get_presentment_formatter(order)(order.total_price)))
+        totals.append((_("Total in the customer's currency"), get_presentment_formatter(order)(order.total_price)))
     return totals
 
 
 def _addresses(order: Order) -> list[tuple[str, list[str]]]:
-    """Return the addresses with their labels; equal addresses are returned as a single entry."""
+    """Return the addresses with labels. Equal addresses are combined into a single entry."""
     if order.shipping_address == order.billing_address:
         addresses = [(_("Shipping and billing address"), order.shipping_address)]
     else:
@@ -103,7 +103,7 @@ def format_address(address: dict[str, str]) -> list[str]:
 
 
 def get_timeline(order: Order, other_events: Iterable[TimelineEvent] = ()) -> list[TimelineItem]:
-    """Return the events of an order and its related objects, and the comments, newest first."""
+    """Return the order's events, events of related objects, and comments, newest first."""
     events = Event.rows().filter(subject_type="orders.order", subject_id=order.pk).exclude(topic="orders/comment")
     own = events.order_by("-id").defer("payload")[:MAX_EVENTS]
     entries = sorted(

@@ -1,1 +1,1 @@
-"""REST interface of orders."""
+"""REST API for orders."""

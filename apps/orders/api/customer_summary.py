@@ -10,14 +10,14 @@ from apps.orders.api.fields import nullable_bool, nullable_integer, nullable_tex
 
 
 class PhoneConsentField(ConsentField):
-    """A marketing consent that is null without a phone number."""
+    """A marketing consent field that returns null for customers without a phone number."""
 
     def get_columns(self) -> tuple[str, ...]:
-        """Return the phone column and the columns of the consent."""
+        """Return the phone column and the consent columns."""
         return ("phone", *super().get_columns())
 
     def get_renderer(self) -> Render:
-        """Return a renderer that returns null for customers without a phone number."""
+        """Return a renderer that outputs null for customers without a phone number."""
         show = super().get_renderer()
         return lambda context, phone, *columns: show(context, *columns) if phone else None
 
@@ -52,7 +52,7 @@ class OrderCustomerSerializer(CustomerSerializer):
 
 
 class OrderCustomerField(NestedObject):
-    """The customer of an order: accepts an id, contact details or null."""
+    """A field for the customer of an order. It accepts an id, contact details or null."""
 
     def __init__(self, serializer: Resource, relation: str) -> None:
         """Make the field optional and nullable."""

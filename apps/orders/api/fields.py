@@ -16,10 +16,10 @@ from apps.orders.domain import addresses
 
 
 class AmountField(DecimalField):
-    """An amount as plain digits; the domain checks the decimals of its currency."""
+    """A field for an amount of money. The domain layer validates the number of decimals."""
 
     def __init__(self, *, order: str = "", **options: Unpack[DecimalOptions]) -> None:
-        """Allow as many digits as money columns; ``order`` is the lookup path to the order, ending in ``__``."""
+        """Allow as many digits as money columns have. ``order`` is the lookup path to the order, ending in ``__``."""
         options = {"max_digits": 15, "decimal_places": 3, "required": False, "allow_null": True, **options}
         super().__init__(**options)
         self.order = order
@@ -29,27 +29,27 @@ class AmountField(DecimalField):
         return (str(self.source), f"{self.order}currency")
 
     def get_renderer(self) -> Render:
-        """Return a renderer that formats amounts with the decimals of their currency."""
+        """Return a renderer that formats amounts with the number of decimals of the currency."""
         return lambda _context, amount, currency: format_decimal(amount, currency)
 
 
 class RateField(DecimalField):
-    """A tax rate, such as 0.2 for 20 %."""
+    """A tax rate, such as 0.2 for 20%."""
 
     def __init__(self, **options: Unpack[DecimalOptions]) -> None:
-        """Limit the rate to 1,000 %."""
+        """Limit the rate to 1,000%."""
         options = {"max_digits": 12, "decimal_places": 6, "max_value": Decimal(10), **options}
         super().__init__(**options)
 
 
 def blank_as_null_text(length: int = 255, **options: Unpack[TextOptions]) -> TextField:
-    """Create an optional, nullable text field; blank texts are rendered as null."""
+    """Create an optional, nullable text field that renders blank text as null."""
     options["max_length"] = length
     return BlankAsNullTextField(**options)
 
 
 def nullable_text(length: int = 255, **options: Unpack[TextOptions]) -> TextField:
-    """Create an optional, nullable text field; blank texts are rendered as they are."""
+    """Create an optional, nullable text field that renders blank text unchanged."""
     options = {"max_length": length, "required": False, "allow_null": True, "allow_blank": True, **options}
     return TextField(**options)
 
@@ -78,18 +78,18 @@ _SHOWN_FIRST = ("first_name", "address1", "phone", "city", "zip", "province", "c
 
 
 class AddressField(ObjectField):
-    """An address snapshot, which is validated and completed on input."""
+    """A field for an address snapshot. Input is validated and completed."""
 
     def __init__(self) -> None:
-        """Use the same members as customer addresses."""
+        """Accept the same members as a customer address."""
         super().__init__(_ADDRESS)
 
     def to_internal_value(self, data: object) -> Attrs | None:
-        """Parse an address; an empty object gives None."""
+        """Parse an address. An empty object is parsed as None."""
         return self._snapshot(data, None)
 
     def apply_changes(self, data: object, before: RequestData) -> Attrs | None:
-        """Return the snapshot with the given members replaced; other members keep their values."""
+        """Return the snapshot with only the given members changed."""
         return self._snapshot(data, before)
 
     def _snapshot(self, data: object, before: RequestData | None) -> Attrs | None:
@@ -120,7 +120,7 @@ def render_address(snapshot: RequestData) -> Rendered:
 
 
 def get_tax_members() -> dict[str, ApiField]:
-    """Return the members of a tax line; a missing price is calculated from the rate."""
+    """Return the members of a tax line. A missing price is calculated from the rate."""
     return {
         "title": TextField(max_length=255),
         "rate": RateField(required=False, default=Decimal(0)),
@@ -130,12 +130,12 @@ def get_tax_members() -> dict[str, ApiField]:
 
 
 def name_value_list() -> ObjectListField:
-    """Create a list of names and values, e.g. note attributes and line item properties."""
+    """Create a field for a list of name-value pairs, such as note attributes or line item properties."""
     return ObjectListField({"name": TextField(max_length=255), "value": _AnyText(required=False, default="")})
 
 
 class _AnyText(TextField):
-    """A text field that also accepts booleans, as the texts "true" and "false"."""
+    """A text field that also accepts booleans and converts them to "true" or "false"."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
         options = {"max_length": 5000, "allow_blank": True, "allow_null": True, **options}

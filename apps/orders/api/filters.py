@@ -28,7 +28,7 @@ class StatusFilter(ChoiceFilter):
     """Filter by ``open``, ``closed``, ``cancelled`` or ``any``."""
 
     def __init__(self) -> None:
-        """Accept the four statuses."""
+        """Create the filter with the accepted values."""
         super().__init__("status", words=STATUSES)
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
@@ -36,10 +36,10 @@ class StatusFilter(ChoiceFilter):
 
 
 class GroupFilter(ChoiceFilter):
-    """A filter with words that each match one or more values of a column."""
+    """A filter that maps each accepted word to one or more column values."""
 
     def __init__(self, column: str, groups: dict[str, tuple[str, ...]]) -> None:
-        """Set the column and the values of each word."""
+        """Set the column, and the column values for each word."""
         super().__init__(column, words=(*groups, ANY))
         self.groups = groups
 

@@ -1,4 +1,4 @@
-"""Serializers of line items and shipping lines."""
+"""Serializers for line items and shipping lines."""
 
 from decimal import Decimal
 
@@ -36,9 +36,9 @@ from apps.orders.domain.statuses import get_line_status
 from apps.orders.models import LineItem, ShippingLine
 
 ORDER_PATH = "order__"
-# The maximum number of tax lines per row; an order has up to 600 rows.
+# The maximum number of tax lines per row. An order has up to 500 line items and 100 shipping lines.
 MAX_TAXES = 20
-# The maximum number of duties per line item, and of taxes per duty.
+# The maximum number of duties per line item, and of tax lines per duty.
 MAX_DUTIES, MAX_DUTY_TAXES = 5, 3
 CURRENCIES = ("order__currency", "order__presentment_currency", "order__exchange_rate")
 
@@ -49,7 +49,7 @@ def create_tax_lines_field() -> ObjectListField:
 
 
 def create_duties_field() -> ObjectListField:
-    """Create the duties field of a line item; requests and responses have the same members."""
+    """Create the duties field of a line item. Requests and responses have the same members."""
     amount = AmountField(required=True, allow_null=False)
     members: dict[str, ApiField] = {
         "harmonized_system_code": blank_as_null_text(13),
@@ -85,7 +85,7 @@ def _or_null(_context: RenderContext, value: str) -> str | None:
 
 
 def Blankable(column: str) -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a field for a text column; blank text is rendered as null."""
+    """Create a field for a text column that renders blank text as null."""
     return ComputedField(_or_null, column, schema={"type": ["string", "null"]})
 
 

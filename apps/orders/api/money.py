@@ -1,4 +1,4 @@
-"""Render amounts in the order's currency and in both currencies of an order."""
+"""Render amounts in the order's currency, or in both the shop currency and the presentment currency."""
 
 from decimal import Decimal
 
@@ -27,7 +27,7 @@ def render_money_set(amount: Decimal, currency: str, presentment: str, rate: Dec
 
 
 def MoneySet(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a field that renders an amount in both currencies.
+    """Create a field that renders an amount in the shop currency and the presentment currency.
 
     ``order`` is the lookup path to the order, ending in ``__``.
     """
@@ -40,7 +40,7 @@ def MoneySet(column: str, order: str = "") -> ComputedField:  # noqa: N802 - rea
 
 
 def ZeroSet(order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a field that renders zero in both currencies, for amounts that never occur.
+    """Create a field for an amount that is always zero, in the shop currency and the presentment currency.
 
     ``order`` is the lookup path to the order, as in ``MoneySet``.
     """
@@ -52,7 +52,7 @@ def ZeroSet(order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
 
 
 def DutiesSet(column: str) -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a field that renders a sum of duties in both currencies, or null if the order has no duties."""
+    """Create a field that renders a sum of duties like ``MoneySet``, or null if the order has no duties."""
 
     def render(
         _context: RenderContext, amount: Decimal, ordered: Decimal, currency: str, presentment: str, rate: Decimal
@@ -75,7 +75,7 @@ def Money(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads 
 def _stored_money_set(
     stored_amount: str, currency: str, presentment: str, rate: Decimal
 ) -> tuple[str, dict[str, dict[str, str]]]:
-    """Render a stored amount in the order's currency and in both currencies."""
+    """Render a stored amount as text in the order's currency, and as an object like ``render_money_set``."""
     if presentment != currency:
         amount = Decimal(stored_amount)
         return format_decimal(amount, currency), render_money_set(amount, currency, presentment, rate)

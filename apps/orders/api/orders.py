@@ -1,4 +1,4 @@
-"""Serializer of orders."""
+"""Serializer for orders."""
 
 from decimal import Decimal
 
@@ -43,7 +43,7 @@ from apps.orders.models import Order
 from apps.orders.models.orders import FIRST_NAME
 
 MAX_LINES, MAX_SHIPPING_LINES = 500, 100
-# The number of discount codes is limited, because each code is allocated to all line items.
+# The maximum number of discount codes. Each code is allocated to all line items, so the number must be limited.
 MAX_CODES = 100
 CURRENCIES = ("currency", "presentment_currency", "exchange_rate")
 CLIENT_DETAILS = ("accept_language", "browser_height", "browser_ip", "browser_width", "session_hash", "user_agent")
@@ -81,7 +81,7 @@ _CODE = {
 
 
 class OrderSerializer(ResourceSerializer[Order]):
-    """An order with its related rows; the refunds and fulfillment apps add their fields with ``set_order_member``."""
+    """An order with its related rows. The refunds and fulfillment apps add fields with ``set_order_member``."""
 
     admin_graphql_api_id = global_id_field("Order")
     app_id = ReadOnlyColumn()
@@ -189,11 +189,13 @@ class OrderSerializer(ResourceSerializer[Order]):
 
 
 def set_order_member(name: str, field: ApiField) -> None:
-    """Replace a placeholder member of orders with a field of another app; called in ``AppConfig.ready()``.
+    """Replace a placeholder member of the order serializer with a field from another app.
+
+    Call this function in ``AppConfig.ready()``.
 
     Args:
         name: ``fulfillments`` or ``refunds``.
-        field: The field; changes of its rows must increase the order's version.
+        field: The field. Changes to the related rows must increase the order's version.
     """
     if name not in {"fulfillments", "refunds"}:
         raise ValueError(f"Other apps cannot set {name!r}")

@@ -52,7 +52,7 @@ def parse_order(version: str, data: RequestData) -> tuple[Attrs, OrderParts]:
     """Parse and validate the body of a new order.
 
     Raises:
-        Unprocessable: The body is invalid; the errors are ``{field: [messages]}``.
+        Unprocessable: The body is invalid. The errors are ``{field: [messages]}``.
     """
     attrs, errors = check_body(OrderSerializer, version, data)
     drafts = _parse_metafields(data, errors)
@@ -76,10 +76,12 @@ def parse_order(version: str, data: RequestData) -> tuple[Attrs, OrderParts]:
 
 
 def parse_order_changes(version: str, data: RequestData, instance: Order) -> tuple[Attrs, list[MetafieldInput]]:
-    """Parse the changes in an order's body; other members are ignored, so clients may send back whole orders.
+    """Parse the editable members of an order's body.
+
+    Other members are ignored, so that clients may send back whole orders.
 
     Raises:
-        Unprocessable: The body is invalid; the errors are ``{field: [messages]}``.
+        Unprocessable: The body is invalid. The errors are ``{field: [messages]}``.
     """
     editable = {name: value for name, value in data.items() if name in {*EDITABLE, "customer"}}
     addresses = {

@@ -1,4 +1,4 @@
-"""Serializer of tender transactions: money movements in the shop's accounts, negative for refunds."""
+"""Serializer for tender transactions, which are payments and refunds. Refunded amounts are negative."""
 
 from decimal import Decimal
 
@@ -22,7 +22,7 @@ METHODS = (
     "other",
     "unknown",
 )
-# The payment method of gateways that are not a payment method themselves. The test gateway counts as a credit card.
+# Maps gateways to payment methods if the names differ. The test gateway counts as a credit card.
 _METHOD_OF = {"manual": "other", "bogus": "credit_card"}
 
 

@@ -1,4 +1,4 @@
-"""Serializer and endpoints of order transactions."""
+"""Serializer and endpoints for order transactions."""
 
 from decimal import Decimal
 
@@ -38,7 +38,7 @@ CARD_MEMBERS = (
 
 
 def _amount(_context: RenderContext, kind: str, amount: Decimal, currency: str) -> str:
-    """Return the amount, or zero for a void: a void stores the amount that it released."""
+    """Return the amount, or zero for a void, because a void stores the amount that it released."""
     return format_decimal(ZERO if kind == Transaction.Kind.VOID else amount, currency)
 
 
@@ -50,7 +50,7 @@ def _authorization(_context: RenderContext, kind: str, code: str) -> str | None:
 def render_unsettled(
     _context: RenderContext, unsettled: Decimal, currency: str, shop_currency: str, presentment: str, rate: Decimal
 ) -> dict[str, dict[str, str]]:
-    """Render the remaining amount of an authorization in both currencies."""
+    """Render the remaining amount of an authorization in the shop currency and the presentment currency."""
     in_shop, in_presentment = (
         (unsettled, unsettled * rate) if currency == shop_currency else (unsettled / rate, unsettled)
     )
@@ -109,7 +109,7 @@ class ReceiptField(ObjectField):
         super().__init__({})
 
     def to_internal_value(self, data: object) -> Rendered:
-        """Parse the object; numbers with a decimal point become strings, so that they stay exact."""
+        """Parse the object. Numbers with a decimal point become strings, so that no digits are lost."""
         if not isinstance(data, dict):
             self.fail("invalid")
         return {name: _exact(value) for name, value in data.items()}

@@ -38,7 +38,7 @@ _CANCELLATION = {
 
 
 class OrderViewSet(ShopViewSet[Order]):
-    """``/orders``; lists open orders unless the query sets a status."""
+    """``/orders``. The list contains only open orders, unless the query sets a status."""
 
     scope = "orders"
     model = Order
@@ -57,7 +57,7 @@ class OrderViewSet(ShopViewSet[Order]):
         return {"metafields": METAFIELDS_SCHEMA, **OTHER_MEMBERS}
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[Order] | type[Order]:
-        """Return the filtered rows, or a model for lists with precompiled SQL (all orders, all open orders)."""
+        """Return the filtered rows, or a model class if the list has precompiled SQL (all orders or open orders)."""
         active_filters = self._with_defaults(filters)
         if self.shows_all_shop_rows and active_filters.keys() & self.filterset_class.base_filters.keys() == {"status"}:
             if active_filters["status"] == ANY:
@@ -67,7 +67,7 @@ class OrderViewSet(ShopViewSet[Order]):
         return apply_filters(self.filterset_class, active_filters, self.get_queryset())
 
     def count(self, request: Request, **_: int) -> HttpResponse:
-        """Return the number of orders that match."""
+        """Return the number of matching orders."""
         return super().count(request)
 
     def _with_defaults(self, filters: Mapping[str, str]) -> dict[str, str]:
@@ -135,7 +135,7 @@ class OrderViewSet(ShopViewSet[Order]):
             return self.render_object(order.pk)
 
     def _flat(self, members: RequestData) -> Attrs:
-        """Parse a body without a wrapper; missing members are taken from the query string."""
+        """Parse a body without a wrapper object. Missing members are read from the query string."""
         body = {} if self.body is None else self.body
         return validate_members(members, {**self.query, **body} if isinstance(body, dict) else body)
 

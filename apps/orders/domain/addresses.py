@@ -9,11 +9,11 @@ def apply_address_changes(before: ReadOnlyAttrs | None, values: ReadOnlyAttrs) -
     """Apply changes to an address snapshot.
 
     Args:
-        before: The order's snapshot; None if it has none.
-        values: The changed columns, as for ``clean_address``; other columns keep their values.
+        before: The order's snapshot, or None.
+        values: The changed columns, in the format of ``clean_address``. Other columns keep their values.
 
     Returns:
-        The snapshot (None if it is blank) and the errors as ``{field: [messages]}``.
+        The snapshot, or None if all values are blank, and the errors as ``{field: [messages]}``.
     """
     if before is None and not any(values.values()):
         return None, {}

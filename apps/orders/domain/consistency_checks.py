@@ -1,4 +1,4 @@
-"""Check the totals and statuses of orders, and the columns of customers and products that depend on orders."""
+"""Check order totals and statuses, and the columns of customers and products that are calculated from orders."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ OrderRow = TypeVar("OrderRow", LineItem, ShippingLine, Transaction)
 
 
 def check_order_totals() -> Iterator[str]:
-    """Yield orders with totals that differ from their line items."""
+    """Yield a message for each order total that does not match the order's lines."""
 
     def worked_out(order: Order) -> None:
         pricing.set_totals(order, lines[order.pk], shipping[order.pk])
@@ -35,7 +35,7 @@ def check_order_totals() -> Iterator[str]:
 
 
 def check_order_payments() -> Iterator[str]:
-    """Yield orders with statuses or payments that differ from their lines and transactions."""
+    """Yield a message for each status or paid amount of an order that does not match its lines and transactions."""
 
     def worked_out(order: Order) -> None:
         statuses.update_statuses(order, lines[order.pk], transactions[order.pk])
@@ -62,7 +62,7 @@ def _batches(find_candidates: Callable[[int, int], list[int] | None]) -> Iterato
 
 
 def _load_rows(model: type[OrderRow], orders: Sequence[Order]) -> dict[int, list[OrderRow]]:
-    """Return the orders' rows of one model by order id: line items by position, other rows by id."""
+    """Return one model's rows, grouped by order id. Line items are sorted by position, other rows by id."""
     rows_by_order: dict[int, list[OrderRow]] = defaultdict(list)
     rows = model._default_manager.filter(order_id__in=[order.pk for order in orders])
     for row in rows.order_by("position", "pk") if model is LineItem else rows.order_by("pk"):
@@ -84,16 +84,16 @@ def _format(value: object) -> str:
 
 
 def check_customer_columns() -> Iterator[str]:
-    """Yield customers with a wrong order count, spending or last order."""
+    """Yield a message for each customer column that does not match the customer's orders."""
     for row, wrong_columns in _wrong_customers():
         for column, actual, expected in wrong_columns:
             yield f"shop {row.shop_id}, customer {row.pk}: {column} {_format(actual)}, expected {_format(expected)}"
 
 
 def repair_customers() -> Iterator[str]:
-    """Recalculate the order columns of customers with wrong values, and yield one line per customer.
+    """Recalculate the order columns of customers with wrong values, and yield a message per customer.
 
-    Each customer has its own transaction.
+    Each customer is saved in a separate transaction.
     """
     with all_shops_scope():
         wrong = [(row.pk, row.shop) for row, _ in _wrong_customers()]
@@ -104,7 +104,7 @@ def repair_customers() -> Iterator[str]:
 
 
 def _wrong_customers() -> Iterator[tuple[Customer, list[tuple[str, object, object]]]]:
-    """Yield the customers with wrong columns, each with column name, stored value and expected value."""
+    """Yield each customer with wrong columns, with the name, stored value and expected value of every wrong column."""
     last = 0
     while rows := list(Customer.objects.filter(pk__gt=last).select_related("shop").order_by("pk")[:_BATCH_SIZE]):
         last = rows[-1].pk
@@ -135,7 +135,7 @@ def _wrong_customers() -> Iterator[tuple[Customer, list[tuple[str, object, objec
 
 
 def check_sold_units() -> Iterator[str]:
-    """Yield products with a sold quantity that differs from the paid orders."""
+    """Yield a message for each product with a sold quantity that does not match the paid orders."""
     counted = (
         LineItem.objects.filter(order__units_counted=True, product_id__isnull=False)
         .order_by()
@@ -152,7 +152,7 @@ def check_sold_units() -> Iterator[str]:
 
 
 def check_order_numbers() -> Iterator[str]:
-    """Yield shops with an order counter below their highest order number."""
+    """Yield a message for each shop with an order counter below the highest order number."""
     for counter in OrderCounter.objects.order_by("pk"):
         newest = (
             Order.objects.filter(shop_id=counter.shop_id).order_by("-number").values_list("number", flat=True).first()

@@ -1,8 +1,8 @@
 """Create orders: from a checkout, an app or an import.
 
-An order is first validated and priced without locks (``order_drafts``). Then customer, number, stock and products are
-locked in the common locking order, all in one transaction, so that a refused order leaves no rows behind, and no gap in
-the numbers. Bulk creation uses the same functions.
+An order is first validated and priced without locks (``order_drafts``). Then one transaction locks the customer, the
+order counter, stock and products in the common locking order. A refused order leaves no rows behind and no gap in the
+order numbers. Bulk creation uses the same functions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,13 +38,13 @@ def create_order(attrs: ReadOnlyAttrs, parts: OrderParts, *, actor: str, at: dat
 
     Args:
         attrs: See ``order_drafts.build_order``.
-        parts: The other parts of the order.
+        parts: Line items, transactions and other related data.
         actor: The actor of the events.
         at: The current time.
         app: The app that creates the order.
 
     Raises:
-        OrderRefused: ``{field: [messages]}`` of all invalid values.
+        OrderRefused: Values are invalid. The errors are ``{field: [messages]}``.
         OrderCustomerRefused: The customer can be neither found nor created.
         PaymentRefused: A transaction is not possible.
         NotEnoughStock: A variant has too little stock and must not be oversold.
@@ -60,21 +60,21 @@ def create_order(attrs: ReadOnlyAttrs, parts: OrderParts, *, actor: str, at: dat
 
 @transaction.atomic
 def create_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> list[DomainError | None]:
-    """Create several orders with the same results as if each were created alone; refused orders leave no rows.
+    """Create several orders, with the same results as separate calls of ``create_order``.
 
     Args:
-        drafts: Orders that take no stock and have customers without ids.
+        drafts: Orders that bypass inventory and do not refer to customers by id.
         actor: The actor of the events.
         at: The current time.
 
     Returns:
-        The error of each refused order, and None for each saved order.
+        The error of each refused order, and None for each saved order. Refused orders leave no rows behind.
 
     Raises:
-        CurrencyChanged: The shop currency has changed; nothing is saved.
-        IntegrityError: Another transaction has created the same order or customer, or an order must be created alone to
-            get a precise error. Nothing is saved.
-        ValueError: An order takes stock or has a customer id.
+        CurrencyChanged: The shop currency has changed. Nothing is saved.
+        IntegrityError: Another transaction has created the same order or customer, or an order must be created
+            separately to get a precise error. Nothing is saved.
+        ValueError: An order does not bypass inventory, or has a customer id.
     """
     people = order_customers.OrderCustomers(
         [(drafted.order, drafted.parts.customer) for drafted in drafts], locked=True
@@ -90,7 +90,7 @@ def create_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> 
 
 
 def preview_orders(drafts: Sequence[OrderDraft], *, at: datetime) -> list[DomainError | None]:
-    """Return the error of each order and set its number and name, as if it were created alone.
+    """Set the number and name that each order would get if created separately, and return the errors of the orders.
 
     Nothing is saved.
 
@@ -124,8 +124,9 @@ def _complete(drafted: OrderDraft, people: order_customers.OrderCustomers, *, at
 def _split_into_batches(drafts: Sequence[OrderDraft]) -> Iterator[Sequence[OrderDraft]]:
     """Yield the orders in batches that produce the same events as if the orders were created one by one.
 
-    The payload of an order's event includes the customer with all earlier orders, so the earlier orders must be saved
-    first. Products, the last rows in the locking order, are then locked for all batches at once.
+    An order event contains the customer's order totals, so earlier orders of the same customer must be saved first.
+    With several batches, the products of all batches are locked first, because locking them batch by batch could cause
+    deadlocks.
     """
     if not (has_audience("orders/create") or has_audience("orders/paid")):
         yield drafts
@@ -151,7 +152,7 @@ def _split_into_batches(drafts: Sequence[OrderDraft]) -> Iterator[Sequence[Order
 
 
 def _save(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> None:
-    """Save complete orders with their rows, and record their events."""
+    """Save complete orders with their related rows, and record the events."""
     for drafted in drafts:
         statuses.update_statuses(drafted.order, drafted.lines, drafted.transactions)
     paid_drafts = [drafted for drafted in drafts if payments.mark_units_counted(drafted.order)]
@@ -173,7 +174,7 @@ def _save(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> None:
 
 
 def _insert_rows(drafts: Sequence[OrderDraft]) -> None:
-    """Insert the orders with their rows, one table after the other."""
+    """Insert the orders with their related rows, one table after the other."""
     if len(drafts) == 1:
         drafts[0].order.save(force_insert=True)
     else:

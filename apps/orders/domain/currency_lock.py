@@ -14,7 +14,7 @@ class CurrencyChanged(DomainError):
 
 
 def get_currency_objection(shop: Shop, currency: str) -> str | None:
-    """Return the reason why the currency cannot change; locks the order counter, so that new orders wait."""
+    """Lock the order counter so that new orders wait, and return the reason why the currency cannot change, if any."""
     OrderCounter.objects.bulk_create([OrderCounter(shop=shop)], ignore_conflicts=True)
     OrderCounter.objects.select_for_update().get(shop=shop)
     return "the shop has orders" if Order.objects.exists() else None

@@ -1,4 +1,4 @@
-"""Build the line items of a new order from catalog variants and given values."""
+"""Build the line items of a new order from catalog variants and explicit values."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from apps.ground.types import Attrs, Errors, ReadOnlyAttrs
 from apps.orders.models import LineItem, Order
 
 MAX_LINES = 500
-# The maximum quantity of a line item, as in the REST interface.
+# The maximum quantity of a line item, as in the REST API.
 MAX_QUANTITY = 10**6
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogRows:
-    """The variants and products that line items refer to, by id.
+    """The variants and products that line items refer to, keyed by id.
 
     Attributes:
         variants: The variants with their products and inventory items.
@@ -33,7 +33,7 @@ class CatalogRows:
 
 
 def load_catalog_rows(line_values: Iterable[ReadOnlyAttrs]) -> CatalogRows:
-    """Load the variants and products of the line items of one or more orders."""
+    """Load the variants and products for the line items of one or more orders."""
     rows = list(line_values)
     return CatalogRows(_load_variants(rows), _load_products(rows))
 
@@ -45,9 +45,9 @@ def build_lines(
 
     Args:
         order: The order with its currency.
-        line_values: Values per line: ``variant_id``, or ``title`` and ``price``; ``quantity``; and other columns. Given
-            values take precedence over the catalog.
-        catalog_rows: The catalog rows, if loaded already.
+        line_values: The values of each line: ``variant_id``, or ``title`` and ``price``; ``quantity``; and other
+            columns. Explicit values take precedence over the catalog.
+        catalog_rows: The catalog rows, if already loaded.
 
     Returns:
         The line items and the errors as ``{field: [messages]}``.

@@ -1,8 +1,8 @@
-"""Edit the line items of an existing order in one step: change quantities, add items, give discounts.
+"""Edit the line items of an existing order in one step: change quantities, add items and apply discounts.
 
 Removed items are treated like canceled items: the line keeps its ordered quantity, and its current quantity is reduced.
-Added items become new lines, even if a line has the same variant, so that payments, taxes and refunds of the existing
-line stay unchanged. No money moves: a balance due is paid later, and an overpayment is refunded later.
+Added items become new lines, even if an existing line has the same variant, so that payments, taxes and refunds of the
+existing line stay unchanged. No money moves: a balance due is paid later, and an overpayment is refunded later.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ _MAX_MOVES_IN_MESSAGE = 5
 
 
 def _localize_moves(text: str) -> str:
-    """Translate a stored list of changes to the active language."""
+    """Translate a stored list of changes into the active language."""
     return "; ".join(translate_stored(move) for move in text.split("; "))
 
 
@@ -71,9 +71,9 @@ class EditResult:
 
     Attributes:
         order: The order after the edit.
-        changed_totals: The changed totals: English name, old and new amount.
+        changed_totals: The English name, old amount and new amount of each changed total.
         changes: The changes as English phrases.
-        outstanding: The balance due after the edit; negative if the customer is owed money.
+        outstanding: The balance due after the edit, which is negative if the shop owes the customer money.
     """
 
     order: Order
@@ -83,7 +83,7 @@ class EditResult:
 
 
 def preview_edit(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> EditResult:
-    """Return the result of an edit without saving it; the edit runs in a transaction that is rolled back.
+    """Return the result of an edit without saving it. The edit runs in a transaction that is rolled back.
 
     Raises:
         DomainError: See ``edit_lines``.
@@ -96,16 +96,16 @@ def preview_edit(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> 
 
 @transaction.atomic
 def edit_lines(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> EditResult:
-    """Edit the line items of an order; updates stock, fulfillment orders, taxes, totals and statuses.
+    """Edit the line items of an order, and update stock, fulfillment orders, taxes, totals and statuses.
 
     Args:
-        order: The order; it is locked and reloaded.
+        order: The order, which this function locks and reloads.
         edit: The requested changes.
         actor: The actor of the events.
         at: The current time.
 
     Raises:
-        EditRefused: The order is canceled or closed, nothing changes, or ``{field: [messages]}`` of invalid values.
+        EditRefused: The order is canceled or closed, the edit changes nothing, or a value is invalid.
         EditConflict: The order has changed since the caller read it.
         NotEnoughStock: A variant has too little stock and must not be oversold.
         AcceptedByService: A fulfillment service has accepted items that the edit removes.
@@ -154,7 +154,9 @@ def edit_lines(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> Ed
 
 def _check_editable(order: Order, edit: OrderEdit) -> None:
     if edit.seen_version is not None and edit.seen_version != order.version:
-        raise EditConflict(_("Someone else changed this order. Nothing was saved; review the order again."))
+        raise EditConflict(
+            _("Someone else changed this order. Nothing was saved. Reload the page and edit the items again.")
+        )
     if order.cancelled_at is not None:
         raise EditRefused(_("The order is canceled. Its items can't be edited."), field="base")
     if order.closed_at is not None:
@@ -187,7 +189,7 @@ def _format_amount(order: Order, amount: Decimal) -> str:
 
 
 def _event_message(moves: Sequence[str]) -> str:
-    """Return the event message, with at most ``_MAX_MOVES_IN_MESSAGE`` changes."""
+    """Return the event message, which lists at most ``_MAX_MOVES_IN_MESSAGE`` changes."""
     template, joined_moves = (
         (_EDITED_MORE if len(moves) > _MAX_MOVES_IN_MESSAGE else _EDITED),
         "; ".join(move[:100] for move in moves[:_MAX_MOVES_IN_MESSAGE]),

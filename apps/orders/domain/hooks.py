@@ -13,7 +13,7 @@ from apps.orders.models import Order
 
 
 class CreationHook(Protocol):
-    """A hook that receives new orders, each with the members of its request body that belong to other apps."""
+    """A hook that receives new orders, with the members of the request bodies that the orders app does not handle."""
 
     def __call__(self, orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: str, at: datetime) -> None:
         """Handle the new orders."""
@@ -29,21 +29,21 @@ class CancellationHook(Protocol):
 class RefundHook(Protocol):
     """A hook that refunds an order that is being canceled.
 
-    ``parts`` has ``amount`` and ``currency``, or ``refund`` as in the body of a refund; ``restock`` is True if the
-    order's items are restocked. Returns the stock movements of the refund, which are applied together with the
-    movements of the cancellation.
+    ``parts`` contains either ``amount`` and ``currency``, or ``refund`` as in the request body of a refund. ``restock``
+    is True if the order's items are restocked. The returned inventory changes are applied together with the inventory
+    changes of the cancellation.
     """
 
     def __call__(
         self, order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime
     ) -> Sequence[StockChange]:
-        """Create the refund and return its stock movements."""
+        """Create the refund and return its inventory changes."""
 
 
 class EditHook(Protocol):
     """A hook that runs before an order's line items are edited and can raise a ``DomainError`` to refuse the edit.
 
-    ``fewer`` has the removed quantity by line id; ``more`` is True if items are added.
+    ``fewer`` maps line ids to removed quantities. ``more`` is True if items are added.
     """
 
     def __call__(self, order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at: datetime) -> None:

@@ -11,16 +11,16 @@ from apps.orders.models import Order, OrderCounter
 from apps.orders.models.orders import FIRST_NAME
 
 MAX_NAME_LENGTH = 64
-# Larger numbers are treated as names of another system, because accepting them would use up the number range.
+# Names with more digits do not set the order number, because a single such name could use up the number range.
 _OUR_NAME = re.compile(r"#([1-9][0-9]{3,8})", re.ASCII)
 
 
 def assign_number(order: Order, name: str) -> None:
-    """Assign the number and name of an order; locks the shop's counter until the end of the transaction.
+    """Assign a number and name to an order, and lock the shop's counter until the end of the transaction.
 
-    An order gets the next number and the name derived from it. An imported order keeps its own name if the name is
-    free: a name like ``#1234`` also sets the number, so that the number is not assigned again; an order with any other
-    name gets the next number.
+    A new order gets the next number and the name derived from the number. An imported order keeps its name from the
+    other system if that name is not taken. A name like ``#1234`` also sets the number, so that the number is not
+    assigned twice. With any other name, the order gets the next number.
 
     Args:
         order: The unsaved order.
@@ -59,7 +59,7 @@ def assign_numbers(orders_with_names: Sequence[tuple[Order, str]]) -> None:
 
 
 def preview_numbers(orders_with_names: Sequence[tuple[Order, str]]) -> None:
-    """Assign to each order the number and name that it would get if it were created alone; nothing is saved.
+    """Assign the number and name that each order would get if created separately, without saving anything.
 
     Raises:
         CurrencyChanged: See ``assign_number``.
@@ -74,7 +74,7 @@ def preview_numbers(orders_with_names: Sequence[tuple[Order, str]]) -> None:
 
 
 def _take_next_number() -> int:
-    """Increment and return the shop's last number; locks the counter until the end of the transaction."""
+    """Increment and return the shop's last order number. The counter is locked until the end of the transaction."""
     shop = get_current_shop()
     counter = OrderCounter.objects.filter(shop=shop)
     if not counter.update(last_number=F("last_number") + 1):
@@ -94,7 +94,7 @@ def _check_currency(currency: str) -> None:
 def _assign(
     order: Order, name: str, last: int, *, number_taken: Callable[[int], bool], name_taken: Callable[[str], bool]
 ) -> int:
-    """Set the number and name of an order that follows the number ``last``, and return the new last number."""
+    """Set an order's number and name. ``last`` is the last used number. Return the new last used number."""
     order.number = new_last = last + 1
     if own_number := _number_in(name):
         if not number_taken(own_number):
@@ -106,7 +106,7 @@ def _assign(
 
 
 def _used_numbers_and_names(orders_with_names: Sequence[tuple[Order, str]]) -> tuple[set[int], set[str]]:
-    """Return the numbers and names in ``orders_with_names`` that existing orders use already."""
+    """Return the requested numbers and names that are already taken by existing orders."""
     requested_names = {name for _, name in orders_with_names if name}
     own_numbers = {number for name in requested_names if (number := _number_in(name))}
     foreign_names = {name for name in requested_names if not _number_in(name) and len(name) <= MAX_NAME_LENGTH}

@@ -36,11 +36,11 @@ class OrderCustomerRefused(DomainError):
 
 
 def get_or_create_customer(order: Order, data: ReadOnlyAttrs | None, *, actor: str, at: datetime) -> Customer | None:
-    """Return the locked customer of a new order: by id, by email or phone, or a new customer.
+    """Return the locked customer of a new order, found by id, email or phone, or newly created.
 
     Args:
         order: The unsaved order with email, phone and addresses.
-        data: The body's ``customer``: ``id`` or contact details; None if missing.
+        data: The ``customer`` of the request body (``id`` or contact details), or None if missing.
         actor: The actor of the events.
         at: The current time.
 
@@ -65,7 +65,7 @@ def _find_or_create(order: Order, data: ReadOnlyAttrs | None, *, actor: str, at:
 
 
 def _customer_attrs(order: Order, data: ReadOnlyAttrs | None) -> Attrs | None:
-    """Return the contact details of an order's customer, or None if they identify no customer."""
+    """Return the contact details of an order's customer, or None if there is no email, phone or name."""
     attrs = {name: value for name, value in (data or {}).items() if value not in (None, "") and name != "id"}
     if not attrs.get("email") and order.email:
         attrs["email"] = order.email
@@ -76,7 +76,7 @@ def _customer_attrs(order: Order, data: ReadOnlyAttrs | None) -> Attrs | None:
 
 @dataclass(frozen=True, slots=True)
 class CustomerChoice:
-    """The customer of a new order: an existing customer, a new one (``draft``), or neither."""
+    """The customer chosen for a new order: an existing customer, a new customer (``draft``), or none."""
 
     customer: Customer | None = None
     draft: CustomerDraft | None = None
@@ -89,9 +89,9 @@ class OrderCustomers:
         """Find the existing customers.
 
         Args:
-            orders: Orders with their ``customer`` data, as for ``get_or_create_customer``, without ids.
-            locked: Lock the customers until the end of the transaction, and let later orders find new
-                customers (``remember_new_customer``).
+            orders: Orders and the ``customer`` data of their request bodies, without ids.
+            locked: True to lock the customers until the end of the transaction. Later orders can then use the new
+                customers of earlier orders (``remember_new_customer``).
         """
         attrs_of_orders = [_customer_attrs(order, data) or {} for order, data in orders]
         self._directory = CustomerDirectory([_keys(attrs) for attrs in attrs_of_orders], locked=locked)
@@ -99,7 +99,7 @@ class OrderCustomers:
         self._new: list[CustomerDraft] = []
 
     def choose_customer(self, order: Order, data: ReadOnlyAttrs | None, *, at: datetime) -> CustomerChoice:
-        """Return the customer of an order, as ``get_or_create_customer`` does; a new customer is not saved yet.
+        """Return the customer of an order, like ``get_or_create_customer``, but without saving a new customer.
 
         Raises:
             BeingErased, OrderCustomerRefused: See ``get_or_create_customer``.
@@ -155,7 +155,7 @@ def lock_order_customer(customer_id: int) -> Customer | None:
 
 
 def _find_customer(attrs: ReadOnlyAttrs) -> Customer | None:
-    """Lock and return the customer with the email or, if there is none, with the phone.
+    """Lock and return the customer with this email or, if there is none, with this phone number.
 
     Raises:
         OrderCustomerRefused: See ``_single_match``.
@@ -164,10 +164,10 @@ def _find_customer(attrs: ReadOnlyAttrs) -> Customer | None:
 
 
 def _single_match(matches: ContactMatch) -> Customer | None:
-    """Return the customer with the email or, if there is none, with the phone.
+    """Return the customer with this email or, if there is none, with this phone number.
 
     Raises:
-        OrderCustomerRefused: The phone belongs to a customer with another email.
+        OrderCustomerRefused: The phone number belongs to a customer with another email.
     """
     try:
         return matches.by_email or matches.resolve_customer()
@@ -183,7 +183,7 @@ def _create_customer(order: Order, attrs: Attrs, *, actor: str, at: datetime) ->
         with transaction.atomic():
             return create_from_drafts([new], actor=actor, at=at)[0]
     except IntegrityError:
-        # A concurrent order has created the customer.
+        # A concurrent request has probably created the customer, so search again.
         customer = _find_customer(attrs)
         if customer is None:
             raise
@@ -197,7 +197,7 @@ def _build_draft(order: Order, attrs: Attrs, *, at: datetime) -> CustomerDraft |
         OrderCustomerRefused: The details are invalid.
     """
     if attrs.keys() == {"phone"}:
-        # A phone number alone does not create a customer; the order stores it.
+        # A phone number alone does not create a customer. It is only stored in the order.
         return None
     snapshot = order.shipping_address or order.billing_address
     if snapshot and not attrs.get("addresses"):
@@ -215,7 +215,7 @@ def _field_path(field: str) -> str:
 
 
 def get_spent_amount(order: Order) -> Decimal:
-    """Return the payments minus the refunds of an order; zero for test orders and orders in other currencies."""
+    """Return an order's payments minus refunds, or zero for test orders and orders in other currencies."""
     if order.test or order.currency != get_current_shop().currency:
         return Decimal(0)
     return order.total_paid - order.total_refunded
@@ -224,8 +224,8 @@ def get_spent_amount(order: Order) -> Decimal:
 def add_orders_to_customers(orders: Sequence[Order]) -> None:
     """Update the customers of new, saved orders: order count, spending and last order.
 
-    The values are incremented, because a recount takes longer the more orders a customer has.
-    ``recount_customer_orders`` fixes wrong values.
+    The values are incremented, because a recount is slow for customers with many orders. ``recount_customer_orders``
+    corrects wrong values.
     """
     if len(orders) > 1:
         _add_in_bulk(orders)
@@ -248,7 +248,7 @@ def _add_in_bulk(orders: Sequence[Order]) -> None:
 
 
 def _columns_with_order(customer: Customer, order: Order) -> dict[str, Any]:
-    """Return the columns of a customer after one more order."""
+    """Return the values of a customer's order columns after adding an order."""
     last_order_id = customer.last_order_id
     latest = last_order_id is None or (customer.last_order_at, last_order_id) < (order.processed_at, order.pk)
     return {
@@ -259,11 +259,11 @@ def _columns_with_order(customer: Customer, order: Order) -> dict[str, Any]:
 
 
 def update_total_spent(order: Order, before: Decimal) -> None:
-    """Update the customer's spending after a payment or refund; ``before`` is the previous spending on the order."""
+    """Update the customer's spending after a payment or refund. ``before`` is the order's previous spent amount."""
     change = get_spent_amount(order) - before
     customer = lock_order_customer(order.customer_id) if order.customer_id is not None and change else None
     if customer is not None:
-        # Added in Python, because SQLite does not add decimals exactly.
+        # The sum is calculated in Python, because SQLite does not add decimals exactly.
         Customer.objects.filter(pk=customer.pk).update(total_spent=customer.total_spent + change)
 
 
@@ -281,7 +281,7 @@ def remove_order_from_customer(order_id: int, spent: Decimal, customer_id: int |
 
 
 def move_orders_to_customer(orders: Sequence[Order], keep_id: int, other_id: int) -> None:
-    """Update the order columns of two locked customers after orders moved from one to the other."""
+    """Update the order columns of two locked customers after orders were moved from one customer to the other."""
     customers = Customer.objects.in_bulk([keep_id, other_id])
     keep, other = customers[keep_id], customers[other_id]
     spent = sum(map(get_spent_amount, orders), Decimal(0))

@@ -22,7 +22,7 @@ from apps.shops.models import App
 
 FinancialStatus = Order.FinancialStatus
 
-# Financial statuses of imported orders, with the transactions that they imply.
+# Maps the financial status of an imported order to the transactions that the status implies.
 IMPLIED_TRANSACTIONS: dict[str, tuple[str, ...]] = {
     FinancialStatus.PENDING: (),
     FinancialStatus.AUTHORIZED: (Transaction.Kind.AUTHORIZATION,),
@@ -39,22 +39,22 @@ class OrderRefused(DomainError):
 
 @dataclass
 class OrderParts:
-    """The parts of a new order other than its own columns.
+    """The input for a new order, except the columns of the order itself.
 
     Attributes:
-        lines: The line items, see ``draft_lines.build_lines``.
+        lines: The line items (see ``draft_lines.build_lines``).
         shipping: The column values of each shipping line.
-        customer: ``id`` or contact details; None for no customer.
-        codes: Discount codes: ``code``, ``amount``, ``type``.
-        taxes: Taxes on the whole order: ``title``, ``rate``, ``price``.
-        transactions: The values of each transaction, see ``payments.build_transaction``.
-        totals: Totals calculated by the client, to be checked.
-        financial_status: The status of an order without transactions.
-        fulfillment_status: ``fulfilled`` if the order is fulfilled already.
+        customer: ``id`` or contact details, or None for no customer.
+        codes: Discount codes, each with ``code``, ``amount`` and ``type``.
+        taxes: Taxes on the whole order, each with ``title``, ``rate`` and ``price``.
+        transactions: The values of each transaction (see ``payments.build_transaction``).
+        totals: Totals sent by the client, which are compared with the calculated totals.
+        financial_status: The financial status, for orders without ``transactions``.
+        fulfillment_status: ``fulfilled`` if the order is already fulfilled.
         fulfilled_quantities: The fulfilled quantity per line, if known.
         metafields: Validated metafields.
         send_receipt: True to send the customer a receipt by email.
-        other_members: Members of the body that belong to other apps.
+        other_members: Members of the request body that other apps handle.
     """
 
     lines: Sequence[ReadOnlyAttrs] = ()
@@ -80,7 +80,7 @@ class OrderDraft:
         order: The unsaved order, without customer, number and statuses.
         lines: The unsaved line items.
         shipping: The unsaved shipping lines.
-        parts: The other parts of the order.
+        parts: The input, except the columns of the order itself.
         name: The name from another system, or blank.
         transactions: The unsaved transactions, set by ``set_transactions``.
     """
@@ -104,15 +104,16 @@ def build_order(
     """Build a new order with all amounts, without locks or writes.
 
     Args:
-        attrs: ``ACCEPTED`` columns and ``currency``, ``presentment_currency``, ``exchange_rate``, ``processed_at``,
-            ``closed_at``; for imported orders also ``name`` (used if free) and ``created_at``.
-        parts: The other parts of the order.
+        attrs: Values for ``ACCEPTED`` columns, and ``currency``, ``presentment_currency``, ``exchange_rate``,
+            ``processed_at``, ``closed_at``. For imported orders also ``name`` (ignored if already taken) and
+            ``created_at``.
+        parts: Line items, transactions and other related data.
         at: The current time.
         app: The app that creates the order.
-        catalog_rows: The catalog rows of the lines, if loaded already.
+        catalog_rows: The catalog rows of the lines, if already loaded.
 
     Raises:
-        OrderRefused: ``{field: [messages]}`` of all invalid values.
+        OrderRefused: Values are invalid. The errors are ``{field: [messages]}``.
     """
     shop = get_current_shop()
     cleaned, errors = clean_order_values(attrs)
@@ -140,7 +141,7 @@ def build_order(
 
 
 def assign_customer(drafted: OrderDraft, customer: Customer | None) -> None:
-    """Assign the customer to the order; an order without an email address gets the address of the customer."""
+    """Assign the customer to the order, and copy the customer's email address if the order has none."""
     order = drafted.order
     order.customer = customer
     if customer is not None and not order.email:
@@ -148,7 +149,7 @@ def assign_customer(drafted: OrderDraft, customer: Customer | None) -> None:
 
 
 def set_transactions(drafted: OrderDraft, *, at: datetime) -> None:
-    """Build the transactions of the order, or the transactions implied by its financial status.
+    """Build the order's transactions from the input or, if there is none, from the financial status.
 
     Raises:
         OrderRefused: A transaction is invalid.
@@ -176,7 +177,7 @@ def _set_currencies(order: Order, attrs: ReadOnlyAttrs) -> Errors:
 
 
 def _get_shop_rate(order: Order) -> Decimal | None:
-    """Return the shop's exchange rate for the presentment currency, or None if there is none."""
+    """Return the shop's exchange rate for the presentment currency, or None if there is no rate."""
     shop = get_current_shop()
     rate = find_presentment(shop, order.presentment_currency) if order.currency == shop.currency else None
     return rate.rate if rate else None
@@ -205,7 +206,7 @@ def _set_fulfilled(parts: OrderParts, lines: Sequence[LineItem]) -> Errors:
 
 
 def _build_transactions(order: Order, parts: OrderParts, *, at: datetime) -> list[Transaction]:
-    """Build the transactions of the order, or the transactions implied by its financial status."""
+    """Build the order's transactions from the input or, if there is none, from the financial status."""
     inputs: Sequence[ReadOnlyAttrs] = parts.transactions
     status = parts.financial_status
     if not inputs and status:

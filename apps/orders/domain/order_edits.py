@@ -44,7 +44,7 @@ class LineEdit:
     """An edit of one line item.
 
     Attributes:
-        quantity: The new quantity; None keeps the current one.
+        quantity: The new quantity, or None to keep the current quantity.
         discount: An additional discount on the whole line, in the order's currency.
     """
 
@@ -57,10 +57,10 @@ class OrderEdit:
     """A requested edit of an order's line items.
 
     Attributes:
-        lines: Edits by line id.
+        lines: The edits, keyed by line id.
         new_lines: New lines: ``variant_id``, or ``title`` and ``price``; ``quantity``; optionally ``total_discount``,
             ``taxable`` and ``requires_shipping``.
-        seen_version: The order version that the caller read; None skips the check.
+        seen_version: The order version that the caller read, or None to skip the version check.
     """
 
     lines: Mapping[int, LineEdit] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class OrderEdit:
 
 
 def get_removable_quantity(line: LineItem) -> int:
-    """Return the quantity that can be removed, because it is neither fulfilled nor refunded."""
+    """Return the quantity that is neither fulfilled nor refunded and can therefore be removed."""
     return min(line.current_quantity, line.fulfillable_quantity)
 
 
@@ -82,10 +82,10 @@ def get_max_discount(line: LineItem) -> Decimal:
 def resolve_line_edits(
     order: Order, lines: Sequence[LineItem], edit: OrderEdit
 ) -> tuple[dict[LineItem, int], dict[LineItem, Decimal], dict[LineItem, int]]:
-    """Return the removed quantities, discounts and added quantities by line.
+    """Return three dicts keyed by line: removed quantities, discounts and added quantities.
 
     Raises:
-        EditRefused: ``{field: [messages]}`` of invalid values.
+        EditRefused: Values are invalid. The errors are ``{field: [messages]}``.
     """
     errors: Errors = {}
     removed: dict[LineItem, int] = {}
@@ -129,17 +129,17 @@ def _check_discount(order: Order, line: LineItem, discount: Decimal, change: int
     if discount < 0 or not has_valid_precision(discount, order.currency):
         return INVALID
     if not most:
-        return _("is not possible if the item is free or refunded, or if this edit reduces its quantity")
+        return _("is not possible if the item is free or refunded, or if you reduce the quantity")
     return at_most(format_decimal(most, order.currency)) if discount > most else ""
 
 
 def build_added_lines(
     order: Order, lines: Sequence[LineItem], edit: OrderEdit, increased: Mapping[LineItem, int]
 ) -> list[LineItem]:
-    """Build the new lines, priced and taxed; they are not saved and take no stock.
+    """Build the new lines with prices and taxes, without saving them or deducting stock.
 
     Raises:
-        EditRefused: ``{field: [messages]}`` of invalid values.
+        EditRefused: Values are invalid. The errors are ``{field: [messages]}``.
     """
     if len(lines) + len(edit.new_lines) + len(increased) > draft_lines.MAX_LINES:
         raise EditRefused(too_long(draft_lines.MAX_LINES, "lines"))
@@ -176,7 +176,7 @@ def _copy_line(line: LineItem, count: int) -> LineItem:
 
 
 def _taxes_with_rate(line: LineItem) -> list[Attrs]:
-    """Return the taxes of a line that have a rate, without their amounts."""
+    """Return a line's taxes that have a rate, without the amounts."""
     return [
         {
             "title": tax["title"],
@@ -190,7 +190,7 @@ def _taxes_with_rate(line: LineItem) -> list[Attrs]:
 
 
 def _most_common_taxes(lines: Iterable[LineItem]) -> list[Attrs]:
-    """Return the most frequent taxes of the order's taxable lines, the best guess for a new line."""
+    """Return the most common taxes of the order's taxable lines, as the best guess for a new line."""
     by_key = {repr(rates): rates for rates in (_taxes_with_rate(line) for line in lines if line.taxable)}
     counts = Counter(repr(_taxes_with_rate(line)) for line in lines if line.taxable)
     return by_key[counts.most_common(1)[0][0]] if counts else []

@@ -1,6 +1,7 @@
 """Public data of an order, for the order status page and emails to the customer.
 
-The link alone gives access, and emails are forwarded, so the data has no address, name, email or phone.
+The link alone grants access, and emails are often forwarded. The data therefore contains no address, name, email or
+phone number.
 """
 
 from django.conf import settings

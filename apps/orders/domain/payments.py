@@ -49,18 +49,18 @@ class PaymentRefused(DomainError):
 
 @transaction.atomic
 def create_transaction(order: Order, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Transaction:
-    """Record a transaction of an order; updates its statuses and its customer.
+    """Record a transaction of an order, and update the order's statuses and customer.
 
     A canceled order only accepts voids and the results of pending payments.
 
     Args:
-        order: The order; it is locked and reloaded.
+        order: The order, which this function locks and reloads.
         attrs: ``kind``, and optionally ``amount``, ``currency``, ``parent_id``, ``gateway``, ``status``, …
         actor: The actor of the events.
         at: The current time.
 
     Raises:
-        PaymentRefused: The transaction is not possible; the errors are ``{field: [messages]}``.
+        PaymentRefused: The transaction is not possible. The errors are ``{field: [messages]}``.
     """
     order = lock_order(order)
     transactions = get_transactions(order)
@@ -88,20 +88,20 @@ def _event_message(row: Transaction) -> str:
 def build_transaction(
     order: Order, transactions: Sequence[Transaction], attrs: ReadOnlyAttrs, *, at: datetime
 ) -> Transaction:
-    """Build a validated transaction without saving it, and update the remaining amount of its parent in memory.
+    """Build a validated transaction without saving it, and update the unsaved remaining amount of the parent.
 
     Args:
         order: The order, locked or unsaved.
-        transactions: Its other transactions, oldest first.
+        transactions: The order's other transactions, oldest first.
         attrs: See ``create_transaction``.
         at: The current time.
 
     Raises:
-        PaymentRefused: The transaction is not possible; the errors are ``{field: [messages]}``.
+        PaymentRefused: The transaction is not possible. The errors are ``{field: [messages]}``.
     """
     kind: str = attrs["kind"]
     if kind == Kind.REFUND:
-        raise PaymentRefused(_("must be created as a refund of the order"), field="kind")
+        raise PaymentRefused(_("cannot be refund. Create a refund for the order instead"), field="kind")
     parent = _find_parent(transactions, attrs) if kind in KINDS_WITH_PARENT else None
     currency = _resolve_currency(order, parent, attrs)
     amount = _resolve_amount(order, transactions, parent, currency, attrs)
@@ -128,7 +128,7 @@ def build_transaction(
 
 
 def _details(order: Order, parent: Transaction | None, attrs: ReadOnlyAttrs, *, at: datetime) -> Attrs:
-    """Return gateway, source, time and details of a transaction; its authorization and its order provide defaults."""
+    """Return a transaction's gateway, source, time and details, with defaults from the authorization and the order."""
     columns = {name: attrs[name] for name in ("authorization", "message", "error_code", "receipt") if attrs.get(name)}
     return {
         **columns,
@@ -140,7 +140,7 @@ def _details(order: Order, parent: Transaction | None, attrs: ReadOnlyAttrs, *, 
 
 
 def _set_unsettled(row: Transaction) -> None:
-    """Set the remaining amount of a new authorization, or of the authorization that the transaction settles."""
+    """Set the remaining amount of a new authorization, or of the authorization that is captured or voided."""
     if row.status != Status.SUCCESS:
         return
     if row.kind == Kind.AUTHORIZATION:
@@ -150,7 +150,7 @@ def _set_unsettled(row: Transaction) -> None:
 
 
 def save_transactions(rows: Sequence[Transaction]) -> None:
-    """Save new transactions in order, and the remaining amounts of their authorizations."""
+    """Save new transactions, authorizations first, and the remaining amounts of the authorizations."""
     batches: list[list[Transaction]] = []
     last: dict[int, int] = {}
     batch_of: dict[int, int] = {}
@@ -176,7 +176,7 @@ def _find_parent(transactions: Sequence[Transaction], attrs: ReadOnlyAttrs) -> T
     """Return the authorization to capture or void.
 
     Raises:
-        PaymentRefused: There is no such authorization, or it is captured and cannot be voided.
+        PaymentRefused: The authorization does not exist, or it has been captured and cannot be voided.
     """
     parent = _find_authorization(transactions, attrs)
     if attrs["kind"] == Kind.VOID and get_captures(parent, transactions):
@@ -209,7 +209,7 @@ def get_pending_payments(transactions: Sequence[Transaction]) -> list[Transactio
 
 
 def find_pending_payment(row: Transaction, transactions: Sequence[Transaction]) -> Transaction | None:
-    """Return the pending payment that a transaction is the result of, or None."""
+    """Return the pending payment that this transaction completes, or None."""
     if row.status == Status.PENDING:
         return None
     outcome = _result_key(row)
@@ -222,12 +222,12 @@ def _result_key(row: Transaction) -> object:
 
 
 def _find_authorization(transactions: Sequence[Transaction], attrs: ReadOnlyAttrs) -> Transaction:
-    """Return the authorization with the given id or code, or else the newest open authorization."""
+    """Return the authorization with the given id or code, otherwise the newest open authorization."""
     parent_id, code = attrs.get("parent_id"), attrs.get("authorization")
     if parent_id is None:
         is_open = [row for row in transactions if row.kind == Kind.AUTHORIZATION and row.unsettled]
         if not is_open:
-            raise PaymentRefused(_("must be an open authorization of the order"), field="parent_id")
+            raise PaymentRefused(_("must be an open authorization for this order"), field="parent_id")
         return next((row for row in is_open if code and row.authorization == code), is_open[-1])
     for row in transactions:
         if row.pk == parent_id and row.kind == Kind.AUTHORIZATION and row.status == Status.SUCCESS:
@@ -244,7 +244,7 @@ def _resolve_currency(order: Order, parent: Transaction | None, attrs: ReadOnlyA
             raise PaymentRefused(BLANK, field="currency")
         return parent.currency if parent else order.currency
     if currency not in {order.currency, order.presentment_currency}:
-        raise PaymentRefused(_("is not a currency of the order"), field="currency")
+        raise PaymentRefused(_("is not one of the order's currencies"), field="currency")
     if parent is not None and parent.currency != currency:
         raise PaymentRefused(
             _("must be {currency}, the currency of the authorization").format(currency=parent.currency),
@@ -275,10 +275,10 @@ def _resolve_amount(
 
 
 def get_balance_due(order: Order, transactions: Sequence[Transaction], currency: str) -> Decimal:
-    """Return the balance due in one of the order's currencies; never negative.
+    """Return the balance due in one of the order's two currencies. An overpayment counts as zero.
 
-    If all payments are in the presentment currency, the balance is calculated in it, so that rounding differences of
-    single payments do not add up.
+    If all payments are in the presentment currency, the balance is calculated in the presentment currency, so that
+    rounding differences of individual payments do not add up.
     """
     movements = [row for row in transactions if row.status == Status.SUCCESS and row.kind in MONEY_KINDS]
     if currency != order.currency and all(row.currency == currency for row in movements):
@@ -298,7 +298,8 @@ def _balance(amounts: Sequence[tuple[str, Decimal]]) -> Decimal:
 def _in_shop_currency(order: Order, transactions: Sequence[Transaction], amount: Decimal, currency: str) -> Decimal:
     """Convert an amount to the order's currency.
 
-    A payment of exactly the balance in the presentment currency settles the balance; a smaller payment never does.
+    A payment of the exact balance in the presentment currency is converted to the exact balance in the order's
+    currency. A smaller payment never settles the balance.
 
     Raises:
         PaymentRefused: The amount is too large.
@@ -318,7 +319,7 @@ def _in_shop_currency(order: Order, transactions: Sequence[Transaction], amount:
 
 
 def _check_limit(order: Order, transactions: Sequence[Transaction], row: Transaction) -> None:
-    """Check that payments, including pending payments, do not exceed the balance due or their authorization."""
+    """Check that payments, including pending payments, exceed neither the balance due nor the authorized amount."""
     if row.kind not in PAYMENT_KINDS or row.status not in {Status.SUCCESS, Status.PENDING}:
         return
     pending = get_pending_payments(transactions)
@@ -353,12 +354,12 @@ def recalculate_order(
 
     Args:
         order: The locked order.
-        lines: All its line items.
-        transactions: All its transactions.
+        lines: All line items of the order.
+        transactions: All transactions of the order.
         actor: The actor of the events.
         at: The current time.
-        message: The message on the timeline.
-        columns: Other columns of the order to save.
+        message: The message for the timeline.
+        columns: Additional order columns to save.
     """
     before = order.financial_status
     spent_before = order_customers.get_spent_amount(
@@ -377,7 +378,7 @@ def recalculate_order(
 
 
 def mark_units_counted(order: Order) -> bool:
-    """Mark a paid order, once, so that its items count as sold; test orders never count."""
+    """Mark a paid order so that its items count as sold. Return False for test orders and already marked orders."""
     if order.units_counted or order.test or order.financial_status != Order.FinancialStatus.PAID:
         return False
     order.units_counted = True
@@ -385,7 +386,7 @@ def mark_units_counted(order: Order) -> bool:
 
 
 def count_sold_units(lines: Sequence[LineItem], sign: int = 1) -> None:
-    """Add the quantities of lines to the sales of their products; ``sign=-1`` subtracts them."""
+    """Add the quantities of lines to the sold quantities of products, or subtract them if ``sign`` is -1."""
     units: dict[int, int] = {}
     for line in lines:
         if line.product_id is not None:

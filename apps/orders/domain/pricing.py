@@ -27,7 +27,7 @@ from apps.orders.domain import taxes_and_duties
 from apps.orders.models import LineItem, Order, ShippingLine
 
 CODE_TYPES = ("fixed_amount", "percentage", "shipping")
-# The totals that a client may send to have them checked.
+# The totals that clients may send, to be compared with the calculated totals.
 CHECKED_TOTALS = ("total_line_items_price", "total_discounts", "subtotal_price", "total_tax", "total_price")
 TOTALS = (*CHECKED_TOTALS, "total_shipping_price")
 # All columns calculated from line items and shipping lines.
@@ -45,7 +45,8 @@ TOTAL_COLUMNS = (
 # The largest weight in grams that the column can store.
 MAX_WEIGHT = 2**63 - 1
 _MUST_ADD_UP = register_message(
-    gettext_noop("must add up to {total}, the taxes of the lines"), total=localize_amount_strictly
+    gettext_noop("must add up to {total}, the sum of all taxes on items, shipping and duties"),
+    total=localize_amount_strictly,
 )
 _MUST_BE = register_message(gettext_noop("must be {amount}"), amount=localize_amount_strictly)
 PricedRow = LineItem | ShippingLine
@@ -62,12 +63,13 @@ def price_order(
     """Set all amounts of an order and its lines.
 
     Args:
-        order: The order with its currency; totals, discounts and tax lines are set.
+        order: The order, with its currency. This function sets totals, discounts and tax lines.
         lines: Lines with price, quantity, ``total_discount``, ``tax_lines`` (``title``, ``rate``, optional ``price``)
-            and ``duties`` as sent (see ``taxes_and_duties``).
+            and ``duties`` in the format of the request body (see ``taxes_and_duties``).
         shipping: Shipping lines with price and ``tax_lines``.
-        codes: Discount codes: ``code``, ``amount`` (percent for a percentage) and ``type``.
-        taxes: Taxes of the whole order, like ``tax_lines``; allocated to taxable lines if these have no taxes.
+        codes: Discount codes, each with ``code``, ``amount`` (in percent for percentages) and ``type``.
+        taxes: Taxes on the whole order, in the format of ``tax_lines``. They are allocated to taxable lines if no line,
+            shipping line or duty has taxes.
 
     Returns:
         The errors as ``{field: [messages]}``.
@@ -125,7 +127,7 @@ def _check_decimals(
 
 
 def _discount_lines(order: Order, lines: Sequence[LineItem]) -> Errors:
-    """Apply the discounts of single lines, each as its own discount application."""
+    """Apply the discounts of individual lines, each as a separate discount application."""
     errors: Errors = {}
     order.discount_applications = []
     for index, line in enumerate(lines):
@@ -138,7 +140,7 @@ def _discount_lines(order: Order, lines: Sequence[LineItem]) -> Errors:
 
 
 def _apply_discount(order: Order, line: LineItem, amount: Decimal) -> None:
-    """Apply a discount to one line, as its own discount application."""
+    """Apply a discount to one line, as a separate discount application."""
     value = format_decimal(amount, order.currency)
     _allocate(line, amount, _add_application(order, type="manual", value=value, explicit=True))
 
@@ -189,7 +191,7 @@ def _add_application(
     explicit: bool = False,
     code: str = "",
 ) -> int:
-    """Add a discount application to the order and return its index, which allocations refer to."""
+    """Add a discount application to the order, and return the index that allocations refer to."""
     order.discount_applications.append(
         {
             "target_type": target,
@@ -235,7 +237,7 @@ def _complete_taxes(
 
 
 def set_order_taxes(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
-    """Set the order's taxes to the sums of its rows and their duties."""
+    """Set the order's tax lines to the summed taxes of its line items, shipping lines and duties."""
     rows: tuple[PricedRow, ...] = (*lines, *shipping)
     on_rows = [tax for row in rows for tax in row.tax_lines]
     on_duties = [tax for line in lines for duty in line.duties for tax in duty["tax_lines"]]
@@ -246,9 +248,9 @@ def add_line_discount(order: Order, line: LineItem, amount: Decimal) -> None:
     """Add a discount to one line and adjust its taxes.
 
     Args:
-        order: The order; gets a discount application, but its totals are not updated.
+        order: The order. A discount application is added, but totals are not updated.
         line: The line with complete taxes.
-        amount: At most the price of the line after its discounts.
+        amount: The additional discount, at most the line's price after existing discounts.
     """
     before = get_net_price(line)
     _apply_discount(order, line, amount)
@@ -260,10 +262,10 @@ def add_line_discount(order: Order, line: LineItem, amount: Decimal) -> None:
 
 
 def price_added_lines(order: Order, lines: Sequence[LineItem], taxes: Sequence[ReadOnlyAttrs]) -> Errors:
-    """Set the amounts of lines added to an existing order; the order's totals are not updated.
+    """Set the amounts of lines added to an existing order, without updating the order's totals.
 
     Args:
-        order: The order; gets the discount applications.
+        order: The order. The discount applications of the lines are added to it.
         lines: Lines with price, quantity and ``total_discount``.
         taxes: Taxes for the taxable lines: ``title``, ``rate`` and ``price``.
 
@@ -275,7 +277,7 @@ def price_added_lines(order: Order, lines: Sequence[LineItem], taxes: Sequence[R
     errors: Errors = {}
     for index, line in enumerate(lines):
         amounts = {"price": line.price, "total_discount": line.total_discount}
-        # A price copied from a stored line has the decimals of its column.
+        # A price copied from a stored line always has three decimals, so check the value, not the number of decimals.
         invalid = [name for name, amount in amounts.items() if amount != round_money(amount, order.currency)]
         errors |= {f"line_items.{index}.{name}": [INVALID] for name in invalid}
     if errors:
@@ -290,7 +292,7 @@ def price_added_lines(order: Order, lines: Sequence[LineItem], taxes: Sequence[R
 
 
 def _adjust_tax(order: Order, tax: ReadOnlyAttrs, before: Decimal, after: Decimal) -> Decimal:
-    """Return the tax after a price change, recalculated from its rate if possible, or else scaled with the price."""
+    """Return the tax after a price change: recalculated from the rate if possible, otherwise scaled with the price."""
     by_rate = {**tax, "rate": Decimal(tax["rate"]), "price": None}
     present = Decimal(tax["price"])
     if present == Decimal(taxes_and_duties.build_tax_line(order, before, by_rate)["price"]):
@@ -299,7 +301,7 @@ def _adjust_tax(order: Order, tax: ReadOnlyAttrs, before: Decimal, after: Decima
 
 
 def _complete_row_taxes(order: Order, kind: str, rows: Sequence[PricedRow]) -> Errors:
-    """Complete the taxes of rows; rates are applied to a price of zero if the row is not taxable."""
+    """Complete the taxes of rows. If a row is not taxable, rates are applied to a price of zero."""
     errors: Errors = {}
     for index, row in enumerate(rows):
         taxable = getattr(row, "taxable", True) and not order.tax_exempt
@@ -309,12 +311,12 @@ def _complete_row_taxes(order: Order, kind: str, rows: Sequence[PricedRow]) -> E
         ]
         row.tax = sum((Decimal(tax["price"]) for tax in row.tax_lines), ZERO)
         if order.taxes_included and row.tax > get_net_price(row):
-            errors[f"{kind}.{index}.tax_lines"] = [_("exceed the price, which includes the taxes")]
+            errors[f"{kind}.{index}.tax_lines"] = [_("cannot exceed the price, because the price includes taxes")]
     return errors
 
 
 def _check_tax_sum(order: Order, rows: Sequence[PricedRow], taxes: Sequence[ReadOnlyAttrs]) -> Errors:
-    """Return an error if the order's taxes, all given with prices, differ from the sum of its rows."""
+    """Return an error if all order taxes have prices and their sum differs from the taxes of the rows."""
     prices = [tax["price"] for tax in taxes]
     total = sum((row.tax for row in rows), ZERO)
     total += sum((row.duty_tax for row in rows if isinstance(row, LineItem)), ZERO)
@@ -324,7 +326,7 @@ def _check_tax_sum(order: Order, rows: Sequence[PricedRow], taxes: Sequence[Read
 
 
 def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[ReadOnlyAttrs]) -> None:
-    """Allocate taxes of the whole order to its taxable lines.
+    """Allocate taxes on the whole order to the taxable lines.
 
     If no line is taxable, a tax with a given price is allocated to all lines.
     """
@@ -342,7 +344,7 @@ def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[ReadOn
 
 
 def set_totals(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
-    """Set the order's totals, original and current: the columns in ``TOTAL_COLUMNS``."""
+    """Set the order's original and current totals (``TOTAL_COLUMNS``)."""
     rows: tuple[PricedRow, ...] = (*lines, *shipping)
     order.total_line_items_price = sum((get_gross_price(line) for line in lines), ZERO)
     order.total_discounts = sum((row.discount for row in rows), ZERO)
@@ -356,7 +358,7 @@ def set_totals(order: Order, lines: Sequence[LineItem], shipping: Sequence[Shipp
 
 
 def set_current_totals(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
-    """Set the order's current totals, from the remaining items and shipping lines."""
+    """Set the order's current totals based on the remaining items and shipping lines."""
 
     def of(line: LineItem, amount: Decimal) -> Decimal:
         return calculate_portion(amount, line.current_quantity, line.quantity, order.currency)
@@ -367,7 +369,7 @@ def set_current_totals(order: Order, lines: Sequence[LineItem], shipping: Sequen
     order.current_subtotal_price = sum((line.price * line.current_quantity for line in lines), ZERO) - sum(
         discounts, ZERO
     )
-    # Tips and duties do not apply to an order without items.
+    # A canceled order without items has no tip and no duties.
     is_void = order.cancelled_at is not None and not any(line.current_quantity for line in lines)
     dutiable = [] if is_void else lines
     order.current_total_duties = sum((line.duty - line.refunded_duty for line in dutiable), ZERO)
@@ -376,7 +378,7 @@ def set_current_totals(order: Order, lines: Sequence[LineItem], shipping: Sequen
     items_total = order.current_subtotal_price + order.current_total_duties
     payable = _payable(order, items_total, remaining_shipping, order.current_total_tax)
     credited = sum((row.refunded for row in remaining_shipping), order.total_tip_received if is_void else ZERO)
-    # When refunded items are canceled later, their refund no longer reduces the total.
+    # The refund of an item and its later cancellation both reduce the total, but the total must not become negative.
     order.current_total_price = max(payable - credited + order.refund_discrepancy, ZERO)
     order.total_removed = sum((_removed_amount(order, line) for line in lines), ZERO)
 
@@ -393,7 +395,7 @@ def _removed_amount(order: Order, line: LineItem) -> Decimal:
 
 
 def _payable(order: Order, items_total: Decimal, shipping: Sequence[ShippingLine], tax: Decimal) -> Decimal:
-    """Return the price of items with duties, shipping and tip, plus the taxes that prices do not include."""
+    """Return the total of the items plus shipping, tip and the taxes that are not included in prices."""
     shipping_total = sum((get_net_price(row) for row in shipping), ZERO)
     return items_total + shipping_total + order.total_tip_received + (ZERO if order.taxes_included else tax)
 
@@ -412,7 +414,7 @@ def check_limits(order: Order) -> Errors:
 
 
 def compare_totals(order: Order, totals: Mapping[str, Decimal]) -> Errors:
-    """Return errors for totals sent by a client that differ from the calculated ones."""
+    """Return errors for totals sent by a client that differ from the calculated totals."""
     return {
         name: [_MUST_BE.format(amount=format_decimal(getattr(order, name), order.currency))]
         for name, amount in totals.items()

@@ -18,7 +18,7 @@ from apps.metafields.models import Metafield
 from apps.orders.domain import hooks
 from apps.orders.models import PERSONAL, Comment, LineItem, Order, ShippingLine, Transaction
 
-# Texts from gateways may contain names of people.
+# Messages and codes from gateways may contain customer names.
 _GATEWAY_TEXTS = ("message", "authorization", "error_code")
 PERSONAL_COLUMNS: ColumnsByModel = {
     "orders.Order": PERSONAL,
@@ -27,7 +27,7 @@ PERSONAL_COLUMNS: ColumnsByModel = {
     "orders.Comment": ("body",),
     "orders.Transaction": (*_GATEWAY_TEXTS, "receipt"),
 }
-# The country and province where taxes were due are kept for bookkeeping.
+# Keep the country and province for bookkeeping, because taxes were due there.
 _REGION_FIELDS = ("country", "country_code", "province", "province_code")
 # The number of orders per batch.
 BATCH_SIZE = 250
@@ -39,7 +39,7 @@ def get_customer_orders(customer: Customer) -> QuerySet[Order]:
 
 
 def get_orders_to_redact(customer: Customer) -> QuerySet[Order]:
-    """Return the orders that an erasure has not processed yet; they are locked before the customer."""
+    """Return the orders that an erasure has not processed yet. Lock the orders before the customer."""
     rows, started_at = get_customer_orders(customer), customer.erasing_at
     return rows if started_at is None else rows.filter(Q(redacted_at=None) | Q(redacted_at__lt=started_at))
 
@@ -50,7 +50,10 @@ def get_order_ids(customer: Customer) -> list[int]:
 
 
 def export_orders(customer: Customer, after: int) -> Iterator[tuple[int, Attrs]]:
-    """Yield a customer's orders with ids above ``after``, oldest first, as ``(id, JSON values)``; reads in batches."""
+    """Yield a customer's orders with ids above ``after``, oldest first, as ``(id, JSON values)``.
+
+    Orders are read in batches.
+    """
     last = after
     while orders := list(get_customer_orders(customer).filter(pk__gt=last).order_by("pk")[:BATCH_SIZE]):
         prefetch_related_objects(orders, "line_items", "comments")
@@ -74,7 +77,7 @@ def _export_order(order: Order) -> Attrs:
 
 
 def redact_orders(customer: Customer, actor: str, at: datetime) -> None:
-    """Erase the remaining personal data of a customer's orders; the caller holds the locks."""
+    """Erase the remaining personal data of a customer's orders. The caller must have locked the orders."""
     last = 0
     while ids := redact_next_orders(customer, last, actor, at):
         last = ids[-1]
@@ -102,7 +105,7 @@ def redact_next_orders(customer: Customer, after: int, actor: str, at: datetime)
 
 
 def _erase_records(ids: Sequence[int]) -> None:
-    """Clear the gateway texts, metafields and event payloads of orders; the events themselves are kept."""
+    """Clear the gateway messages, metafields and event payloads of orders. The events themselves are kept."""
     movements = Transaction.objects.filter(order__in=ids)
     movements.update(receipt={}, **dict.fromkeys(_GATEWAY_TEXTS, ""))
     owned = Metafield.objects.filter(owner_resource="order", owner_id__in=ids)
@@ -113,7 +116,7 @@ def _erase_records(ids: Sequence[int]) -> None:
 
 
 def _reduced_addresses(orders: Sequence[Order], name: str) -> Case:
-    """Return an expression with each order's address reduced to its country and province."""
+    """Return an expression that reduces each order's address to its country and province."""
     ids_by_region: dict[tuple[tuple[str, Any], ...], list[int]] = {}
     for order in orders:
         if (address := getattr(order, name)) is not None:

@@ -1,7 +1,7 @@
 """Find orders with possibly wrong totals or statuses, using set-based SQL.
 
-The SQL only preselects orders; ``consistency_checks`` recalculates these in Python, and tests compare the results.
-SQLite has no exact decimals, so on SQLite all orders are candidates.
+The SQL only preselects candidates, which ``consistency_checks`` recalculates in Python. Tests check that SQL and Python
+agree. SQLite has no exact decimals, so on SQLite all orders are candidates.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from django.db import connection
 from apps.ground.money import get_decimal_places
 from apps.ground.prepared_sql import execute_prepared
 
-# This query compares the totals of orders with the sums of their rows; ``c.places`` is the number of decimals of the
+# This query compares the totals of orders with the sums of their rows. ``c.places`` is the number of decimals of the
 # order's currency.
 _TOTALS = """
 WITH o AS (
@@ -65,7 +65,8 @@ WHERE (
     ), w.removed
 ) ORDER BY o.id
 """
-# This query compares the payments and statuses of orders with their rows, by the rules of ``statuses.update_statuses``.
+# This query compares the payments and statuses of orders with their rows, according to the rules in
+# ``statuses.update_statuses``.
 _PAYMENTS = """
 WITH o AS (SELECT * FROM orders_order WHERE id > %s AND id <= %s), t AS (
     SELECT o.id,
@@ -110,12 +111,12 @@ IS DISTINCT FROM (
 
 
 def find_total_candidates(after: int, upto: int, currencies: Sequence[str]) -> list[int] | None:
-    """Return the ids of orders in a range that may have wrong totals; None if the database has no exact decimals.
+    """Return the ids of orders in a range that may have wrong totals.
 
     Args:
         after: The exclusive lower bound.
         upto: The inclusive upper bound.
-        currencies: All currencies of orders.
+        currencies: All currencies that orders use.
     """
     if connection.vendor != "postgresql":
         return None

@@ -1,7 +1,7 @@
-"""Calculate the sales of a date range by day, by returning customers and by product.
+"""Calculate the sales of a date range by day, by new and returning customers, and by product.
 
-Days are days in the shop's time zone. A sale is an order that is neither canceled nor a test; it counts on the day the
-order was processed. Items added by edits are included, items removed by edits are not. Refunds are in the refund
+Days are days in the shop's time zone. A sale is an order that is neither canceled nor a test. An order counts on the
+day it was processed. Items added by edits are included, but items removed by edits are not. Refunds are in the refund
 report. Amounts are in the shop currency. Orders in other currencies are counted separately.
 """
 
@@ -25,7 +25,7 @@ _AMOUNT = DecimalField(max_digits=32, decimal_places=3)
 
 @dataclass(frozen=True, slots=True)
 class DateRange:
-    """The date range of a report, both ends included."""
+    """The date range of a report, including the first and the last day."""
 
     first: date
     last: date
@@ -61,7 +61,7 @@ class DaySales:
 
 @dataclass(frozen=True, slots=True)
 class DayCustomers:
-    """Customers of a day's orders.
+    """A day's orders from new and returning customers.
 
     Attributes:
         orders: All orders.
@@ -83,7 +83,7 @@ class DayCustomers:
 class ProductSales:
     """Sales of a product: number of orders, sold quantity and amount.
 
-    Items removed by edits do not count. The amount includes discounts and taxes, without shipping and duties.
+    Items removed by edits do not count. The amount is after discounts. It includes taxes but not shipping and duties.
     """
 
     name: str
@@ -93,7 +93,7 @@ class ProductSales:
 
 
 def get_sales_by_day(days: DateRange) -> dict[date, DaySales]:
-    """Return the sales by day; days without sales are missing."""
+    """Return the sales by day. Days without sales are omitted."""
     in_shop_currency = Q(currency=get_current_shop().currency)
     rows = (
         _get_sales(days)
@@ -109,7 +109,10 @@ def get_sales_by_day(days: DateRange) -> dict[date, DaySales]:
 
 
 def get_customers_by_day(days: DateRange) -> dict[date, DayCustomers]:
-    """Return new and returning customers by day; several first orders at the same moment all count as first."""
+    """Return each day's orders from new and returning customers.
+
+    If several first orders of a customer have the same time, all of them count as first orders.
+    """
     earlier = Order.rows().filter(
         customer=OuterRef("customer"), processed_at__lt=OuterRef("processed_at"), cancelled_at=None, test=False
     )
@@ -131,7 +134,7 @@ def get_customers_by_day(days: DateRange) -> dict[date, DayCustomers]:
 
 
 def get_best_sellers(days: DateRange) -> list[ProductSales]:
-    """Return products by sales, the largest amount first; items without a product are grouped by title."""
+    """Return the sales by product, largest amount first. Items without a product are grouped by title."""
     begin, end = days.bounds
     shop = get_current_shop()
     net = F("price") * F("sold") - _sold_share("discount")
@@ -152,8 +155,8 @@ def get_best_sellers(days: DateRange) -> list[ProductSales]:
 
 
 def _sold_share(column: str) -> Round:
-    """Return an expression for the part of a line's amount that belongs to the sold quantity."""
-    # SQLite would divide whole numbers as integers, so the amount is multiplied by 1.0.
+    """Return an expression for the share of a line's amount that applies to the sold quantity."""
+    # The amount is multiplied by 1.0, because SQLite would use integer division for whole numbers.
     exact = Func(F(column), template="(%(expressions)s * 1.0)", output_field=_AMOUNT)
     part = exact * F("sold") / F("quantity")
     return Round(part, get_decimal_places(get_current_shop().currency), output_field=_AMOUNT)

@@ -16,7 +16,7 @@ def lock_order(order: Order) -> Order:
 
 
 def get_line_items(order: Order) -> list[LineItem]:
-    """Return the order's line items by position, with variants and inventory items."""
+    """Return the order's line items, sorted by position, with variants and inventory items."""
     rows = LineItem.objects.filter(order=order).select_related("variant__inventory_item")
     return list(rows.order_by("position", "pk"))
 
@@ -27,7 +27,7 @@ def get_shipping_lines(order: Order) -> list[ShippingLine]:
 
 
 def get_transactions(order: Order) -> list[Transaction]:
-    """Return the order's transactions, oldest first; ``parent`` refers to an object in the same list."""
+    """Return the order's transactions, oldest first. Each ``parent`` is an object from the returned list."""
     rows = list(Transaction.objects.filter(order=order).order_by("pk"))
     by_id = {row.pk: row for row in rows}
     for row in rows:

@@ -1,6 +1,6 @@
 """Derive the three statuses of an order from its rows.
 
-Only ``update_statuses`` sets the statuses; all code that changes lines or transactions calls this function.
+Only ``update_statuses`` sets the statuses. All code that changes lines or transactions must call this function.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,14 +23,14 @@ STATUS_COLUMNS = (
 
 
 def get_order_status(order: Order) -> Order.Status:
-    """Return open, closed or canceled."""
+    """Return the order status: open, closed or canceled."""
     if order.cancelled_at is not None:
         return Order.Status.CANCELLED
     return Order.Status.CLOSED if order.closed_at is not None else Order.Status.OPEN
 
 
 def get_financial_status(order: Order, transactions: Sequence[Transaction]) -> FinancialStatus:
-    """Return the payment status, in the order's currency; refunds before full payment reduce the amount due."""
+    """Return the financial status. If items were removed, payment of the current total also counts as paid."""
     successful = [row for row in transactions if row.status == Transaction.Status.SUCCESS]
     paid_amount = _sum(successful, Kind.SALE, Kind.CAPTURE)
     refunded = _sum(successful, Kind.REFUND)
@@ -48,7 +48,7 @@ def get_financial_status(order: Order, transactions: Sequence[Transaction]) -> F
 
 
 def get_order_fulfillment_status(order: Order, lines: Sequence[LineItem]) -> FulfillmentStatus:
-    """Return the fulfillment status of the order, which is "restocked" if no items are left in the order."""
+    """Return the fulfillment status of the order, which is "restocked" if the order has no items left."""
     if lines and not any(
         line.current_quantity or line.fulfillable_quantity or line.fulfilled_quantity for line in lines
     ):
@@ -61,14 +61,14 @@ def get_order_fulfillment_status(order: Order, lines: Sequence[LineItem]) -> Ful
 
 
 def get_line_status(quantity: int, current: int, fulfillable: int, fulfilled: int) -> str | None:
-    """Return the fulfillment status of a line item as in the REST interface."""
+    """Return the fulfillment status of a line item as in the REST API."""
     if not fulfilled:
         return None if current or fulfillable else "restocked"
     return "partial" if fulfillable else "fulfilled"
 
 
 def update_statuses(order: Order, lines: Sequence[LineItem], transactions: Sequence[Transaction]) -> None:
-    """Set the columns that depend on lines and transactions; the caller saves the columns in ``STATUS_COLUMNS``."""
+    """Set the columns in ``STATUS_COLUMNS``, which depend on lines and transactions. The caller saves the order."""
     successful = [row for row in transactions if row.status == Transaction.Status.SUCCESS]
     order.total_paid = _sum(successful, Kind.SALE, Kind.CAPTURE)
     order.total_refunded = _sum(successful, Kind.REFUND)

@@ -1,6 +1,6 @@
-"""Take stock for orders and return it on cancellation.
+"""Deduct stock for orders, and return the stock when items are canceled.
 
-A line stores the locations that its items were taken from (``taken_from``), so that items go back to the same
+A line stores the locations that its items were taken from (``taken_from``), so that items are returned to the same
 locations, and only once.
 """
 
@@ -17,7 +17,7 @@ from apps.inventory.domain.stock import CONTINUE, get_primary_location
 from apps.inventory.models import InventoryLevel, Location, StockMovement
 from apps.orders.models import LineItem, Order
 
-Behaviour = Order.InventoryBehaviour
+Behavior = Order.InventoryBehaviour
 Reason = StockMovement.Reason
 StockKey = tuple[int, int]
 
@@ -30,15 +30,15 @@ class NotEnoughStock(DomainError):
 
 
 def take_stock(order: Order, lines: Sequence[LineItem], *, actor: str, at: datetime) -> None:
-    """Take an order's items from stock according to ``inventory_behaviour``, and set ``taken_from`` of the lines.
+    """Deduct an order's items from stock according to ``inventory_behaviour``, and set ``taken_from`` of the lines.
 
-    A line is taken from a single location if one has enough, the primary location first. Missing quantities are taken
-    from the primary location if the variant or the behavior allows overselling.
+    If a single location has enough stock, the whole line is taken from this location. The primary location is tried
+    first. Missing quantities are deducted from the primary location if the variant or the behavior allows overselling.
 
     Args:
-        order: The order; its name is stored in the stock movements.
+        order: The order. Its name is stored in the inventory changes.
         lines: The unsaved line items.
-        actor: The actor of the stock movements.
+        actor: The actor of the inventory changes.
         at: The current time.
 
     Raises:
@@ -52,18 +52,17 @@ def take_stock(order: Order, lines: Sequence[LineItem], *, actor: str, at: datet
 
 
 def _take_moves(order: Order, lines: Sequence[LineItem], *, other_item_ids: Collection[int] = ()) -> list[StockChange]:
-    """Return the stock movements for new lines, and set their ``taken_from``; locks the inventory levels.
+    """Lock the inventory levels, set ``taken_from`` of new lines, and return the inventory changes.
 
     Args:
         order: The order.
         lines: The new line items.
-        other_item_ids: Other inventory items of the same transaction, which are locked together with the items of the
-            lines.
+        other_item_ids: Inventory items to lock in addition to the items of the lines.
     """
     tracked = [
         (index, line) for index, line in enumerate(lines) if line.variant and line.variant.inventory_item.tracked
     ]
-    if order.inventory_behaviour == Behaviour.BYPASS:
+    if order.inventory_behaviour == Behavior.BYPASS:
         tracked = []
     items = {line.variant.inventory_item_id for _, line in tracked if line.variant}
     if not items and not other_item_ids:
@@ -79,7 +78,7 @@ def _take_moves(order: Order, lines: Sequence[LineItem], *, other_item_ids: Coll
         picked, missing = _pick_locations(shelves.setdefault(item, {}), line.quantity)
         if missing:
             may_oversell = (
-                order.inventory_behaviour == Behaviour.IGNORE_POLICY or line.variant.inventory_policy == CONTINUE
+                order.inventory_behaviour == Behavior.IGNORE_POLICY or line.variant.inventory_policy == CONTINUE
             )
             if not may_oversell:
                 available = line.quantity - missing
@@ -111,14 +110,15 @@ def exchange_stock(
     actor: str,
     at: datetime,
 ) -> None:
-    """Take stock for added lines and return stock of removed items, in one set of movements.
+    """Deduct stock for added lines and return stock of removed items, in a single set of inventory changes.
 
     Args:
         order: The locked order.
-        every: All line items of the order, including the new ones. Their products are locked.
+        every: All line items of the order, including the new lines. The products of all these items are locked.
         added: The new lines, which are not saved yet.
-        removed: The removed quantity by line; ``taken_from`` is updated, and saved by the caller.
-        actor: The actor of the stock movements.
+        removed: The removed quantity of each changed line. This function updates ``taken_from``. The caller saves the
+            lines.
+        actor: The actor of the inventory changes.
         at: The current time.
 
     Raises:
@@ -133,9 +133,10 @@ def exchange_stock(
 
 
 def _lock_products(lines: Sequence[LineItem], tracked: Sequence[LineItem]) -> None:
-    """Lock all products of the order together, because sales are counted after stock is taken.
+    """Lock all products of the order together, unless the inventory changes lock all of them.
 
-    Nothing is locked here if stock is taken for all products, because taking stock locks them too.
+    Inventory changes lock only tracked products, but sales are counted later for all products. Locking the products in
+    two steps could cause deadlocks.
     """
     products = {line.product_id for line in lines if line.product_id is not None}
     if products - {line.product_id for line in tracked}:
@@ -143,9 +144,9 @@ def _lock_products(lines: Sequence[LineItem], tracked: Sequence[LineItem]) -> No
 
 
 def _lock_stock(items: set[int]) -> dict[int, dict[int, int]]:
-    """Return the available quantity by item and location, in picking order; locks the levels."""
+    """Lock the inventory levels. For each item, return the available quantity per location, in picking order."""
     levels = InventoryLevel.objects.select_for_update(of=("self",)).filter(item_id__in=items)
-    # Rows are locked in a fixed order, independent of the picking order.
+    # Lock the rows in a fixed order instead of the picking order, to avoid deadlocks.
     level_rows = list(levels.order_by("item_id", "location_id").values_list("item_id", "location_id", "available"))
     primary = get_primary_location().pk
     active = Location.objects.filter(active=True).values_list("pk", "priority")
@@ -158,7 +159,7 @@ def _lock_stock(items: set[int]) -> dict[int, dict[int, int]]:
 
 
 def _pick_locations(available_by_location: dict[int, int], quantity: int) -> tuple[dict[int, int], int]:
-    """Take a quantity from the available stock, and return the quantities by location and the missing quantity."""
+    """Deduct a quantity from the available stock. Return the quantity for each location, and the missing quantity."""
     full_location = next(
         (location for location, available in available_by_location.items() if available >= quantity), None
     )
@@ -174,14 +175,14 @@ def _pick_locations(available_by_location: dict[int, int], quantity: int) -> tup
 def return_order_stock(
     order: Order, units: Mapping[LineItem, int], *, actor: str, at: datetime, other_moves: Sequence[StockChange] = ()
 ) -> None:
-    """Return items to the locations they were taken from; items not taken from stock are not returned.
+    """Return items to the locations they were taken from. Items that were not taken from stock are ignored.
 
     Args:
         order: The locked order.
-        units: The quantity by line; ``taken_from`` is updated, and saved by the caller.
-        actor: The actor of the stock movements.
+        units: The quantity to return for each line. This function updates ``taken_from``. The caller saves the lines.
+        actor: The actor of the inventory changes.
         at: The current time.
-        other_moves: Other movements to apply in the same call, so that locks are taken in order.
+        other_moves: Other inventory changes to apply at the same time, so that all rows are locked in order.
     """
     moves: dict[StockKey, int] = {}
     for move in (*other_moves, *_return_moves(units)):
@@ -197,7 +198,7 @@ def return_order_stock(
 
 
 def _return_moves(units: Mapping[LineItem, int]) -> list[StockChange]:
-    """Return the stock movements to return items to their locations, and update ``taken_from``."""
+    """Return the inventory changes that return items to their locations, and update ``taken_from``."""
     active = set(Location.objects.filter(active=True).values_list("pk", flat=True))
     moves: dict[StockKey, int] = {}
     for line, count in units.items():

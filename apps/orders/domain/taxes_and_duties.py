@@ -1,8 +1,8 @@
 """Taxes and duties of line items.
 
-Duties are added to the price of items, even if prices include taxes; taxes on duties follow the order's setting. Duties
-are for the ordered quantity of a line and do not shrink when items are removed; refunds of duties are stored in
-``LineItem.refunded_duty``.
+Duties are added to the price of items, even if prices include taxes. The order's setting determines whether a duty
+includes its taxes. Duties apply to the ordered quantity of a line and do not change when items are removed. Refunded
+duties are stored in ``LineItem.refunded_duty``.
 """
 
 import secrets
@@ -18,17 +18,17 @@ from apps.inventory.models import HS_CODE
 from apps.orders.models import LineItem, Order
 from apps.shops.domain.countries import find_country
 
-# Ids of duties are random numbers below this limit, so that JavaScript represents them exactly.
+# Duty ids are random numbers below this limit, so that JavaScript can represent them exactly.
 _MAX_ID = 2**53
 
 
 def get_tax_prices(prefix: str, taxes: Sequence[ReadOnlyAttrs]) -> dict[str, Decimal | None]:
-    """Return the given tax amounts by field path."""
+    """Return the tax amounts in the input, keyed by field path."""
     return {f"{prefix}.{index}.price": tax["price"] for index, tax in enumerate(taxes)}
 
 
 def get_duty_amounts(prefix: str, duties: Sequence[ReadOnlyAttrs]) -> dict[str, Decimal | None]:
-    """Return the given amounts of duties and their taxes by field path."""
+    """Return the amounts of duties and their taxes in the input, keyed by field path."""
     prices: dict[str, Decimal | None] = {}
     for index, duty in enumerate(duties):
         prices[f"{prefix}.{index}.shop_money.amount"] = duty["shop_money"]["amount"]
@@ -37,7 +37,7 @@ def get_duty_amounts(prefix: str, duties: Sequence[ReadOnlyAttrs]) -> dict[str, 
 
 
 def build_tax_line(order: Order, base: Decimal, tax: ReadOnlyAttrs) -> Attrs:
-    """Return a tax line as it is stored; a missing price is calculated from the rate."""
+    """Return a tax line in the stored format. A missing price is calculated from the rate."""
     rate: Decimal = tax["rate"]
     amount = tax["price"]
     if amount is None:
@@ -60,12 +60,12 @@ def sum_taxes(taxes: Iterable[ReadOnlyAttrs]) -> list[Attrs]:
 
 
 def complete_duties(order: Order, line: LineItem) -> Errors:
-    """Complete the duties of a line and their taxes, and set the sums.
+    """Complete a line's duties and their taxes, and set ``duty`` and ``duty_tax``.
 
     Args:
         order: The order with its currency and tax exemption.
-        line: The line; its ``duties`` have ``shop_money`` (``amount``, optionally ``currency_code``),
-            ``harmonized_system_code``, ``country_code_of_origin`` and ``tax_lines`` as on the line.
+        line: The line. Each of its ``duties`` has ``shop_money`` (``amount``, optionally ``currency_code``),
+            ``harmonized_system_code``, ``country_code_of_origin`` and ``tax_lines`` in the same format as the line.
 
     Returns:
         The errors as ``{field: [messages]}``.
@@ -78,7 +78,7 @@ def complete_duties(order: Order, line: LineItem) -> Errors:
         taxes = [build_tax_line(order, price if taxable else ZERO, tax) for tax in duty.get("tax_lines") or ()]
         tax = sum_prices(taxes)
         if order.taxes_included and tax > price:
-            errors[f"duties.{index}.tax_lines"] = [gettext("exceed the price, which includes the taxes")]
+            errors[f"duties.{index}.tax_lines"] = [gettext("cannot exceed the price, because the price includes taxes")]
         errors |= {f"duties.{index}.{name}": [INVALID] for name in _invalid_members(order, duty)}
         stored_duties.append(
             {
@@ -103,7 +103,7 @@ def sum_prices(rows: Iterable[ReadOnlyAttrs]) -> Decimal:
 
 
 def _invalid_members(order: Order, duty: ReadOnlyAttrs) -> Iterator[str]:
-    """Yield the members of a duty with invalid values."""
+    """Yield the names of duty members that have invalid values."""
     if duty["shop_money"].get("currency_code") not in {None, "", order.currency}:
         yield "shop_money.currency_code"
     if (code := duty.get("country_code_of_origin")) and (len(code) != 2 or find_country(code) is None):

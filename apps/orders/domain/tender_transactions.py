@@ -1,4 +1,4 @@
-"""Tender transactions: the transactions that moved money of the shop."""
+"""Tender transactions: the transactions that moved money."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,12 +11,12 @@ TENDER_KINDS = frozenset({Transaction.Kind.SALE, Transaction.Kind.CAPTURE, Trans
 
 
 def is_tender(row: Transaction) -> bool:
-    """Return True if the transaction moved money; authorizations, pending and failed transactions did not."""
+    """Return True if the transaction moved money, unlike authorizations and pending or failed transactions."""
     return row.kind in TENDER_KINDS and row.status == Transaction.Status.SUCCESS
 
 
 def record_tender_events(rows: Sequence[Transaction], *, actor: str, at: datetime) -> None:
-    """Record events for transactions that moved money; call once per transaction, when it succeeds."""
+    """Record events for transactions that moved money. Call this once per transaction, when it succeeds."""
     if events := get_tender_events(rows):
         record_events(events, actor=actor, at=at)
 

@@ -23,14 +23,14 @@ def get_presentment_formatter(order: Order) -> MoneyFormatter:
 
 
 def format_total(order: Order) -> list[str]:
-    """Return the original total and, if different, the current total, formatted."""
+    """Return the formatted original total and, if it is different, the current total."""
     money = get_shop_formatter(order)
     now = [] if order.current_total_price == order.total_price else [order.current_total_price]
     return [money(order.total_price), *(_("now {money}").format(money=money(amount)) for amount in now)]
 
 
 def format_totals(order: Order, money: MoneyFormatter) -> list[tuple[str, str]]:
-    """Return the totals of an order with labels; optional rows with a zero amount are omitted."""
+    """Return the order totals with labels. Optional rows with a zero amount are omitted."""
     codes = ", ".join(code["code"] for code in order.discount_codes)
     rows = [
         (_("Subtotal"), order.total_line_items_price, True),

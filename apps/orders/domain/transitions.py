@@ -1,4 +1,4 @@
-"""Cancel, close and reopen orders; nothing else writes ``cancelled_at`` and ``closed_at``."""
+"""Cancel, close and reopen orders. No other code writes ``cancelled_at`` and ``closed_at``."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -28,7 +28,7 @@ CURRENT_TOTAL_COLUMNS = (
 
 
 class NotCancellable(TransitionRefused):
-    """Raised when an order is canceled already or has fulfilled items."""
+    """Raised when an order is already canceled or has fulfilled items."""
 
     code = "order_not_cancellable"
 
@@ -59,19 +59,20 @@ def cancel_order(
 ) -> Order:
     """Cancel an unfulfilled order: void its open authorizations and, if requested, restock its items.
 
-    Paid money stays with the shop unless ``refund`` is given.
+    Payments are not refunded unless ``refund`` is set.
 
     Args:
-        order: The order; it is locked and reloaded.
+        order: The order, which this function locks and reloads.
         actor: The actor of the events.
         at: The current time.
         reason: The cancellation reason.
-        restock: Remove the items from the order and return them to their locations.
-        refund: ``amount`` and ``currency``, or ``refund`` as in the body of a refund; None for no refund.
-        notify: Send the customer an email.
+        restock: True to remove the items from the order and return them to their locations.
+        refund: Either ``amount`` and ``currency``, or ``refund`` as in the request body of a refund. None for no
+            refund.
+        notify: True to email the customer.
 
     Raises:
-        NotCancellable: The order is canceled already, or has fulfilled items.
+        NotCancellable: The order is already canceled or has fulfilled items.
         RefundsUnavailable: A refund is requested, but no app has registered a refund hook.
         DomainError: A hook refuses the cancellation.
     """
@@ -88,7 +89,7 @@ def cancel_order(
     order.cancelled_at, order.cancel_reason = at, reason
     moves: Sequence[StockChange] = ()
     if refund is not None:
-        # The refund locks and reloads the order itself.
+        # Save the order first, because the refund hook locks and reloads it.
         order.status = statuses.get_order_status(order)
         order.save(update_fields=["cancelled_at", "cancel_reason", "status"])
         moves = _refund(order, refund, restock=restock, actor=actor, at=at)
@@ -114,7 +115,7 @@ def cancel_order(
 def _refund(order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime) -> Sequence[StockChange]:
     refunder = hooks.get_refund_hook()
     if refunder is None:
-        raise RefundsUnavailable(_("cannot be refunded here"))
+        raise RefundsUnavailable(_("cannot be refunded because refunds are not available in this installation"))
     return refunder(order, parts, restock=restock, actor=actor, at=at)
 
 
@@ -142,7 +143,7 @@ def _void_authorizations(order: Order, transactions: list[Transaction], *, actor
 def _release_items(
     order: Order, lines: list[LineItem], *, restock: bool, other_moves: Sequence[StockChange], actor: str, at: datetime
 ) -> None:
-    """Set the unfulfilled quantities to zero; with ``restock`` the items are also removed from the order."""
+    """Set the unfulfilled quantities to zero and, with ``restock``, remove the items from the order."""
     units = {line: line.current_quantity for line in lines} if restock else {}
     stock_reservation.return_order_stock(order, units, other_moves=other_moves, actor=actor, at=at)
     for line in lines:
@@ -157,7 +158,7 @@ def _release_items(
 
 @transaction.atomic
 def close_order(order: Order, *, actor: str, at: datetime) -> Order:
-    """Close an order, unless it is closed already."""
+    """Close an order unless it is already closed."""
     order = lock_order(order)
     if order.closed_at is None:
         _set_closed_at(order, closed_at=at, actor=actor, at=at, message=gettext_noop("Order closed"))
@@ -166,7 +167,7 @@ def close_order(order: Order, *, actor: str, at: datetime) -> Order:
 
 @transaction.atomic
 def reopen_order(order: Order, *, actor: str, at: datetime) -> Order:
-    """Reopen an order, unless it is open already.
+    """Reopen an order unless it is already open.
 
     Raises:
         NotReopenable: The order is canceled.
@@ -175,7 +176,7 @@ def reopen_order(order: Order, *, actor: str, at: datetime) -> Order:
     if order.cancelled_at is not None:
         raise NotReopenable(_("A canceled order cannot be reopened"))
     if order.closed_at is not None:
-        _set_closed_at(order, closed_at=None, actor=actor, at=at, message=gettext_noop("Order opened again"))
+        _set_closed_at(order, closed_at=None, actor=actor, at=at, message=gettext_noop("Order reopened"))
     return order
 
 

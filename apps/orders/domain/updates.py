@@ -26,12 +26,12 @@ from apps.orders.domain.selectors import get_line_items, get_transactions, lock_
 from apps.orders.domain.validation import clean_order_values
 from apps.orders.models import EDITABLE, PERSONAL, Comment, Order, Transaction
 
-# Gateways that move no money by themselves.
+# Gateways that do not move money themselves.
 OFFLINE_GATEWAYS = frozenset({"", "manual", "bogus"})
 
 
 class Unset(Enum):
-    """A sentinel for "not given", where None has another meaning."""
+    """A sentinel for "not given", where None has a different meaning."""
 
     UNSET = auto()
 
@@ -71,15 +71,15 @@ def update_order(
     """Update the editable columns of an order.
 
     Args:
-        order: The order; it is locked and reloaded.
-        attrs: ``EDITABLE`` columns.
+        order: The order, which this function locks and reloads.
+        attrs: New values for ``EDITABLE`` columns.
         actor: The actor of the events.
         at: The current time.
-        customer: The new customer's id; None removes the customer, ``UNSET`` keeps it.
+        customer: The new customer's id, None to remove the customer, or ``UNSET`` to keep the current customer.
         drafts: Validated metafields.
 
     Raises:
-        OrderUpdateRefused: ``{field: [messages]}`` of all invalid values.
+        OrderUpdateRefused: Values are invalid. The errors are ``{field: [messages]}``.
         BeingErased: The personal data of the order or of its customer is being erased.
         OrderCustomerRefused: The customer's id is unknown.
     """
@@ -89,7 +89,8 @@ def update_order(
     order = lock_order(order)
     before = order.customer_id
     if before is not None and order.redacted_at is not None:
-        # The erasure has processed this order already and would miss the new data.
+        # If the customer's data is still being erased, refuse the update. The erasure has already processed this order
+        # and would miss the new data.
         raise_if_being_erased(Customer.objects.get(pk=before))
     changes = apply_changes(order, {name: cleaned[name] for name in EDITABLE if name in cleaned}, personal=PERSONAL)
     changed = list(changes)
@@ -116,13 +117,15 @@ def _assign_customer(order: Order, customer_id: int | None) -> None:
 
 
 def _sorted_ids(*customer_ids: int | None) -> list[int]:
-    """Return the given customer ids in locking order, without None."""
+    """Return the given customer ids without None, in locking order."""
     return sorted({pk for pk in customer_ids if pk is not None})
 
 
 @transaction.atomic
 def delete_order(order: Order, *, actor: str, at: datetime) -> None:
-    """Delete an order with its related rows; its number is not reused, and stock is not returned.
+    """Delete an order with its related rows.
+
+    The order number is not reused, and stock is not returned.
 
     Raises:
         OrderNotDeletable: A gateway moved money for the order.
@@ -142,9 +145,10 @@ def delete_order(order: Order, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def add_comment(order: Order, text: str, *, actor: str, at: datetime) -> Comment:
-    """Add a staff comment to an order's timeline; apps do not see it.
+    """Add a staff comment to an order's timeline. Apps cannot see comments.
 
-    The text is stored in its own row, because it may contain personal data and events are never erased.
+    The text is stored in a separate row instead of an event, because it may contain personal data and events are never
+    erased.
 
     Raises:
         CommentRefused: The comment is blank, longer than ``Comment.LONGEST``, or contains a null character.

@@ -16,7 +16,7 @@ def clean_order_values(attrs: ReadOnlyAttrs) -> tuple[Attrs, Errors]:
     """Return the normalized order values and the errors.
 
     Args:
-        attrs: Columns of ``Order``; None means blank in text columns.
+        attrs: Values, keyed by column name of ``Order``. In text columns, None means blank.
     """
     cleaned = {name: ("" if value is None and name in TEXT_COLUMNS else value) for name, value in attrs.items()}
     errors = clean_contacts(cleaned, get_current_shop().country_code)

@@ -2,6 +2,7 @@
 
 import apps.orders.models.orders
 from decimal import Decimal
+import django.utils.timezone
 from django.db import migrations, models
 
 
@@ -40,7 +41,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='order',
             name='inventory_behaviour',
-            field=models.CharField(choices=[('bypass', 'Do not change inventory'), ('decrement_ignoring_policy', 'Reduce inventory, even below zero'), ('decrement_obeying_policy', "Reduce inventory as each variant's policy allows")], default='bypass', editable=False, max_length=25),
+            field=models.CharField(choices=[('bypass', 'Do not change inventory'), ('decrement_ignoring_policy', 'Reduce inventory, even below zero'), ('decrement_obeying_policy', "Reduce inventory according to each variant's policy")], default='bypass', editable=False, max_length=25),
         ),
         migrations.AlterField(
             model_name='order',
@@ -61,5 +62,15 @@ class Migration(migrations.Migration):
             model_name='order',
             name='units_counted',
             field=models.BooleanField(default=False, editable=False, help_text='Whether the items are counted in best-selling lists.'),
+        ),
+        migrations.AlterField(
+            model_name='order',
+            name='name',
+            field=models.CharField(editable=False, max_length=64, verbose_name='order'),
+        ),
+        migrations.AlterField(
+            model_name='order',
+            name='processed_at',
+            field=models.DateTimeField(default=django.utils.timezone.now, editable=False, verbose_name='order date'),
         ),
     ]

@@ -14,30 +14,31 @@ from apps.orders.models.orders import MoneyColumn, Order
 def forget(
     collector: Collector, field: "models.ForeignKey[Model | None]", rows: "QuerySet[LineItem, LineItem]", using: str
 ) -> None:
-    """Clear the reference of lines to a deleted product or variant, and increase the version of their orders.
+    """Clear the product or variant of line items when it is deleted, and increase the versions of the orders.
 
-    The deletion preview in the panel uses another collector class, so the preview changes nothing.
+    The panel's deletion preview uses a subclass of ``Collector``, so a preview does not change the orders.
     """
     collector.add_field_update(field, None, rows)
     if type(collector) is Collector:
         Order.objects.filter(pk__in=rows.order_by().values("order_id")).update()
 
 
-# A best seller may have more lines than fit into memory or into a statement, so Django must not load the lines.
+# A best seller may be on too many lines to load into memory or to list in one statement, so Django must not load them.
 forget.lazy_sub_objs = True  # type: ignore[attr-defined]
 
 
 class LineItem(ShopOwned):
     """A line item of an order: a snapshot of the variant at the time of sale, or a custom item.
 
-    Quantities: ``quantity`` is as ordered, ``current_quantity`` without canceled and returned items,
-    ``fulfillable_quantity`` still to be fulfilled, ``fulfilled_quantity`` fulfilled, ``refunded_quantity`` refunded
-    (never more than ordered). ``tax_lines`` and ``discount_allocations`` have amounts for the ordered quantity; ``tax``
-    and ``discount`` are their sums. ``taken_from`` has the stock locations of the items: ``{location id: quantity}``.
+    ``quantity`` is the ordered quantity, and ``current_quantity`` excludes canceled and returned items.
+    ``fulfillable_quantity`` is the quantity that still has to be fulfilled. ``fulfilled_quantity`` and
+    ``refunded_quantity`` are the fulfilled and refunded quantities. ``tax_lines`` and ``discount_allocations`` contain
+    amounts for the ordered quantity, and ``tax`` and ``discount`` are the sums of these amounts. ``taken_from`` maps
+    location ids to the quantities taken from stock.
 
-    ``duties`` are the duties on the ordered quantity: a list of ``id`` (used by refunds), ``harmonized_system_code``,
-    ``country_code_of_origin``, ``price`` and ``tax_lines``. ``duty`` and ``duty_tax`` are the sums of their prices and
-    taxes, ``refunded_duty`` and ``refunded_duty_tax`` the refunded parts.
+    ``duties`` is a list of the duties on the ordered quantity, each with ``id`` (used by refunds),
+    ``harmonized_system_code``, ``country_code_of_origin``, ``price`` and ``tax_lines``. ``duty`` and ``duty_tax`` are
+    the sums of the prices and taxes. ``refunded_duty`` and ``refunded_duty_tax`` are the refunded amounts.
     """
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="line_items", db_index=False)
@@ -124,9 +125,9 @@ class LineItem(ShopOwned):
 
 
 class ShippingLine(ShopOwned):
-    """A shipping line of an order; ``discount`` and ``tax`` are the sums of their parts.
+    """A shipping line of an order. ``discount`` and ``tax`` are the sums of the discount allocations and tax lines.
 
-    ``refunded`` and ``refunded_tax`` are the refunded parts of the discounted price and of the tax.
+    ``refunded`` is the refunded part of the discounted price, and ``refunded_tax`` is the refunded part of the tax.
     """
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="shipping_lines")

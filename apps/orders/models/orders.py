@@ -1,4 +1,4 @@
-"""Models of orders and of the counter for their numbers."""
+"""Models of orders and order counters."""
 
 import secrets
 from decimal import Decimal
@@ -32,7 +32,7 @@ EDITABLE = (
     "tags",
     "po_number",
 )
-# The columns taken from a new order's input; the other columns are calculated or set by later changes.
+# The columns that are set from a new order's input. Other columns are calculated or set later.
 ACCEPTED = (
     *EDITABLE,
     "browser_ip",
@@ -50,7 +50,7 @@ ACCEPTED = (
     "inventory_behaviour",
     "test",
 )
-# The columns with personal data, which is erased with the customer and never copied to the permanent audit log.
+# The columns with personal data. They are erased with the customer and never copied to the permanent audit log.
 PERSONAL = (
     "email",
     "phone",
@@ -71,7 +71,7 @@ PERSONAL = (
 
 
 class MoneyColumn(models.DecimalField[Decimal, Decimal]):
-    """An exact amount in the order's currency; three decimals are enough for every supported currency."""
+    """A column for an exact amount in the order's currency. Three decimals are enough for every supported currency."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Default to zero, and exclude the column from forms."""
@@ -81,17 +81,17 @@ class MoneyColumn(models.DecimalField[Decimal, Decimal]):
 
 
 def new_token() -> str:
-    """Return 128 random bits as hex, which identify an order on its status page."""
+    """Return 128 random bits as hex, the secret part of an order's status page URL."""
     return secrets.token_hex(16)
 
 
 def new_confirmation_number() -> str:
-    """Return nine letters and digits that customers can read out, without characters that are easily confused."""
+    """Return nine letters and digits that are easy to dictate, without characters that look similar."""
     return "".join(secrets.choice("ABCDEFGHJKLMNPQRSTUVWXYZ23456789") for _ in range(9))
 
 
 class OrderCounter(ShopOwned):
-    """The number of the shop's newest order; locked until its transaction ends, so that numbers have no gaps."""
+    """The number of the shop's newest order. The row is locked during order creation, so that numbers have no gaps."""
 
     last_number = models.PositiveBigIntegerField(default=0)
 
@@ -105,10 +105,11 @@ class OrderCounter(ShopOwned):
 class Order(ShopOwned):
     """An order, the aggregate root of its lines, shipping lines and transactions.
 
-    Amounts are in ``currency``. The customer saw them in ``presentment_currency``, at ``exchange_rate`` units per unit
-    of ``currency``. ``total_…`` columns are as ordered, ``current_…`` columns without canceled and returned items. The
-    three statuses are derived from other columns and rows (``domain.statuses``) and stored for filters. Addresses are
-    snapshots: an order does not change when a customer moves.
+    Amounts are in ``currency``. The customer saw the amounts in ``presentment_currency``. One unit of ``currency`` is
+    ``exchange_rate`` units of ``presentment_currency``. ``total_…`` columns contain the amounts as ordered, and
+    ``current_…`` columns exclude canceled and returned items. The three statuses are derived from other columns and
+    rows (``domain.statuses``) and stored for filters. Addresses are snapshots, so an order does not change when the
+    customer moves.
     """
 
     class Status(models.TextChoices):
@@ -142,11 +143,11 @@ class Order(ShopOwned):
     class InventoryBehaviour(models.TextChoices):
         BYPASS = "bypass", gettext_lazy("Do not change inventory")
         IGNORE_POLICY = "decrement_ignoring_policy", gettext_lazy("Reduce inventory, even below zero")
-        OBEY_POLICY = "decrement_obeying_policy", gettext_lazy("Reduce inventory as each variant's policy allows")
+        OBEY_POLICY = "decrement_obeying_policy", gettext_lazy("Reduce inventory according to each variant's policy")
 
     shop = unindexed_shop_fk()
     number = models.PositiveBigIntegerField(editable=False)
-    name = models.CharField(pgettext_lazy("order", "name"), max_length=64, editable=False)
+    name = models.CharField(gettext_lazy("order"), max_length=64, editable=False)
     token = models.CharField(max_length=32, default=new_token, unique=True, editable=False)
     confirmation_number = models.CharField(max_length=9, default=new_confirmation_number, editable=False)
 
@@ -178,7 +179,7 @@ class Order(ShopOwned):
     fulfillment_status = models.CharField(
         gettext_lazy("fulfillment status"), max_length=9, choices=FulfillmentStatus, blank=True, editable=False
     )
-    processed_at = models.DateTimeField(pgettext_lazy("order", "processed at"), default=timezone.now, editable=False)
+    processed_at = models.DateTimeField(gettext_lazy("order date"), default=timezone.now, editable=False)
     cancelled_at = models.DateTimeField(gettext_lazy("cancelled at"), null=True, blank=True, editable=False)
     cancel_reason = models.CharField(max_length=9, choices=CancelReason, blank=True, editable=False)
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -270,11 +271,11 @@ class Order(ShopOwned):
             models.Index(fields=("shop", "status", "id"), name="orders_order_by_status"),
             models.Index(fields=("shop", "financial_status", "id"), name="orders_order_by_payment"),
             models.Index(fields=("shop", "fulfillment_status", "id"), name="orders_order_by_fulfillment"),
-            # These combined indexes serve rare pairs of common statuses.
+            # Two statuses can each be common but rare in combination, so the combinations need indexes.
             models.Index(fields=("shop", "status", "financial_status", "id"), name="orders_order_by_debt"),
             models.Index(fields=("shop", "status", "fulfillment_status", "id"), name="orders_order_by_work"),
             models.Index(fields=("shop", "id"), condition=Q(test=True), name="orders_order_tests"),
-            # Few orders are open, and the panel's list starts with them.
+            # The panel lists open orders by default. These indexes are small, because only a few orders are open.
             models.Index(
                 fields=("shop", "processed_at", "id"),
                 condition=Q(status="open"),
@@ -302,7 +303,7 @@ class Order(ShopOwned):
 
     @property
     def is_multi_currency(self) -> bool:
-        """Return True if the order has another presentment currency."""
+        """Return True if the order has a presentment currency that differs from its currency."""
         return self.presentment_currency != self.currency
 
     def to_presentment(self, amount: Decimal) -> Decimal:
@@ -313,12 +314,12 @@ class Order(ShopOwned):
 
     @property
     def net_payment(self) -> Decimal:
-        """Return the amount the shop kept: paid less refunded."""
+        """Return the amount that the shop kept: payments minus refunds."""
         return self.total_paid - self.total_refunded
 
     @property
     def outstanding(self) -> Decimal:
-        """Return the balance due; negative if the customer is owed money."""
+        """Return the balance due, which is negative if the shop owes the customer money."""
         return self.current_total_price - self.net_payment
 
 
@@ -339,7 +340,7 @@ class OpenOrder(Order):
 
 
 class Comment(ShopOwned):
-    """A staff comment on an order's timeline; deleted when personal data is erased."""
+    """A staff comment on an order's timeline. It is deleted when personal data is erased."""
 
     LONGEST = 5000
 

@@ -1,4 +1,4 @@
-"""Transactions of orders."""
+"""The model of order transactions."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -14,11 +14,12 @@ from apps.orders.models.orders import MoneyColumn, Order
 
 
 class Transaction(ShopOwned):
-    """A movement of money, or an attempt to move money; the amount never changes.
+    """A movement of money, or an attempt to move money. The amount never changes.
 
-    ``amount`` is in ``currency``, the order's or the presentment currency; ``shop_amount`` is the same in the order's
-    currency. ``unsettled`` is the part of an authorization that can still be captured, in ``currency``. ``refunded`` is
-    the part of a payment that is refunded or reserved by pending refunds, so that no money is refunded twice.
+    ``amount`` is in ``currency``, which is the order's currency or the presentment currency. ``shop_amount`` is the
+    amount converted to the order's currency. ``unsettled`` is the part of an authorization that can still be captured,
+    in ``currency``. ``refunded`` is the part of a payment that is refunded or reserved by pending refunds, so that no
+    money is refunded twice.
     """
 
     class Kind(models.TextChoices):
@@ -76,7 +77,7 @@ class Transaction(ShopOwned):
             models.Index(
                 fields=("shop", "authorization"), condition=~Q(authorization=""), name="orders_transaction_by_code"
             ),
-            # Failed refunds are rare among millions of transactions, and staff must find them quickly.
+            # Staff must find failed refunds quickly, but they are rare among millions of transactions.
             models.Index(
                 fields=("shop", "id"),
                 condition=Q(kind="refund", status__in=("failure", "error")),

@@ -16,6 +16,6 @@ def register_status_page_section(template: str, get_context: GetSectionContext) 
 
 
 def get_status_page_sections(order: Order) -> list[tuple[str, Attrs]]:
-    """Return the templates and contexts of the sections of an order."""
+    """Return the templates and contexts of an order's sections."""
     sections = [(template, get_section_context(order)) for template, get_section_context in _sections.items()]
     return [(template, context) for template, context in sections if context]

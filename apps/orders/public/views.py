@@ -1,4 +1,4 @@
-"""The public order status page, which is found by a token of 128 random bits."""
+"""The public order status page. Its URL contains a secret token of 128 random bits."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -24,7 +24,7 @@ POLICY = (
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
-    # The URL is the secret: it must not leak to other sites or search engines.
+    # The URL is a secret and must not be sent to other sites or search engines.
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow",
 }
@@ -33,7 +33,7 @@ HEADERS = {
 @never_cache
 @require_safe
 def order_status(request: HttpRequest, shop_id: int, token: str) -> HttpResponse:
-    """Show the status of an order; every invalid link gets the same 404."""
+    """Show the status of an order. All invalid links show the same 404 page."""
     shop = Shop.objects.filter(pk=shop_id).first() if shop_id < 2**63 else None
     if shop is None or not token.isalnum():
         return _page(request, status=404)

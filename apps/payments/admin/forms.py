@@ -1,4 +1,7 @@
-"""The panel form of a payment handler, with fields for known members of the configuration and JSON for the others."""
+"""The panel form of a payment handler.
+
+Known members of the configuration have form fields. Other members are edited as JSON.
+"""
 
 import json
 import re
@@ -18,7 +21,7 @@ from apps.payments.models import PaymentHandlerConfig
 
 Environment = PaymentHandlerConfig.Environment
 
-# Maps form fields to the members of the configuration.
+# Maps form fields to members of the configuration.
 CONFIG_FIELDS = {
     "wallet_shop": "shop_id",
     "merchant_id": "merchant_id",
@@ -33,7 +36,7 @@ _FIELDS = {f"config.{member}": field for field, member in CONFIG_FIELDS.items()}
 
 
 class CodesField(forms.CharField):
-    """A field for codes that are separated by commas or spaces; the codes are converted to uppercase."""
+    """A field for codes separated by commas or spaces. The codes are converted to uppercase."""
 
     def to_python(self, value: str | None) -> list[str]:  # type: ignore[override]
         """Split the text into uppercase codes."""
@@ -44,12 +47,12 @@ class CodesField(forms.CharField):
         return ", ".join(map(str, value)) if isinstance(value, list) else value
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Return True if the codes differ; separators and case do not matter."""
+        """Return True if the codes differ. Separators and case are ignored."""
         return self.to_python(str(self.prepare_value(initial) or "")) != self.to_python(str(data or ""))
 
 
 class JsonTextField(forms.CharField):
-    """A field for a JSON value; an empty text means None."""
+    """A field for a JSON value. Blank text is converted to None."""
 
     widget = ThemedTextarea(attrs={"rows": 5, "spellcheck": "false", "class": "bo-mono"})
 
@@ -69,7 +72,9 @@ class JsonTextField(forms.CharField):
         try:
             value_from_json = parse_json(str(value).encode(), limit=entry_validation.MAX_BYTES)
         except UnstorableText:
-            raise forms.ValidationError(_("This contains an invalid character. Remove it and try again.")) from None
+            raise forms.ValidationError(
+                _("The text contains an invalid character. Remove the character and try again.")
+            ) from None
         except (InvalidJson, UnicodeEncodeError) as error:
             raise forms.ValidationError(_("Enter valid JSON: {error}.").format(error=error)) from None
         if not isinstance(value_from_json, self.kind):
@@ -81,7 +86,7 @@ class JsonTextField(forms.CharField):
         return value if isinstance(value, str | None) else json.dumps(value, indent=2, ensure_ascii=False)
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Return True if the parsed value differs or the text is invalid."""
+        """Return True if the parsed value differs from the initial value, or the text is invalid."""
         try:
             return bool(entry_validation.convert_decimals(self.to_python(str(data or ""))) != initial)
         except forms.ValidationError:
@@ -93,7 +98,7 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
 
     Attributes:
         attrs: The values to save, by column.
-        findings: Errors of the published entry, by form field.
+        findings: Validation errors of the published entry, by form field.
     """
 
     attrs: Attrs
@@ -102,12 +107,12 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
     handler_version = forms.ChoiceField(label=gettext_lazy("Schema version"))
     wallet_shop = forms.CharField(
         label=gettext_lazy("Shop ID"),
-        help_text=gettext_lazy("The shop's ID at the wallet, from the registration. This ID is public."),
+        help_text=gettext_lazy("The ID that the wallet assigned to the shop at registration. This ID is public."),
     )
     merchant_id = forms.CharField(
         label=gettext_lazy("Merchant ID"),
         required=False,
-        help_text=gettext_lazy("The account that receives the money, if different from the shop."),
+        help_text=gettext_lazy("The account that receives the money, if it is not the shop's own account."),
     )
     merchant_name = forms.CharField(
         label=gettext_lazy("Merchant name"),
@@ -147,7 +152,7 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
         label=gettext_lazy("Reason"),
         required=False,
         max_length=200,
-        help_text=gettext_lazy("The reason for this change. Required for production."),
+        help_text=gettext_lazy("The reason for this change. Required for changes to production."),
     )
 
     def prepare(self) -> None:
@@ -181,13 +186,15 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
             if field not in self.errors:
                 self.add_error(field, messages)
         if not cleaned.get("reason") and self.has_changed() and self._concerns_production(cleaned):
-            self.add_error("reason", _("Enter a reason for this change to production."))
+            self.add_error("reason", _("Enter a reason. This change affects production."))
         return cleaned
 
     def _config(self, cleaned: Values) -> Attrs:
         other = cleaned.get("other") or {}
         if duplicates := sorted(other.keys() & set(CONFIG_FIELDS.values())):
-            self.add_error("other", _("Use the fields above for {names}.").format(names=", ".join(duplicates)))
+            self.add_error(
+                "other", _("Enter {names} in the fields above, not here.").format(names=", ".join(duplicates))
+            )
         members = {member: cleaned.get(field) for field, member in CONFIG_FIELDS.items()}
         may_write_production = self.instance._state.adding or "environment" in self.instance.config
         if members["environment"] == Environment.PRODUCTION and not may_write_production:
@@ -211,7 +218,7 @@ def group_errors_by_field(errors: Errors) -> Errors:
 
 
 def _split_path(path: str) -> tuple[str, str]:
-    """Split the path of an error into the form field and the rest of the path."""
+    """Split the path of an error into the form field and the remaining path."""
     for prefix, field in _FIELDS.items():
         if path == prefix or path.startswith(f"{prefix}."):
             return field, path[len(prefix) + 1 :]
@@ -220,5 +227,5 @@ def _split_path(path: str) -> tuple[str, str]:
 
 def _subject(field: str, rest: str) -> str:
     if not rest:
-        return _("This")
-    return _("Number {number}").format(number=int(rest) + 1) if field in _LISTS else rest
+        return _("This value")
+    return _("Entry {number}").format(number=int(rest) + 1) if field in _LISTS else rest

@@ -30,7 +30,7 @@ _EXAMPLE = "example"
 
 @admin.register(PaymentHandlerConfig)
 class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
-    """Payment handlers of the shop's checkout."""
+    """The admin of payment handlers."""
 
     form = PaymentHandlerForm
     menu = MenuItem(
@@ -44,9 +44,11 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         ),
     )
     intro = gettext_lazy(
-        "Payment handlers for your checkout. Enabled handlers are published at the shop domain for shopping platforms."
+        "Payment handlers for your checkout. Shopping platforms can find enabled handlers at the shop's domain."
     )
-    empty_text = gettext_lazy("No payment handlers yet. Add one with the shop ID from your wallet.")
+    empty_text = gettext_lazy(
+        "No payment handlers yet. To add one, you need the shop ID that the wallet assigned to your shop."
+    )
     change_form_template = "panel/payments/change_form.html"
     list_display = ("handler_id", "environment_label", "is_enabled", "handler_version", "changed_at")
     list_filter = ("environment", "enabled")
@@ -68,12 +70,12 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         label={"sandbox": "info", "production": "success"},
     )
     def environment_label(self, handler: PaymentHandlerConfig) -> tuple[str, str]:
-        """Return the key and the label of the environment."""
+        """Return the environment and its label."""
         return handler.environment, handler.get_environment_display()
 
-    @display(description=pgettext_lazy("payment handler", "On"), ordering="enabled", boolean=True)
+    @display(description=pgettext_lazy("payment handler", "Enabled"), ordering="enabled", boolean=True)
     def is_enabled(self, handler: PaymentHandlerConfig) -> bool:
-        """Return True if the handler is published; shown as an icon."""
+        """Return True if the handler is enabled. The list shows the value as an icon."""
         return handler.enabled
 
     @display(description=gettext_lazy("Updated at"), ordering="updated_at")
@@ -91,16 +93,16 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Show the form, with the URL of the preview for users who may edit."""
+        """Show the form. Users who may edit also get the URL of the preview."""
         query = f"?of={object_id}" if object_id else ""
         preview = f"{self.url('preview')}{query}" if has_permission(request, *_PERMISSIONS) else ""
         context = {"preview_url": preview, **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, context)
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """Render the entry that the values in the unsaved form would publish.
+        """Render a preview of the entry that would be published with the values in the unsaved form.
 
-        The user needs the permission to edit, because the read-only page has no form to submit.
+        The user must be allowed to edit, because the read-only page has no form to submit.
         """
         require_permission(request, *_PERMISSIONS)
         if request.method != "POST":
@@ -119,7 +121,7 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         return render(request, "panel/payments/preview.html", context)
 
     def _render_preview(self, request: HttpRequest, attrs: Attrs) -> Context:
-        """Render the entry as discovery publishes it, and as an example checkout receives it."""
+        """Render the entry as published in the discovery profile and as received by an example checkout."""
         shop = self.shop(request)
         handler = PaymentHandlerConfig(shop=shop, **handlers.to_columns(attrs) | {"enabled": True})
         checkout = discovery.build_checkout_response(

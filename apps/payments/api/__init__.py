@@ -1,1 +1,1 @@
-"""REST interface of payment handlers."""
+"""REST API for payment handlers."""

@@ -19,13 +19,13 @@ from apps.ground.money import is_currency
 from apps.payments.domain import discovery, entry_validation, handlers, schema_publishing, token_redemption
 from apps.payments.models import PaymentHandlerConfig
 
-# In an entry, ``id`` is the handler's own ID; in REST, ``id`` is the ID of the row.
+# In the published entry, ``id`` is the handler ID. In REST, ``id`` is the ID of the row.
 _REST_NAMES = {"id": "handler_id"}
 _CHECKOUT_ID = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 class EntryField(ApiField):
-    """A part of the published entry; ``domain.entry_validation`` validates the entry as a whole.
+    """A part of the published entry. ``domain.entry_validation`` validates the entry as a whole.
 
     Args:
         schema: The JSON schema of the part.
@@ -41,7 +41,7 @@ class EntryField(ApiField):
 
 
 class SchemaUrlField(EntryField):
-    """The URL of the handler's schema. A client may send it back, but only with a URL of this installation."""
+    """The URL of the handler's schema. Clients may send it, but only schema URLs of this installation are valid."""
 
     def get_columns(self) -> tuple[str, ...]:
         """Return the column of the schema version."""
@@ -65,7 +65,10 @@ _OBJECT: Schema = {"type": "object"}
 _INSTRUMENTS: Schema = {
     "type": "array",
     "minItems": 1,
-    "items": {"type": "object", "description": "With its type, wallet_pay, and the constraints that it has here."},
+    "items": {
+        "type": "object",
+        "description": "An instrument with the type wallet_pay and its constraints in this shop.",
+    },
 }
 
 
@@ -87,7 +90,7 @@ class PaymentHandlerSerializer(ResourceSerializer[PaymentHandlerConfig]):
         model = PaymentHandlerConfig
 
     def validate_across_fields(self, attrs: Attrs, instance: PaymentHandlerConfig | None, errors: Errors) -> None:
-        """Validate the published entry as a whole. If a field already has an error, keep that error."""
+        """Validate the published entry as a whole. Existing field errors are kept."""
         entry_errors = entry_validation.find_entry_errors(handlers.build_entry(instance, attrs))
         for field, messages in entry_errors.items():
             errors.setdefault(_rest_name(field), messages)
@@ -171,7 +174,7 @@ class PaymentHandlerViewSet(ShopViewSet[PaymentHandlerConfig]):
         handlers.delete_handler(instance, actor=self.actor, at=self.at)
 
     def checkout_response(self, request: Request, **_: int) -> HttpResponse:
-        """Return the entry of a payment handler as a checkout receives it; no entry if the handler does not apply."""
+        """Return a payment handler's entry as a checkout receives it, or no entry if the handler does not apply."""
         body = discovery.build_checkout_response(
             self.get_object(),
             currency=self._code("currency", is_currency),
@@ -182,7 +185,7 @@ class PaymentHandlerViewSet(ShopViewSet[PaymentHandlerConfig]):
         return self.json_response(body)
 
     def redeem(self, request: Request, **_: int) -> HttpResponse:
-        """Accept the token of a payment instrument for a checkout; responses never contain the token."""
+        """Redeem the token of a payment instrument for a checkout."""
         values = self.unwrap_body("redemption")
         redemption = token_redemption.redeem_token(self.get_object(), values, actor=self.actor, at=self.at)
         body = {name: getattr(redemption, name) for name in ("id", "handler_id", "checkout_id", "instrument_id")}

@@ -1,4 +1,4 @@
-"""Builds the published data about payment handlers: the discovery profile, and entries for checkout responses."""
+"""Build the published data about payment handlers: the discovery profile and the entries for checkout responses."""
 
 from collections.abc import Collection
 
@@ -9,7 +9,7 @@ from apps.payments.models import PaymentHandlerConfig
 
 PROTOCOL_VERSION = "2026-04-08"
 INSTRUMENT_TYPE = "wallet_pay"
-# The checkout determines these members; their values in a configuration are ignored.
+# The checkout determines these members. Their values in a configuration are ignored.
 _RESOLVED = frozenset({"currency", "token_binding"})
 
 
@@ -43,7 +43,7 @@ def build_checkout_response(
     checkout_id: str | None = None,
     instruments: Collection[str] | None = None,
 ) -> Attrs:
-    """Return the checkout response for a handler. It has no entry if the handler does not apply.
+    """Return the checkout response for a handler. The response has no entry if the handler does not apply.
 
     Args:
         handler: A handler of the current shop.
@@ -73,7 +73,7 @@ def _response_entry(
     checkout_id: str | None,
     instruments: Collection[str] | None,
 ) -> Attrs | None:
-    """Return the entry for a checkout, or None if shop and platform have no instrument type in common."""
+    """Return the entry for a checkout, or None if the shop and the platform have no instrument type in common."""
     config = {name: value for name, value in handler.config.items() if name not in _RESOLVED}
     config["environment"] = get_environment(config)
     if currency is not None:

@@ -1,4 +1,4 @@
-"""Validation of the entry that a shop publishes about a payment handler, for REST and the panel.
+"""Validate the entry that a shop publishes for a payment handler, in REST and in the panel.
 
 Cheap guards run first, then the published schema, then rules that a schema cannot express. An entry is public, so
 anything that looks like a secret is refused. Customers' tokens are removed before the entry is stored.
@@ -40,14 +40,14 @@ def validate_entry(entry: ReadOnlyAttrs) -> None:
     """Check that an entry is valid and may be published.
 
     Raises:
-        EntryRefused: The error lists all problems by dotted field.
+        EntryRefused: The entry is invalid. The error lists all problems by dotted field path.
     """
     if errors := find_entry_errors(entry):
         raise EntryRefused(errors)
 
 
 def find_entry_errors(entry: ReadOnlyAttrs) -> Errors:
-    """Validate an entry, and return errors by dotted field.
+    """Validate an entry, and return errors by dotted field path.
 
     Args:
         entry: The entry to publish: ``id``, ``version``, ``config`` and, if present, ``schema`` and
@@ -67,7 +67,7 @@ def remove_tokens(value: Any) -> Any:
 
 
 def _remove_tokens(value: Any, depth: int) -> Any:
-    # Stop here, because an entry with values that are nested deeper is refused.
+    # An entry with deeper nesting is refused anyway, so the recursion stops here.
     if depth > MAX_DEPTH:
         return value
     if isinstance(value, list):
@@ -88,7 +88,7 @@ def _is_credential(key: object, value: object) -> bool:
 
 
 def convert_decimals(value: Any) -> Any:
-    """Convert decimals to floats. The guards have ensured that this loses no precision."""
+    """Convert decimals to floats. The guards refuse decimals that floats cannot represent, so no precision is lost."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, list):
@@ -102,7 +102,7 @@ def convert_decimals(value: Any) -> Any:
 
 
 def find_unsafe_parts(value: object) -> Errors:
-    """Find the parts of a private value that cannot be stored or returned; return errors by dotted field."""
+    """Return errors, by dotted field path, for the parts of a private value that cannot be stored or returned."""
     return _group_by_field(_find_unsafe(value, (), 0, public=False))
 
 
@@ -115,7 +115,7 @@ def _find_unsafe(value: object, path: Path, depth: int, *, public: bool) -> Iter
             if _UNSTORABLE.search(key):
                 yield ".".join(path) or "base", INVALID
             elif public and _SECRETS.search(re.sub("[^a-z]", "", key.lower())):
-                yield ".".join((*path, key)), _("must not be published")
+                yield ".".join((*path, key)), _("must not be published because it looks like a secret")
             else:
                 yield from _find_unsafe(item, (*path, key), depth + 1, public=public)
     elif isinstance(value, list):
@@ -157,7 +157,7 @@ def _group_by_field(findings: Iterator[Finding]) -> Errors:
 
 
 def _get_schema_version(entry: ReadOnlyAttrs) -> str:
-    """Return the schema version of the entry, or the newest version if the entry has an unknown one."""
+    """Return the schema version of the entry, or the newest version if the entry's version is unknown."""
     version = entry.get("version")
     return version if version in schema_publishing.get_schema_versions() else schema_publishing.get_schema_versions()[0]
 

@@ -1,6 +1,6 @@
 """Create, update and delete payment handlers.
 
-Callers pass values by column name, and also ``schema`` if a client sent it; it is validated but not stored.
+Callers pass values by column name. If a client sent ``schema``, the value is validated but not stored.
 """
 
 from datetime import datetime
@@ -28,7 +28,7 @@ class HandlerInUse(DomainError):
     code = "payment_handler_in_use"
 
 
-# Maps columns to their names in an entry.
+# Maps columns to names in the published entry.
 _IN_ENTRY = {
     "handler_id": "id",
     "handler_version": "version",
@@ -43,7 +43,7 @@ def build_entry(handler: PaymentHandlerConfig | None, attrs: ReadOnlyAttrs) -> A
     current = {} if handler is None else {name: getattr(handler, name) for name in _IN_ENTRY if name != "schema"}
     values = entry_validation.remove_tokens({**current, **attrs})
     entry = {entry_name: values[name] for name, entry_name in _IN_ENTRY.items() if name in values}
-    # Null and a missing member both mean that all instruments are available.
+    # A null value and a missing member both mean that all instruments are available.
     return {name: value for name, value in entry.items() if name != "available_instruments" or value is not None}
 
 
@@ -53,12 +53,12 @@ def create_handler(attrs: ReadOnlyAttrs, *, actor: str, at: datetime, reason: st
 
     Args:
         attrs: Values by column name.
-        actor: Who creates the handler.
+        actor: The actor of the event.
         at: The time of the change.
         reason: The actor's reason, for the audit log.
 
     Raises:
-        EntryRefused: The entry is invalid or must not be published. The error uses the field names of an entry.
+        EntryRefused: The entry is invalid or must not be published. The errors use the field names of the entry.
         WalletShopTaken: The ``shop_id`` belongs to another shop.
     """
     entry_validation.validate_entry(build_entry(None, attrs))
@@ -78,7 +78,7 @@ def update_handler(
     """Update a handler that the caller has locked. Columns that are missing in ``attrs`` stay unchanged.
 
     Raises:
-        EntryRefused: The entry is invalid or must not be published. The error uses the field names of an entry.
+        EntryRefused: The entry is invalid or must not be published. The errors use the field names of the entry.
         WalletShopTaken: The ``shop_id`` belongs to another shop.
     """
     entry_validation.validate_entry(build_entry(handler, attrs))
@@ -98,16 +98,16 @@ def delete_handler(handler: PaymentHandlerConfig, *, actor: str, at: datetime, u
 
     Args:
         handler: A handler of the current shop.
-        actor: Who deletes the handler.
+        actor: The actor of the event.
         at: The time of the change.
-        unless_in_use: Whether to refuse to delete a handler that is enabled in production. Staff must disable it first,
-            for which they have to give a reason.
+        unless_in_use: True to refuse the deletion of a handler that is enabled in production. Staff must first disable
+            the handler, which requires a reason.
 
     Raises:
         HandlerInUse: ``unless_in_use`` is true and the handler is enabled in production.
     """
     if unless_in_use and handler.enabled and handler.environment == PaymentHandlerConfig.Environment.PRODUCTION:
-        raise HandlerInUse(_("This payment handler is on in production. Turn it off before you delete it."))
+        raise HandlerInUse(_("This payment handler is enabled in production. Disable it before you delete it."))
     record_event("payment_handlers/delete", handler, actor=actor, at=at)
     handler.delete()
     wallet_ids.release_unused_wallet_ids()
@@ -124,5 +124,5 @@ def to_columns(attrs: ReadOnlyAttrs) -> Attrs:
 
 
 def get_environment(config: ReadOnlyAttrs) -> str:
-    """Return the environment in a configuration; the default is production."""
+    """Return the environment in a configuration. The default is production."""
     return str(config.get("environment", PaymentHandlerConfig.Environment.PRODUCTION.value))

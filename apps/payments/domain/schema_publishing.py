@@ -1,7 +1,7 @@
-"""The published documents of the payment handler: JSON schemas and descriptions, which never change once published.
+"""The published documents of the payment handler: JSON schemas and specifications. Published documents never change.
 
-The files are in ``documents/`` under the paths of their URLs. They contain a placeholder for the host, which is
-replaced by ``settings.SCHEMAS_URL`` when a document is served. Each version has its own directory.
+The files are in ``documents/`` under the paths of their URLs. The documents contain a placeholder for the host, which
+is replaced by ``settings.SCHEMAS_URL`` when a document is served. Each version has a separate directory.
 """
 
 from functools import cache, lru_cache
@@ -23,14 +23,14 @@ def get_schema_versions() -> tuple[str, ...]:
 
 @cache
 def load_documents() -> dict[str, bytes]:
-    """Return all documents by path; they contain the placeholder for the host."""
+    """Return a dict of all documents, keyed by path. Documents contain the placeholder for the host."""
     files = (path for path in sorted(_FOLDER.rglob("*")) if path.suffix in _MEDIA_TYPES)
     return {path.relative_to(_FOLDER).as_posix(): path.read_bytes() for path in files}
 
 
 @lru_cache(maxsize=64)
 def render_document(path: str, address: str) -> bytes:
-    """Return a document in which an address replaces the placeholder for the host.
+    """Return a document, with the placeholder for the host replaced by ``address``.
 
     Raises:
         KeyError: There is no document at this path.

@@ -1,8 +1,8 @@
-"""Validates values against the published JSON schemas, and translates the errors into messages of the interface.
+"""Validate values against the published JSON schemas, and convert errors to the messages of the API.
 
-No schema is fetched from the network: the registry contains only our own documents, because a foreign schema could
-contain a regular expression that runs for hours. Formats use the same validators as the rest of the product. A test
-fails if a document uses a format that is not registered here.
+The registry contains only our own documents, and no schema is fetched from the network, because a third-party schema
+could contain a regular expression that runs for hours. Formats use the same validators as the rest of the product. A
+test fails if a document uses a format that is not registered here.
 """
 
 import json
@@ -52,7 +52,7 @@ def _is_uri(value: object) -> bool:
 
 @FORMATS.checks("email", raises=NotValid)
 def _is_email(value: object) -> bool:
-    """Validate an email address with the same rules as everywhere in the product."""
+    """Validate an email address with the same rules as the rest of the product."""
     if isinstance(value, str):
         validate_email(value)
     return True
@@ -78,7 +78,7 @@ def get_validator(version: str, definition: str) -> Draft202012Validator:
 
 
 def find_schema_errors(version: str, definition: str, value: object) -> Errors:
-    """Return the errors of a value by dotted field. Messages never contain the value, which may be a secret."""
+    """Return the errors of a value by dotted field path. Messages never contain the value, which may be a secret."""
     messages_by_field: Errors = {}
     for error in get_validator(version, definition).iter_errors(value):
         for field, message in _translate_error(error):

@@ -1,6 +1,6 @@
-"""Redemption of tokens of payment instruments. A token can be redeemed once, for one checkout, until it expires.
+"""Redeem the tokens of payment instruments. A token can be redeemed once, for one checkout, until it expires.
 
-This module does not call the wallet; the code that charges the customer does. Only the digest of a token is stored.
+This module does not call the wallet or charge the customer. Only the digest of a token is stored.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ from apps.payments.domain import entry_validation, schema_validation
 from apps.payments.models import PaymentHandlerConfig, TokenRedemption
 
 MAX_ID = 255
-HANDLER_OFF = "is off"
+HANDLER_OFF = "The payment handler is not enabled"
 TOKEN_EXPIRED = "has expired"  # noqa: S105 - a message
-BOUND_ELSEWHERE = "is bound to another one"
+BOUND_ELSEWHERE = "does not match the expected value"
 _INSTRUMENT = "payment_instrument"
 
 
@@ -37,12 +37,12 @@ def redeem_token(handler: PaymentHandlerConfig, values: ReadOnlyAttrs, *, actor:
     Args:
         handler: A handler of the current shop.
         values: ``checkout_id`` and ``payment_instrument``.
-        actor: Who completes the checkout.
+        actor: The actor of the event.
         at: The time of the redemption.
 
     Raises:
-        TokenNotRedeemable: The error lists all problems by dotted field.
-        IntegrityError: The token was redeemed before, in this shop or another.
+        TokenNotRedeemable: The error lists all problems by dotted field path.
+        IntegrityError: The token was already redeemed in this shop or in another shop.
     """
     if errors := _find_format_errors(handler, values) or dict(_find_binding_errors(handler, values, at)):
         raise TokenNotRedeemable(errors)
@@ -60,7 +60,7 @@ def redeem_token(handler: PaymentHandlerConfig, values: ReadOnlyAttrs, *, actor:
 
 
 def _find_format_errors(handler: PaymentHandlerConfig, values: ReadOnlyAttrs) -> Errors:
-    """Validate the format of the checkout ID and the instrument; return errors by dotted field."""
+    """Validate the format of the checkout ID and the instrument, and return errors by dotted field path."""
     errors: Errors = {}
     if message := _find_id_error(values.get("checkout_id")):
         errors["checkout_id"] = [message]
@@ -94,7 +94,7 @@ def _find_id_error(value: Any) -> str:
 def _find_binding_errors(
     handler: PaymentHandlerConfig, values: ReadOnlyAttrs, at: datetime
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield errors for a well-formed token that is not valid for this checkout at this time."""
+    """Yield errors if a well-formed token is not valid for this checkout or has expired."""
     instrument = values[_INSTRUMENT]
     credential = instrument["credential"]
     if not handler.enabled:

@@ -1,6 +1,6 @@
-"""Registry of the shop IDs that the wallet assigns. An ID belongs to one shop as long as a handler of the shop uses it.
+"""Manage the shop IDs that the wallet assigns. An ID belongs to one shop as long as a handler of the shop uses it.
 
-The wallet assigns one ID to each shop, so if two shops enter the same ID, one of them is wrong. The ID is public.
+The wallet assigns one ID to each shop, so if two shops enter the same ID, one of the entries is wrong.
 """
 
 from apps.ground.error_messages import TAKEN
@@ -21,7 +21,7 @@ class WalletShopTaken(DomainError):
 def claim_wallet_id(known_as: str) -> None:
     """Claim a wallet ID for the current shop, and lock it until the transaction ends.
 
-    The insert waits for a concurrent claim of the same ID, so only one shop succeeds.
+    If two shops claim the same ID at the same time, the second insert waits, and only one shop succeeds.
 
     Raises:
         WalletShopTaken: The ID belongs to another shop.
@@ -44,5 +44,5 @@ def release_unused_wallet_ids() -> None:
 
 
 def _lock_rows() -> list[WalletShop]:
-    """Lock and return the wallet IDs of the current shop, usually one or two, in lock order."""
+    """Lock and return the wallet IDs of the current shop, in a fixed order to prevent deadlocks."""
     return list(WalletShop.rows().select_for_update().order_by("pk"))

@@ -18,11 +18,20 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='paymenthandlerconfig',
             name='enabled',
-            field=models.BooleanField(default=False, help_text='Published, and available at checkout.', verbose_name='enabled'),
+            field=models.BooleanField(default=False, help_text='Enabled handlers are published and available at checkout.', verbose_name='enabled'),
         ),
         migrations.AlterField(
             model_name='paymenthandlerconfig',
             name='handler_id',
             field=models.CharField(help_text='Identifies this handler. Payment instruments refer to this ID.', max_length=128, verbose_name='handler ID'),
+        ),
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.AlterConstraint(
+                    model_name='paymenthandlerconfig',
+                    name='payments_handler_enabled_once_per_environment',
+                    constraint=models.UniqueConstraint(condition=models.Q(('enabled', True)), fields=('shop', 'handler_name', 'environment'), name='payments_handler_enabled_once_per_environment', violation_error_code='enabled', violation_error_message='cannot be turned on: another handler with this name is already enabled in this environment'),
+                ),
+            ],
         ),
     ]

@@ -1,4 +1,4 @@
-"""Models of payment handlers and of the wallet's shop IDs."""
+"""Models of payment handlers and of the shop IDs in the wallet."""
 
 from django.db import models
 from django.db.models import Q
@@ -32,10 +32,13 @@ class PaymentHandlerConfig(ShopOwned):
     handler_version = models.CharField(gettext_lazy("schema version"), max_length=10)
     available_instruments = models.JSONField(null=True, blank=True, help_text="Blank for all instruments.")
     config = models.JSONField(gettext_lazy("configuration"))
-    # A copy of the environment in ``config``, where a missing value means production, for the constraint and for lists.
+    # A copy of the environment in ``config``, for the constraint and for lists. A missing value in ``config`` means
+    # production.
     environment = models.CharField(gettext_lazy("environment"), max_length=10, choices=Environment, editable=False)
     enabled = models.BooleanField(
-        gettext_lazy("enabled"), default=False, help_text=gettext_lazy("Published, and available at checkout.")
+        gettext_lazy("enabled"),
+        default=False,
+        help_text=gettext_lazy("Enabled handlers are published and available at checkout."),
     )
     version = VersionField()
 
@@ -53,7 +56,9 @@ class PaymentHandlerConfig(ShopOwned):
                 fields=("shop", "handler_name", "environment"),
                 condition=Q(enabled=True),
                 name="payments_handler_enabled_once_per_environment",
-                violation_error_message=gettext_noop("is on for another handler of this environment"),
+                violation_error_message=gettext_noop(
+                    "cannot be turned on: another handler with this name is already enabled in this environment"
+                ),
                 violation_error_code="enabled",
             ),
             models.CheckConstraint(

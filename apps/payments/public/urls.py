@@ -1,4 +1,4 @@
-"""URL routes of the public views of payments, which are not part of the REST interface."""
+"""URL routes of the public payment views, which are not part of the REST API."""
 
 from django.conf import settings
 from django.urls import path

@@ -1,7 +1,7 @@
 """Public views for the published schemas and for the payment handlers of a shop's checkout.
 
-All responses may be cached publicly. They depend only on the URL: the host names the shop, so no response varies by a
-header.
+All responses may be cached publicly. They depend only on the URL, including the host, which identifies the shop. No
+response varies by a header.
 """
 
 from datetime import timedelta
@@ -25,7 +25,7 @@ _MINUTE = timedelta(minutes=1)
 
 @require_safe
 def serve_document(request: HttpRequest, name: str) -> HttpResponse:
-    """Serve a document of the schemas."""
+    """Serve a schema or a specification."""
     try:
         body_bytes = schema_publishing.render_document(name, settings.SCHEMAS_URL)
     except KeyError:
@@ -67,7 +67,7 @@ def _respond(request: HttpRequest, body: bytes, kind: str, *, max_age: timedelta
         "X-Content-Type-Options": "nosniff",
     }
     response = HttpResponse(body, content_type=kind, headers=headers)
-    # Send the same headers with status 304, for which Django would keep only the headers that HTTP requires.
+    # A 304 response from Django has only the headers that HTTP requires, so build a response with all headers.
     conditional_response = get_conditional_response(request, etag=etag, response=response)
     return (
         response

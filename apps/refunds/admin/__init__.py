@@ -14,7 +14,7 @@ from apps.refunds.models import (
 )
 
 register_delete_label(Refund, gettext_lazy("refund"), gettext_lazy("refunds"))
-# These rows are parts of refunds; the delete page lists the refunds instead.
+# These rows belong to refunds. The delete page lists only the refunds.
 hide_from_delete_page(OrderAdjustment, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine)
 
 __all__ = ["order_page", "refunds"]

@@ -29,7 +29,7 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True)
 class DisplayedTransaction:
-    """A transaction of a refund, with its status.
+    """A refund transaction, prepared for display.
 
     Attributes:
         can_retry: True if the transaction failed and the money is still owed.
@@ -43,7 +43,7 @@ class DisplayedTransaction:
 
     @property
     def is_pending(self) -> bool:
-        """Return True while the gateway has not answered."""
+        """Return True while the gateway has not responded."""
         return self.row.status == Status.PENDING
 
 
@@ -98,7 +98,7 @@ def _display_refund(order: Order, refund: Refund, staff_member: str) -> Displaye
     return DisplayedRefund(
         row=refund,
         staff_member=staff_member,
-        amount=format_amounts(row for row in rows if row.status in ACTIVE_STATUSES) or _("No money"),
+        amount=format_amounts(row for row in rows if row.status in ACTIVE_STATUSES) or _("No money refunded"),
         refunded_items=[
             *(_format_line_item(row) for row in refund.refund_line_items.all()),
             *(text.format(amount=money(amount)) for text, amount in other_amounts if amount),

@@ -27,9 +27,9 @@ class DutyRow:
     Attributes:
         line: The line item the duty belongs to.
         details: The details that identify the duty: number, customs code and country of origin. May be empty.
-        refundable: The amount refunded if the whole duty is refunded.
+        refundable: The amount that a full refund of the duty returns.
         taxes: The taxes included in ``refundable``; empty if there are none.
-        choice: The form field for the part of the duty to refund.
+        choice: The form field to choose how much of the duty to refund.
     """
 
     line: LineItem
@@ -45,11 +45,11 @@ def get_duty_field_name(duty_id: int) -> str:
 
 
 def create_duty_field(duty: RefundableDuty, *, select_all: bool) -> forms.ChoiceField:
-    """Create the form field of a duty; a partial refund is offered only if items of its line can be refunded."""
+    """Create the form field of a duty. A proportional refund is offered only if items of the line can be refunded."""
     line = duty.line
     shared = [_SHARE] if line.quantity > line.refunded_quantity else []
     return forms.ChoiceField(
-        label=_("Refund of the {duty}").format(duty=format_duty_name(line, duty.duty["id"])),
+        label=_("Refund for the {duty}").format(duty=format_duty_name(line, duty.duty["id"])),
         choices=[_NOTHING, *shared, _ALL],
         initial=FULL if select_all else "",
         required=False,
@@ -86,7 +86,7 @@ def describe_duties(order: Order, parts: Sequence[RefundedDuty]) -> list[str]:
 
 
 def format_duty_name(line: LineItem, duty_id: int) -> str:
-    """Return a name of the duty that is unique within its line item, e.g. ``duty on Mug (6912.00, from Portugal)``."""
+    """Return a name that is unique among the duties of a line item, e.g. ``duty on Mug (6912.00, from Portugal)``."""
     details = next((_details(line, duty) for duty in line.duties if duty["id"] == duty_id), "")
     text = _("duty on {product} ({details})") if details else _("duty on {product}")
     return text.format(product=line.name, details=details)

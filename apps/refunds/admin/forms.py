@@ -1,6 +1,6 @@
 """The refund form and its conversion into a ``RefundRequest``.
 
-A payment amount that is left blank defaults to the calculated amount.
+Blank payment amounts default to the calculated amounts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,8 +39,8 @@ RestockType = RefundLineItem.RestockType
 NO_RESTOCK_CHOICE = str(RestockType.NO_RESTOCK)
 _RESTOCK_TYPES = {"unsent": RestockType.CANCEL, "sent": RestockType.RETURN}
 _WORDS = {
-    # The restock labels by item state and by whether inventory is tracked: one label for restocking the items, one for
-    # not restocking them.
+    # The restock labels by item state and inventory tracking. The first label is for restocking, the second for not
+    # restocking.
     ("unsent", True): (
         gettext_noop("Cancel and restock at {place}"),
         gettext_noop("Refund only: items will still be fulfilled"),
@@ -65,7 +65,7 @@ class AmountField(MoneyField):
 
 @dataclass(frozen=True, slots=True)
 class LineItemRow:
-    """Refundable items of one line item in the same state, with their form fields."""
+    """Refundable items of a line item in the same state, with the form fields for these items."""
 
     refundable: RefundableItems
     quantity: forms.BoundField
@@ -75,7 +75,7 @@ class LineItemRow:
 
 @dataclass(frozen=True, slots=True)
 class PaymentRow:
-    """A refundable payment, with its form fields."""
+    """A refundable payment, with the form fields for the payment."""
 
     balance: PaymentBalance
     amount: forms.BoundField
@@ -104,7 +104,7 @@ class RefundForm(forms.Form):
         max_length=5000,
         widget=forms.Textarea(attrs={"rows": 2, "class": "bo-input"}),
     )
-    notify = forms.BooleanField(label=gettext_lazy("Email the customer"), required=False)
+    notify = forms.BooleanField(label=gettext_lazy("Notify the customer by email"), required=False)
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class RefundForm(forms.Form):
         for balance in self.payment_balances:
             self._add_payment(balance)
         self.fields["shipping"] = AmountField(snapshot.order.currency, self.shipping_left)
-        self.fields["shipping"].label = _("Or amount")
+        self.fields["shipping"].label = _("Or enter an amount")
         if everything and self.shipping_left:
             self.initial["full_shipping"] = True
         if not snapshot.order.email:
@@ -168,7 +168,7 @@ class RefundForm(forms.Form):
             currency=payment.currency, gateway=payment.gateway
         )
         self.fields[f"by_hand-{payment.pk}"] = forms.BooleanField(
-            label=_("Record only: the money was refunded manually"),
+            label=_("Record only: the money was already refunded manually"),
             required=False,
             initial=get_gateway(payment.gateway) is None,
         )
@@ -208,12 +208,12 @@ class RefundForm(forms.Form):
 
     @property
     def selected_rows(self) -> list[RefundableItems]:
-        """Return the rows with a quantity, in the order of ``refund_request.line_inputs``."""
+        """Return the rows with an entered quantity, in the order of ``refund_request.line_inputs``."""
         return [row for row in self.refundable_rows if self.cleaned_data.get(f"units-{get_row_key(row)}")]
 
     @property
     def request_without_payments(self) -> RefundRequest:
-        """Return the refund request without its payments."""
+        """Return the refund request without payments."""
         data = self.cleaned_data
         return RefundRequest(
             line_inputs=[self._units(row) for row in self.selected_rows],
@@ -232,16 +232,16 @@ class RefundForm(forms.Form):
         return RefundLineInput(units.line.pk, data[f"units-{key}"], kind, int(location_id) if location_id else None)
 
     def calculate(self) -> RefundCalculation:
-        """Calculate the refund without its payments.
+        """Calculate the refund without payments.
 
         Raises:
-            RefundRefused: The refund is not possible; ``{field: [messages]}`` has every problem.
+            RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.
         """
         _, result = resolve_and_calculate(self.snapshot, self.request_without_payments)
         return result
 
     def get_request(self, result: RefundCalculation) -> RefundRequest:
-        """Return the refund request with its payments; blank amounts default to the calculated amounts."""
+        """Return the refund request with payments. Blank amounts default to the calculated amounts."""
         data, shares = self.cleaned_data, {share.payment.pk: share.amount for share in result.shares}
         paybacks = []
         for balance in self.payment_balances:
@@ -276,8 +276,8 @@ class RefundForm(forms.Form):
             return None
 
     def add_domain_errors(self, errors: Errors, refund_request: RefundRequest) -> None:
-        """Add the domain errors, worded for staff, to the form fields they belong to."""
-        # Read the selected rows before errors are added: Django removes a field with an error from ``cleaned_data``.
+        """Add domain errors, worded for staff, to the affected form fields."""
+        # Read the selected rows first, because Django removes a field from ``cleaned_data`` when an error is added.
         selected = self.selected_rows
         for path, messages in errors.items():
             field = self._field_of(path, selected, refund_request)
@@ -299,7 +299,7 @@ class RefundForm(forms.Form):
 
     @property
     def all_errors(self) -> list[str]:
-        """Return all messages, prefixed with field labels, for display away from the fields."""
+        """Return all error messages, prefixed with field labels, for display outside the form fields."""
         lines = [str(error) for error in self.non_field_errors()]
         for name, messages in self.errors.items():
             if name in self.fields:
@@ -308,7 +308,7 @@ class RefundForm(forms.Form):
 
 
 def get_row_key(units: RefundableItems) -> str:
-    """Return the key that the names of a row's form fields contain."""
+    """Return the key of a row, which is part of the names of the row's form fields."""
     return f"{units.line.pk}-{units.state}"
 
 

@@ -1,4 +1,4 @@
-"""Refund messages for staff: errors and summaries of what will happen."""
+"""Refund messages for staff: errors, and descriptions of the refund on the review page."""
 
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
@@ -15,7 +15,7 @@ from apps.refunds.models import RefundLineItem
 
 MoneyFormatter = Callable[[Decimal], str]
 RestockType = RefundLineItem.RestockType
-# The subjects of error messages, by the last part of the field path.
+# The subjects of error messages, keyed by the last part of the field path.
 _SUBJECTS = {
     "quantity": gettext_noop("The quantity"),
     "restock_type": gettext_noop("You"),
@@ -37,7 +37,7 @@ def format_refund_error(path: str, message: str) -> str:
             gateway=gateway
         )
     if name == "refund_type":
-        return _("Enter the quantity of the item to refund, or choose the full refundable amount.")
+        return _("Enter the quantity of the item to refund, or choose “Full refundable amount”.")
     message = _(message)
     if subject := _SUBJECTS.get(name):
         return f"{_(subject)} {message}."
@@ -45,7 +45,7 @@ def format_refund_error(path: str, message: str) -> str:
 
 
 def format_sums(parts: Iterable[tuple[Decimal, str]]) -> str:
-    """Format the sum per currency, such as ``12.94 USD and 4.50 EUR``, or return an empty string if all are zero."""
+    """Format the sum per currency, such as ``12.94 USD and 4.50 EUR``. If all sums are zero, return an empty string."""
     sums: dict[str, Decimal] = {}
     for amount, currency in parts:
         sums[currency] = sums.get(currency, ZERO) + amount
@@ -64,9 +64,12 @@ def describe_transactions(rows: Sequence[Transaction]) -> list[str]:
         payment, amount = row.parent, languages.format_money(row.amount, row.currency)
         assert payment is not None
         if row.gateway == MANUAL:
-            text = _("{amount} of the payment of {paid} is recorded as refunded manually; no money moves automatically")
+            text = _(
+                "{amount} of the {paid} payment will be marked as refunded manually. You need to return the money to "
+                "the customer yourself"
+            )
         else:
-            text = _("{amount} is refunded through {gateway}, to the payment of {paid}")
+            text = _("{amount} of the {paid} payment will be refunded through {gateway}")
         paid_amount = languages.format_money(payment.amount, payment.currency)
         sentences.append(text.format(amount=amount, gateway=row.gateway, paid=paid_amount))
     return sentences
@@ -90,7 +93,7 @@ def describe_items(preview: RefundPreview) -> list[str]:
 
 
 def describe_difference(discrepancy: Decimal, money: MoneyFormatter) -> str:
-    """Describe the difference from the calculated amount, or return an empty string if there is none."""
+    """Describe the difference from the calculated amount, or return an empty string if there is no difference."""
     if discrepancy > 0:
         return _("{amount} less than the refund total.").format(amount=money(discrepancy))
     more = _("{amount} more than the customer is owed.")

@@ -16,7 +16,7 @@ def _may_refund(request: HttpRequest, order: Order) -> bool:
 
 
 def _refunds(request: HttpRequest, order: Order) -> Context | None:
-    """Return the context of the refund list, or None if the order has no refunds."""
+    """Return the context of the refund list, or None if the order has no refunds or the user may not view refunds."""
     if not has_permission(request, VIEW):
         return None
     refunds = load_refunds(order)

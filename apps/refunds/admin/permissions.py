@@ -6,6 +6,6 @@ VIEW, ADD = "refunds.view_refund", "refunds.add_refund"
 
 grant_permissions("orders", "v", "refunds.refund")
 grant_permissions("edit_orders", "v", "refunds.refund")
-# Refunding moves money, so it has its own permission, which includes viewing orders.
+# Refunding moves money, so it requires a separate permission. The permission also allows viewing orders.
 grant_permissions("refund_orders", "v", "orders.order")
 grant_permissions("refund_orders", "va", "refunds.refund")

@@ -43,13 +43,13 @@ class ProcessedFilter(PeriodFilter):
 
 
 class OwedMoneyFilter(SelectFilter):
-    """Filter refunds with money still owed to the customer."""
+    """Filter failed refunds with money that is still owed to the customer."""
 
-    title = gettext_lazy("payment")
+    title = gettext_lazy("status")
     parameter_name = "money"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        return [("owed", _("Failed, still owed"))]
+        return [("owed", _("Failed, not yet refunded"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Refund]) -> QuerySet[Refund]:
         return filter_owed_refunds(queryset) if self.value() == "owed" else queryset
@@ -57,7 +57,7 @@ class OwedMoneyFilter(SelectFilter):
 
 @admin.register(Refund)
 class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
-    """The read-only admin of refunds; refunds are created from the order page."""
+    """The read-only admin of refunds. Refunds are created from the order page."""
 
     menu = MenuItem(
         "Sales",
@@ -86,12 +86,12 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     def name(self, refund: Refund) -> str:
         return refund.order.name
 
-    @display(description=gettext_lazy("Refunded"))
+    @display(description=gettext_lazy("Amount"))
     def amount(self, refund: Refund) -> str:
         return format_amounts(row for row in _get_transactions(refund) if row.status in ACTIVE_STATUSES) or "–"
 
     @display(
-        description=gettext_lazy("Payment"),
+        description=gettext_lazy("Status"),
         label={"done": "success", "waits": "warning", "failed": "danger", "none": "default"},
     )
     def outcome(self, refund: Refund) -> tuple[str, str]:
@@ -107,7 +107,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         return super().get_queryset(request).prefetch_related("transactions__transaction")
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        """Return no search fields in the panel-wide search, where orders are searched instead."""
+        """Return no search fields for the panel-wide search, which finds orders instead."""
         match = request.resolver_match
         return () if match and match.url_name == "search" else self.search_fields
 
@@ -147,11 +147,11 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
             "may_refund": has_permission(request, ADD),
         }
         return self.page(
-            request, "panel/refunds/refund.html", _("Refund of order {order}").format(order=order), **context
+            request, "panel/refunds/refund.html", _("Refund for order {order}").format(order=order), **context
         )
 
     def retry_view(self, request: HttpRequest, object_id: str, transaction_id: int) -> HttpResponse:
-        """Ask the gateway for the result of a pending refund again."""
+        """Enqueue an extra gateway call for a pending refund."""
         require_permission(request, ADD)
         refund = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -191,7 +191,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         return self._review_page(request, form, refund_request, preview, changed=step == "refund")
 
     def calculation_view(self, request: HttpRequest, order_id: int) -> HttpResponse:
-        """Return the calculation for the form's current values; nothing is saved."""
+        """Return the calculation for the form's current values, without saving anything."""
         require_permission(request, ADD)
         order = _order_or_404(order_id)
         if request.method != "POST":
@@ -213,9 +213,10 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
             wait = error.headers.get("Retry-After", "60")
             form.add_error(
                 None,
-                _("Trial shops can create {count} refunds per minute. Try again in {seconds} seconds.").format(
-                    count=create.MAX_PER_MINUTE, seconds=wait
-                ),
+                _(
+                    "Trial and development shops can create at most {count} refunds per minute. "
+                    "Try again in {seconds} seconds."
+                ).format(count=create.MAX_PER_MINUTE, seconds=wait),
             )
         except RefundRefused as error:
             form.add_domain_errors(error.errors, refund_request)
@@ -224,7 +225,9 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         else:
             rows = [payment.transaction for payment in refund.transactions.select_related("transaction").order_by("pk")]
             self.message_user(
-                request, _("Refunded: {amount}.").format(amount=format_amounts(rows) or _("no money")), messages.SUCCESS
+                request,
+                _("Refund created: {amount}.").format(amount=format_amounts(rows) or _("no money refunded")),
+                messages.SUCCESS,
             )
             return _redirect_to_order(order.pk)
         return self._form_page(request, form)
@@ -250,14 +253,14 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         *,
         changed: bool,
     ) -> HttpResponse:
-        """Show the review page with the refund that the next click creates."""
+        """Show the review page of a refund that has not been created yet."""
         order = form.snapshot.order
         money, moved = get_shop_formatter(order), format_amounts(preview.rows)
         shipping = sum((add_tax(order, part.amount, part.tax) for part in preview.calculation.shipping), ZERO)
         return self.page(
             request,
             "panel/refunds/review.html",
-            _("Refund order {order}: review").format(order=order),
+            _("Review refund for order {order}").format(order=order),
             original=order,
             sent=wizard.get_hidden_fields(request.POST, form, refund_request),
             seen=wizard.hash_preview(order, preview),
@@ -295,7 +298,7 @@ def _redirect_to_order(pk: int) -> HttpResponseRedirect:
 home.add_task(
     home.Task(
         gettext_lazy("Failed refunds"),
-        gettext_lazy("the money is still owed to the customers"),
+        gettext_lazy("refunds that customers have not received"),
         Refund,
         "money=owed",
         lambda request: filter_owed_refunds(Refund.rows()),

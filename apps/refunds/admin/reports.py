@@ -49,8 +49,8 @@ add_page(
 class RefundReportForm(forms.Form):
     """The form for the report's date range and step."""
 
-    first = forms.DateField(label=gettext_lazy("From"), widget=_DATE, input_formats=["%Y-%m-%d"])
-    last = forms.DateField(label=gettext_lazy("Until"), widget=_DATE, input_formats=["%Y-%m-%d"])
+    first = forms.DateField(label=gettext_lazy("Start date"), widget=_DATE, input_formats=["%Y-%m-%d"])
+    last = forms.DateField(label=gettext_lazy("End date"), widget=_DATE, input_formats=["%Y-%m-%d"])
     step = forms.ChoiceField(
         label=gettext_lazy("Group by"),
         choices=[("day", gettext_lazy("Day")), ("week", gettext_lazy("Week")), ("month", gettext_lazy("Month"))],
@@ -65,8 +65,11 @@ class RefundReportForm(forms.Form):
             if first > last:
                 self.add_error("last", _("Enter a date on or after the start date."))
             elif (last - first).days >= refund_report.MAX_DAYS[step]:
-                by_day = _("A report by day can cover one year at most.")
-                self.add_error("last", by_day if step == "day" else _("A report can cover five years at most."))
+                by_day = _("Enter a shorter period. A report by day covers at most one year.")
+                self.add_error(
+                    "last",
+                    by_day if step == "day" else _("Enter a shorter period. A report covers at most five years."),
+                )
             elif not date(1970, 1, 2) <= first <= last <= date(9000, 1, 1):
                 self.add_error("first", _("There are no refunds in this period. Enter other dates."))
         return data
@@ -74,7 +77,7 @@ class RefundReportForm(forms.Form):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefundReportTable(ReportTable):
-    """A table of the report; ``name`` identifies it in URLs."""
+    """A table of the report. ``name`` identifies the table in URLs."""
 
     name: str
 
@@ -87,7 +90,7 @@ _TABLES: dict[str, tuple[str, str, Callable[[RefundReportRange], list[RefundRepo
 
 
 def report_view(request: HttpRequest, base: Context) -> HttpResponse:
-    """Return the report page; ``base`` is the context shared by all pages of the admin."""
+    """Return the report page. ``base`` is the template context shared by all admin pages."""
     require_permission(request, REPORT)
     form = _get_form(request)
     context: Context = {"form": form}
@@ -155,7 +158,7 @@ def _build_table(
     name: str, rows: Sequence[RefundReportRow], span: RefundReportRange, currency: str
 ) -> RefundReportTable:
     title, first, _rows = _TABLES[name]
-    # Periods are limited in number, so all of them are shown, the latest first.
+    # The number of periods is limited, so all periods with refunds are shown, latest first.
     visible_rows = [row for row in reversed(rows) if row.refunds] if name == "periods" else list(rows[:MAX_ROWS])
     cells = [
         (_format_row_name(row, span), row.refunds, row.quantity, languages.format_amount(row.amount, currency))

@@ -1,4 +1,4 @@
-"""Build the template context that the pages of the refund form share."""
+"""Build the template context that is shared by the pages of the refund form."""
 
 import hashlib
 
@@ -36,7 +36,7 @@ def get_initial_values(request: HttpRequest, order: Order) -> Context:
 
 
 def get_calculation_context(form: RefundForm) -> Context:
-    """Return the calculation of a submitted form, or its errors; the context is empty for an unsubmitted form."""
+    """Return the calculation of a submitted form or its errors. The context of an unsubmitted form is empty."""
     if not form.is_bound:
         return {}
     if not form.is_valid():
@@ -89,7 +89,7 @@ def _calculation_context(form: RefundForm, result: RefundCalculation) -> Context
 
 
 def get_hidden_fields(data: QueryDict, form: RefundForm, refund_request: RefundRequest) -> list[tuple[str, str]]:
-    """Return the hidden fields of the review page: the submitted values, with each amount filled in."""
+    """Return the hidden fields of the review page: the submitted values, with all payment amounts filled in."""
     inputs = {payment_input.parent_id: payment_input for payment_input in refund_request.transaction_inputs}
     fields = [
         (name, value)
@@ -105,8 +105,8 @@ def get_hidden_fields(data: QueryDict, form: RefundForm, refund_request: RefundR
 
 
 def hash_preview(order: Order, preview: RefundPreview) -> str:
-    """Return a hash of the review page, so that a refund that has changed since the review is not created."""
-    # The same amount may be stored with a different number of zeros, so amounts are formatted before hashing.
+    """Return a hash of the previewed refund, so that a preview that has changed since the review is detected."""
+    # Equal amounts may have a different number of trailing zeros, so amounts are formatted before hashing.
     sums = [format_decimal(amount, order.currency) for amount in (preview.discrepancy, preview.calculation.total)]
     lines = [
         *describe_transactions(preview.rows),

@@ -1,1 +1,1 @@
-"""REST interface of refunds."""
+"""REST API for refunds."""

@@ -1,4 +1,4 @@
-"""Response of the ``calculate`` endpoint, in the requested currency."""
+"""Render the response of the ``calculate`` endpoint in the requested currency."""
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -93,7 +93,7 @@ def render_calculation(
 
 
 def get_amount_formatter(order: Order, currency: str) -> Callable[[Decimal], str]:
-    """Return a function that formats the order's amounts in one of its two currencies."""
+    """Return a function that formats the order's amounts in ``currency``, the shop or presentment currency."""
     if currency == order.currency:
         return lambda amount: format_decimal(amount, currency)
     return lambda amount: format_decimal(order.to_presentment(amount), currency)

@@ -22,7 +22,7 @@ TRANSACTION_KINDS = ("refund", "suggested_refund")
 _UNITS = {
     "line_item_id": IntegerField(min_value=1),
     "quantity": IntegerField(min_value=1, max_value=1_000_000, required=False, default=1),
-    # The domain layer validates the restock type.
+    # Accept any text, because the domain layer validates the restock type.
     "restock_type": nullable_text(20),
     "location_id": IntegerField(required=False, allow_null=True),
 }
@@ -110,7 +110,7 @@ def _prefix_errors(name: str, errors: object) -> object:
 def parse_and_refund_order(
     order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime
 ) -> Sequence[StockChange]:
-    """Refund an order that is being canceled; parses the ``refund`` member of its body.
+    """Parse the ``refund`` member of a cancellation request, and refund the order that is being canceled.
 
     Raises:
         Unprocessable: The body is invalid; the errors are ``{field: [messages]}``.

@@ -1,4 +1,4 @@
-"""Serializers of refunds."""
+"""Serializers for refunds."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -28,7 +28,7 @@ NULLABLE_TEXT_SCHEMA = {"type": ["string", "null"]}
 
 
 def _number(_context: RenderContext, amount: Decimal) -> float:
-    """Return an amount as a float, which clients expect here; up to fifteen digits are exact."""
+    """Return an amount as a float, as clients expect. Up to fifteen digits are exact."""
     return float(amount)
 
 
@@ -66,7 +66,7 @@ class RefundDutySerializer(ResourceSerializer[RefundDuty]):
 
 
 class OrderAdjustmentSerializer(ResourceSerializer[OrderAdjustment]):
-    """An amount refunded beyond the items, or withheld from their price."""
+    """Refunded shipping, or a difference from the suggested refund."""
 
     order_id = ReadOnlyColumn("refund__order_id")
     refund_id = ReadOnlyColumn()

@@ -30,7 +30,7 @@ class ShopCurrencyFilter(ApiFilter):
     """Accept ``in_shop_currency`` in lists without filtering by it."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return all rows; the parameter only changes their rendering."""
+        """Return all rows. The parameter only changes the rendering."""
         return qs
 
 
@@ -65,7 +65,7 @@ class RefundViewSet(ShopViewSet[Refund]):
         return get_read_plan(serializer, self.version, self.requested_fields)
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[Refund] | type[Refund]:
-        """Return the filtered rows; ``in_shop_currency`` only changes their rendering."""
+        """Return the filtered rows. ``in_shop_currency`` only changes the rendering."""
         row_filters = dict(filters)
         self._choose_currency(row_filters.pop(SHOP_CURRENCY, None))
         return super().filter_rows(row_filters)
@@ -102,7 +102,7 @@ class RefundViewSet(ShopViewSet[Refund]):
             raise ApiError(LIMIT_EXCEEDED, status=429, headers=error.headers) from None
 
     def calculate(self, request: Request, **_: int) -> HttpResponse:
-        """Return the calculation of a refund; nothing is saved."""
+        """Return a calculated refund, without creating the refund."""
         refund_request = parse_refund(self.unwrap_body("refund"))
         order = Order.objects.get(pk=self.kwargs["order_id"])
         refund_lines, result, snapshot = create.calculate_refund(order, refund_request)

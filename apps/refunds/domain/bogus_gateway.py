@@ -1,8 +1,8 @@
 """The bogus gateway for testing: it moves no money, but records refunds like a real gateway.
 
-The authorization of the payment controls its behavior: ``bogus:fail`` refuses, ``bogus:error`` reports an error,
-``bogus:slow`` waits two seconds, ``bogus:twice`` reports its result twice, ``bogus:later`` first returns "pending", and
-the result on the next call. Any other authorization succeeds.
+The payment's authorization controls the gateway's behavior: ``bogus:fail`` refuses the refund, ``bogus:error`` reports
+an error, ``bogus:slow`` waits two seconds, ``bogus:twice`` reports the result twice, and ``bogus:later`` returns
+"pending" on the first call and the result on the next call. Any other authorization succeeds.
 """
 
 import time
@@ -24,7 +24,7 @@ class BogusGateway:
     only_records = False
 
     def refund(self, call: GatewayCall) -> GatewayResult:
-        """Record the refund, with the result that the payment's authorization asks for."""
+        """Record the refund, with the result that the payment's authorization determines."""
         if call.authorization == "bogus:slow":
             time.sleep(SLOW_SECONDS)
         status, message = _REFUSALS.get(call.authorization, (Status.SUCCESS, "Bogus refund"))
@@ -40,7 +40,7 @@ class BogusGateway:
             },
         )
         if is_pending and created:
-            return GatewayResult(Status.PENDING, message="The gateway will know later")
+            return GatewayResult(Status.PENDING, message="The result is not known yet")
         result = _to_result(row)
         if call.authorization == "bogus:twice":
             from apps.refunds.domain.gateway_processing import record_gateway_result

@@ -1,9 +1,9 @@
 """Calculate refunds: line items, duties, shipping, and the split of the total over payments.
 
-The functions are pure: they work on loaded rows of an order, saved or not, and neither query nor write. Earlier refunds
-are taken into account: an amount is spread over the items of a line by cumulative rounding, and a refund takes the
-difference between the remaining amount before and after the refund. Refunding items one by one therefore gives the same
-total as refunding all at once.
+The functions are pure: they work on loaded rows of an order, saved or not, and do not access the database. Amounts are
+allocated to the items of a line by cumulative rounding: a refund is the difference between the rounded remaining
+amounts before and after the refund. Refunding items one by one therefore results in the same total as refunding all
+items at once.
 
 Amounts are in the order's currency, except amounts refunded to a payment, which are in the payment's currency.
 """
@@ -19,7 +19,7 @@ from apps.orders.domain import pricing, taxes_and_duties
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
 PAYMENT_KINDS = frozenset({Transaction.Kind.SALE, Transaction.Kind.CAPTURE})
-# The statuses of refunds that returned money, or may still do so.
+# The statuses of refunds that have returned money or may still return money.
 ACTIVE_STATUSES = frozenset({Transaction.Status.SUCCESS, Transaction.Status.PENDING})
 
 
@@ -29,8 +29,8 @@ class RefundedLine:
 
     Attributes:
         line: The line item.
-        quantity: The quantity.
-        discounted: The price after discounts of the line item itself.
+        quantity: The refunded quantity.
+        discounted: The price after the line item's own discounts.
         cart_discount: The share of order-level discounts.
         tax: The share of the line item's taxes.
     """
@@ -64,8 +64,8 @@ class RefundableDuty:
         line: The line item the duty belongs to.
         duty: The entry in ``LineItem.duties``.
         refunded_before: The duty and tax amounts refunded earlier.
-        is_proportional: True to refund the part of the duty for the refunded quantity of its line; False to refund the
-            remaining duty.
+        is_proportional: True to refund the duty in proportion to the refunded quantity of the line, False to refund the
+            whole remaining duty.
     """
 
     line: LineItem
@@ -93,7 +93,7 @@ class RefundedDuty:
 
 @dataclass(frozen=True, slots=True)
 class PaymentBalance:
-    """A payment and its refundable amount, in its own currency and in the order's."""
+    """A payment and its refundable amount, in the payment's currency and in the order's currency."""
 
     payment: Transaction
     refundable: Decimal
@@ -102,7 +102,7 @@ class PaymentBalance:
 
 @dataclass(frozen=True, slots=True)
 class PaymentShare:
-    """The amount refunded to one payment, in the payment's currency and in the order's."""
+    """The amount refunded to a payment, in the payment's currency and in the order's currency."""
 
     payment: Transaction
     amount: Decimal
@@ -119,9 +119,9 @@ class RefundCalculation:
         shipping: The refunded shipping.
         duties: The refunded duties.
         total: The price of the items, shipping and duties, with taxes.
-        overpaid: The amount overpaid once items, shipping and duties are removed from the order.
+        overpaid: The amount by which payments exceed the order's total without the refunded items, shipping and duties.
         suggested: The suggested refund: ``total``, but at most ``overpaid``.
-        shares: The suggested refund per payment, oldest first, including payments that get nothing.
+        shares: The suggested refund per payment, oldest first, including payments with nothing to refund.
     """
 
     lines: Sequence[RefundedLine]
@@ -145,7 +145,7 @@ def calculate_portion_between(total: Decimal, more: int, fewer: int, of: int, cu
 
 
 def calculate_line(line: LineItem, units: int, currency: str, *, before: int = 0) -> RefundedLine:
-    """Calculate the refund of ``units`` items of a line; ``before`` is the quantity already in the same refund."""
+    """Calculate the refund of ``units`` items of a line. ``before`` is the line's quantity in the refund so far."""
     refundable = line.quantity - line.refunded_quantity - before
 
     def of(total: Decimal) -> Decimal:
@@ -159,7 +159,7 @@ def calculate_line(line: LineItem, units: int, currency: str, *, before: int = 0
 def calculate_duty(refundable_duty: RefundableDuty, units: int, currency: str) -> RefundedDuty:
     """Calculate the refund of a duty for ``units`` refunded items of its line.
 
-    Call this function before ``refunded_quantity`` of the line is increased.
+    Call this function before increasing the line's ``refunded_quantity``.
     """
     line, (price_left, tax_left) = refundable_duty.line, refundable_duty.refundable
     if not refundable_duty.is_proportional:
@@ -184,11 +184,11 @@ def get_refundable_shipping(rows: Iterable[ShippingLine]) -> Decimal:
 
 
 def allocate_shipping(rows: Iterable[ShippingLine], amount: Decimal, currency: str) -> list[RefundedShipping]:
-    """Spread a shipping refund over the shipping lines in order, each with its share of the tax.
+    """Allocate a shipping refund to the shipping lines in order, with a share of the tax for each line.
 
     Args:
         rows: The shipping lines, in order.
-        amount: At most the refundable price of shipping.
+        amount: The amount to refund, at most the refundable price of shipping.
         currency: The order's currency.
     """
     parts = []
@@ -206,14 +206,14 @@ def allocate_shipping(rows: Iterable[ShippingLine], amount: Decimal, currency: s
 def calculate_total(
     order: Order, lines: Iterable[RefundedLine], shipping: Iterable[RefundedShipping], duties: Iterable[RefundedDuty]
 ) -> Decimal:
-    """Return the price of items, shipping and duties; taxes are added unless prices include them."""
+    """Return the price of items, shipping and duties, plus taxes if prices do not include taxes."""
     units = sum((add_tax(order, part.subtotal, part.tax) for part in lines), ZERO)
     shipping_total = sum((add_tax(order, part.amount, part.tax) for part in shipping), ZERO)
     return units + shipping_total + sum((add_tax(order, part.amount, part.tax) for part in duties), ZERO)
 
 
 def add_tax(order: Order, amount: Decimal, tax: Decimal) -> Decimal:
-    """Return an amount plus its tax; prices that include taxes stay as they are."""
+    """Return an amount plus its tax. If prices include taxes, return the amount unchanged."""
     return amount if order.taxes_included else amount + tax
 
 
@@ -246,10 +246,10 @@ def calculate_amounts(
         order: The order.
         every_line: All line items of the order.
         every_shipping: All shipping lines of the order, oldest first.
-        transactions: All transactions of the order, oldest first, each with its parent as the same object.
-        units: The quantities to refund, at most the refundable quantity per line; a line may occur twice.
+        transactions: All transactions of the order, oldest first. ``parent`` must refer to an object in this sequence.
+        units: The quantities to refund, at most the refundable quantity per line. A line may occur more than once.
         shipping: The price of shipping to refund, at most the refundable price.
-        duties: The duties to refund, each once.
+        duties: The duties to refund, without duplicates.
     """
     quantities: dict[int, int] = {}
     refunded_lines = []
@@ -324,9 +324,9 @@ def add_refunded_duties(parts: Iterable[RefundedDuty]) -> None:
 
 
 def allocate_to_payments(amount: Decimal, open_balances: Iterable[PaymentBalance]) -> list[PaymentShare]:
-    """Spread an amount in the order's currency over payments, the oldest first.
+    """Allocate an amount in the order's currency to payments, oldest first.
 
-    A payment that is refunded in full gets exactly its refundable amount, so that no rounding difference remains.
+    The share of a fully refunded payment is exactly the refundable amount, so that no rounding difference remains.
     """
     shares = []
     for balance in open_balances:
@@ -339,7 +339,7 @@ def allocate_to_payments(amount: Decimal, open_balances: Iterable[PaymentBalance
 
 
 def convert_to_payment_currency(balance: PaymentBalance, amount: Decimal) -> Decimal:
-    """Convert an amount from the order's currency to a payment's."""
+    """Convert an amount from the order's currency to the payment's currency."""
     payment = balance.payment
     if not amount:
         return ZERO
@@ -349,7 +349,7 @@ def convert_to_payment_currency(balance: PaymentBalance, amount: Decimal) -> Dec
 
 
 def convert_to_order_currency(order: Order, balance: PaymentBalance, amount: Decimal) -> Decimal:
-    """Convert an amount from a payment's currency to the order's; the full balance converts without rounding."""
+    """Convert an amount from the payment's to the order's currency. The full balance is converted without rounding."""
     payment = balance.payment
     if amount == balance.refundable:
         return balance.refundable_in_order

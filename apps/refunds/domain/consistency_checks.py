@@ -1,7 +1,7 @@
 """Check the refund columns of lines, shipping lines, payments and orders against the refunds.
 
-The check compares, in ranges of ids, the sums of the refund rows with the rows that have nonzero refund columns. Rows
-without refunds, the majority, are never read.
+For each range of ids, the check compares the sums of the refund rows with the refund columns that are not zero. Most
+rows have no refunds and are never read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ ColumnValues = Mapping[str, Any]
 
 
 def check_refunds() -> Iterator[str]:
-    """Yield every difference between refund columns and the refunds."""
+    """Yield a message for each refund column that does not match the refunds."""
     units, duties, shipping_lines = (
         RefundLineItem.objects.all(),
         RefundDuty.objects.all(),
@@ -40,7 +40,7 @@ def check_refunds() -> Iterator[str]:
 
 
 def _compare_sums(model: type[Model], parts: "QuerySet[Any]", by: str, **columns: str) -> Iterator[str]:
-    """Yield the differences between columns and the sums of related rows.
+    """Yield a message for each column that does not match the sum of the related rows.
 
     Args:
         model: The model with the sum columns.

@@ -51,14 +51,14 @@ Kind = OrderAdjustment.Kind
 
 
 class TooManyRefunds(RefundRefused):
-    """Raised when a development or trial shop exceeds five refunds per minute."""
+    """Raised when a development or trial shop exceeds the limit of five refunds per minute."""
 
     code = "too_many_refunds"
     status = 429
 
 
 class NotBackdatable(RefundRefused):
-    """Raised when ``processed_at`` is in the future, or in the past and the caller may not backdate refunds."""
+    """Raised when ``processed_at`` is in the future, or is in the past and the caller may not backdate refunds."""
 
     code = "not_backdatable"
     field = "processed_at"
@@ -67,10 +67,10 @@ class NotBackdatable(RefundRefused):
 def calculate_refund(
     order: Order, refund_request: RefundRequest
 ) -> tuple[list[RefundLine], RefundCalculation, OrderSnapshot]:
-    """Calculate a refund; nothing is saved.
+    """Calculate a refund without saving it.
 
     Raises:
-        RefundRefused: The refund is not possible; ``{field: [messages]}`` has every problem.
+        RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.
     """
     snapshot = OrderSnapshot.load(order)
     return *resolve_and_calculate(snapshot, replace(refund_request, transaction_inputs=())), snapshot
@@ -94,23 +94,23 @@ def create_refund(
         refund_request: The items, shipping, duties and payments to refund.
         actor: The actor of the events.
         at: The current time.
-        user_id: The staff member, if any.
+        user_id: The id of the staff member, if any.
         source_name: The source of the transactions.
         may_backdate: True to allow ``processed_at`` in the past.
 
     Raises:
         RefundNotPermitted: The actor is a staff member without permission to refund.
-        RefundRefused: The refund is not possible; ``{field: [messages]}`` has every problem.
+        RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.
         AcceptedByService: A fulfillment service has accepted items that the refund cancels.
-        TooManyRefunds: A development or trial shop exceeds five refunds per minute.
-        NotBackdatable: ``processed_at`` is in the past without permission, or in the future.
+        TooManyRefunds: A development or trial shop exceeds the limit of five refunds per minute.
+        NotBackdatable: ``processed_at`` is in the future, or is in the past and ``may_backdate`` is False.
     """
     permissions.check_may_refund(actor)
     if refund_request.processed_at is not None:
         if refund_request.processed_at > at:
             raise NotBackdatable(_("cannot be in the future"))
         if not may_backdate:
-            raise NotBackdatable(_("cannot be in the past without the permission to import refunds"))
+            raise NotBackdatable(_("cannot be in the past without permission to import refunds"))
     _check_rate_limit(at)
     order = lock_order(order)
     if order.customer_id is not None:
@@ -135,7 +135,9 @@ def create_refund(
 
 
 def _check_rate_limit(at: datetime) -> None:
-    """Limit a development or trial shop to five refunds per minute; locking its row serializes the shop's refunds.
+    """Check that a development or trial shop does not exceed five refunds per minute.
+
+    The shop's row is locked, so that concurrent refunds are checked one after the other.
 
     Raises:
         TooManyRefunds: The limit is reached.
@@ -156,15 +158,14 @@ def refund_cancelled_order(
     """Refund an order that is being canceled, as the refund hook of ``apps.orders``.
 
     Args:
-        order: The locked order; the caller reloads its lines and totals.
-        parts: ``amount`` and ``currency``, to refund everything that is still refundable; or ``refund``, a
-            ``RefundRequest``.
+        order: The locked order. The caller reloads the order with its lines.
+        parts: Either ``amount`` and ``currency``, to refund all remaining items, or ``refund``, a ``RefundRequest``.
         restock: True to restock the items.
         actor: The actor of the events.
         at: The current time.
 
     Returns:
-        The stock movements to apply.
+        The inventory changes to apply.
 
     Raises:
         RefundRefused: The refund is not possible.
@@ -179,7 +180,7 @@ def refund_cancelled_order(
 
 
 def _full_refund_request(snapshot: OrderSnapshot, parts: ReadOnlyAttrs, *, restock: bool) -> RefundRequest:
-    """Return a request to refund everything that is still refundable, with the amount given in ``parts``."""
+    """Return a request to refund everything that is still refundable, with the amount from ``parts``."""
     amount: Decimal = parts.get("amount") or ZERO
     return RefundRequest(
         line_inputs=[
@@ -205,7 +206,7 @@ def _save_refund(
     user_id: int | None = None,
     source_name: str = "",
 ) -> tuple[Refund, list[StockChange], list[Transaction]]:
-    """Save the refund and its rows; the caller saves the order and applies the stock movements."""
+    """Save the refund and its rows. The caller saves the order and applies the inventory changes."""
     order = snapshot.order
     if not (
         refund_request.line_inputs
@@ -214,7 +215,7 @@ def _save_refund(
         or refund_request.duty_inputs
         or refund_request.transaction_inputs
     ):
-        raise RefundRefused(_("must refund items, duties, shipping or money"))
+        raise RefundRefused(_("must include an item, a duty, shipping or a payment to refund"))
     refund_lines, result = resolve_and_calculate(snapshot, refund_request)
     locations = restocking.resolve_restock_locations(refund_lines, refund_request)
     rows = payment_allocation.build_refund_transactions(
@@ -263,7 +264,7 @@ def _save_refund(
 
 
 def _save_shipping_and_duties(refund: Refund, result: RefundCalculation, *, at: datetime) -> None:
-    """Save refunded shipping and duties, in the columns of the order's rows and as rows of the refund."""
+    """Save refunded shipping and duties as rows of the refund, and update the refund columns of the order's rows."""
     common = {"shop": refund.shop, "refund": refund, "created_at": at}
     calculation.add_refunded_shipping(result.shipping)
     ShippingLine.objects.bulk_update([part.row for part in result.shipping], ["refunded", "refunded_tax"])
@@ -281,7 +282,10 @@ def _save_shipping_and_duties(refund: Refund, result: RefundCalculation, *, at: 
 
 
 def _cancel_fulfillment(order: Order, refund_lines: Sequence[RefundLine], *, actor: str, at: datetime) -> None:
-    """Remove canceled items from the fulfillment orders; a canceled order has no unfinished fulfillment orders."""
+    """Remove canceled items from the fulfillment orders, unless the order is canceled.
+
+    Canceling an order also cancels its unfinished fulfillment orders.
+    """
     canceled_quantities: dict[int, int] = {}
     for refund_line in refund_lines:
         if refund_line.restock_type == RefundLineItem.RestockType.CANCEL:

@@ -6,7 +6,7 @@ from apps.ground.lookups import in_materialized
 from apps.orders.models import Transaction
 from apps.refunds.models import Refund
 
-# The search covers only this many of the newest rows.
+# The maximum number of failed transactions to search, newest first.
 MAX_ROWS = 10_000
 FAILED_STATUSES = (Transaction.Status.FAILURE, Transaction.Status.ERROR)
 
@@ -14,8 +14,8 @@ FAILED_STATUSES = (Transaction.Status.FAILURE, Transaction.Status.ERROR)
 def filter_owed_refunds(refunds: QuerySet[Refund]) -> QuerySet[Refund]:
     """Return the refunds with a failed transaction that can be retried.
 
-    A retry is possible while the payment has a refundable amount and the order is overpaid; ``apps.refunds.admin``
-    offers the retry under the same condition.
+    A retry is possible while the payment has a refundable amount and the order is overpaid. ``apps.refunds.admin``
+    offers retries under the same condition.
     """
     failed = Transaction.objects.filter(
         kind=Transaction.Kind.REFUND,

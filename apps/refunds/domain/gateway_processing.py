@@ -1,8 +1,8 @@
 """Process pending refunds: call the payment gateway and record its result.
 
 A refund transaction of a gateway that moves money changes once, from ``pending`` to ``success``, ``failure`` or
-``error``. The gateway is called outside of every transaction. ``asked_at`` is saved before the call; after a crash
-between the result and the commit, the next attempt sees ``asked_at`` and first looks up the key at the gateway.
+``error``. The gateway is called outside of database transactions. ``asked_at`` is saved before the call. If the process
+crashes before the result is committed, the next attempt sees ``asked_at`` and first looks up the key at the gateway.
 """
 
 import uuid
@@ -30,7 +30,7 @@ _SETTLED = register_message(
     amount=languages.localize_stored_amount,
     status=lambda word: str(_STATUSES[word]),
 )
-# The delay before the next call if the gateway answered "pending".
+# The delay before the next call if the gateway returned "pending".
 RETRY_DELAY = timedelta(minutes=10)
 
 
@@ -38,7 +38,7 @@ def process_refund_payment(job: Job, **arguments: int) -> None:
     """Call the gateway of the pending refund ``transaction_id`` and record the result, as a background job.
 
     Raises:
-        GatewayUnreachable: The gateway does not answer; the job is retried.
+        GatewayUnreachable: The gateway does not respond. The job is retried.
         GiveUp: The gateway is not installed.
     """
     transaction_id = arguments["transaction_id"]
@@ -55,7 +55,7 @@ def process_refund_payment(job: Job, **arguments: int) -> None:
 
 
 def retry_refund_payment(row: Transaction, *, actor: str) -> bool:
-    """Enqueue an extra gateway call for a pending refund; returns False if the gateway has answered already.
+    """Enqueue an extra gateway call for a pending refund. Return False if the gateway has already responded.
 
     The call uses the same key, so no money moves twice.
     """
@@ -66,7 +66,7 @@ def retry_refund_payment(row: Transaction, *, actor: str) -> bool:
 
 
 def call_gateway(gateway: Gateway, payment: RefundPayment) -> GatewayResult:
-    """Return the gateway's result of a refund; requests the refund unless the gateway knows the key."""
+    """Return the gateway's result for a refund. If the gateway does not know the key, the refund is requested."""
     key = str(payment.key)
     if payment.asked_at is not None and (result := gateway.find(key)) is not None:
         return result
@@ -86,10 +86,10 @@ def call_gateway(gateway: Gateway, payment: RefundPayment) -> GatewayResult:
 
 @transaction.atomic
 def record_gateway_result(key: str, result: GatewayResult, *, at: datetime | None = None) -> bool:
-    """Record a gateway's result of a refund; returns True if the result is new.
+    """Record a gateway's result for a refund. Return True if the result is new.
 
-    A gateway that reports results itself also calls this function, inside of the shop scope. Later and repeated results
-    change nothing.
+    Gateways that report results asynchronously also call this function, in the shop scope. Only the first result is
+    recorded.
     """
     payment = RefundPayment.objects.filter(key=uuid.UUID(key)).select_related("transaction__order").first()
     if payment is None or result.status == Status.PENDING:

@@ -1,7 +1,7 @@
 """Compare refund transactions with the records of payment gateways.
 
 Differences are reported, not fixed. Gateways are called outside of transactions, so rows may change during a
-comparison; the next run compares the changed rows.
+comparison. The next run compares the changed rows.
 """
 
 import logging
@@ -22,12 +22,12 @@ logger = logging.getLogger(__name__)
 
 Status = Transaction.Status
 DEFAULT_DAYS = 30
-# Newer pending refunds may still be in progress.
+# Newer pending refunds are not reported, because they may still be in progress.
 PENDING_GRACE_PERIOD = timedelta(hours=1)
 
 
 def find_gateway_differences(*, days: int = DEFAULT_DAYS, at: datetime | None = None) -> Iterator[str]:
-    """Yield every difference as a sentence that names the shop, the gateway and the key.
+    """Yield a message for each difference, with the shop, the gateway and the key.
 
     Args:
         days: The number of days to compare.
@@ -58,7 +58,7 @@ def _compare_shop(since: datetime, now: datetime) -> Iterator[str]:
             try:
                 yield from (f"{name}: {sentence}" for sentence in _compare(name, gateway, since, now))
             except GatewayUnreachable as error:
-                yield f"{name}: does not answer ({error})"
+                yield f"{name}: does not respond ({error})"
 
 
 def _compare(name: str, gateway: Gateway, since: datetime, now: datetime) -> Iterator[str]:
@@ -82,10 +82,10 @@ def _describe_difference(
     if row.status == Status.PENDING and not is_late:
         return ""
     if movement is None:
-        # The clocks may differ, so the movement may be outside of the compared period.
+        # Look up the key. If the gateway's clock is wrong, the movement may be outside of the compared period.
         result = gateway.find(str(payment.key)) if row.status == Status.SUCCESS else None
         if row.status == Status.SUCCESS and (result is None or result.status != Status.SUCCESS):
-            return f"{_format_amount(row)} recorded as refunded; the gateway does not know the refund"
+            return f"{_format_amount(row)} recorded as refunded, but the gateway does not know the refund"
         return f"pending since {payment.created_at:%Y-%m-%d %H:%M}" if row.status == Status.PENDING else ""
     if movement.status != row.status:
         return f"{row.status} here, {movement.status} at the gateway"
@@ -95,7 +95,7 @@ def _describe_difference(
 
 
 def _unknown_movements(theirs: Iterable[GatewayMovement], our_keys: set[str]) -> Iterator[str]:
-    """Yield a sentence for each gateway movement that belongs to no refund, however old the refund may be."""
+    """Yield a message for each gateway movement without a matching refund. Older refunds are searched, too."""
     unmatched = [movement for movement in theirs if movement.key not in our_keys]
     older_keys = {
         str(key)
@@ -108,7 +108,7 @@ def _unknown_movements(theirs: Iterable[GatewayMovement], our_keys: set[str]) ->
     for movement in unmatched:
         if movement.key not in older_keys:
             amount = _format_amount(movement)
-            yield f"{movement.key}: the gateway refunded {amount} ({movement.status}) without a refund here"
+            yield f"{movement.key}: the gateway refunded {amount} ({movement.status}), but no refund is recorded here"
 
 
 def _format_amount(moved: Transaction | GatewayMovement) -> str:

@@ -1,11 +1,11 @@
 """Payment gateways: the protocol to implement, and the registry.
 
 A gateway is an object with the members of ``Gateway``. ``manual`` and ``bogus`` are built in. Other gateways are
-installed packages with an entry point in the group ``backoffice.gateways``: its name is the gateway name in
-transactions, its value is a class (called without arguments) or an object.
+installed packages with an entry point in the group ``backoffice.gateways``. The name of the entry point is the gateway
+name in transactions. The value is a class (called without arguments) or an object.
 
-Callers never hold a lock or a transaction during a call. A caller may crash at any moment and repeat the call with the
-same key, so a gateway must never move money twice for the same key (idempotency key).
+Gateways are called without locks and outside of database transactions. A caller may crash at any time and repeat the
+call with the same idempotency key, so a gateway must never move money twice for the same key.
 """
 
 from collections.abc import Iterable
@@ -25,12 +25,12 @@ Status = Transaction.Status
 
 
 class GatewayUnreachable(Exception):
-    """Raised when the result of a call is unknown; the caller retries with the same key."""
+    """Raised when the result of a call is unknown. The caller retries with the same key."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayCall:
-    """A refund call to a gateway.
+    """The arguments of a refund call to a gateway.
 
     Attributes:
         key: The idempotency key of the refund.
@@ -51,12 +51,13 @@ class GatewayCall:
 
 @dataclass(frozen=True, slots=True)
 class GatewayResult:
-    """A gateway's result of a refund.
+    """A gateway's result for a refund.
 
     Attributes:
-        status: ``success``; ``failure`` if the gateway refused; ``error`` if it could not try; ``pending`` if the
-            result is not known yet. No money moves for ``failure`` and ``error``.
-        reference: The gateway's id of the refund.
+        status: ``success``; ``failure`` if the gateway refused the refund; ``error`` if the gateway could not process
+            the refund; ``pending`` if the result is not known yet. ``failure`` and ``error`` mean that no money has
+            moved.
+        reference: The gateway's id for the refund.
         message: A message for staff.
         error_code: The gateway's error code.
         receipt: Other data to store, as JSON.
@@ -83,13 +84,13 @@ class Gateway(Protocol):
     """A payment gateway.
 
     Attributes:
-        only_records: True if the gateway moves no money: refunds entered by staff count as done.
+        only_records: True if the gateway moves no money, so that refunds succeed immediately.
     """
 
     only_records: bool
 
     def refund(self, call: GatewayCall) -> GatewayResult:
-        """Refund money; a repeated key returns the same result and moves nothing.
+        """Refund money. A call with a known key returns the same result without moving money.
 
         Raises:
             GatewayUnreachable: The result is unknown.
@@ -99,38 +100,38 @@ class Gateway(Protocol):
         """Return the result for a key, or None if the gateway does not know the key.
 
         Raises:
-            GatewayUnreachable: The gateway does not answer.
+            GatewayUnreachable: The gateway does not respond.
         """
 
     def movements(self, since: datetime) -> Iterable[GatewayMovement]:
-        """Return the current shop's refunds in the gateway's records since a time, for reconciliation.
+        """Return the gateway's records of the current shop's refunds since a given time, for reconciliation.
 
         Raises:
-            GatewayUnreachable: The gateway does not answer.
+            GatewayUnreachable: The gateway does not respond.
         """
 
 
 class ManualGateway:
-    """Money refunded outside of gateways (cash, bank transfer, voucher): entered by staff, counted as done."""
+    """The gateway for refunds that staff make outside of gateways, such as cash, bank transfers and vouchers."""
 
     only_records = True
 
     def refund(self, call: GatewayCall) -> GatewayResult:
-        """Return success: staff have refunded the money already."""
+        """Return success, because staff have already refunded the money."""
         return GatewayResult(Status.SUCCESS)
 
     def find(self, key: str) -> GatewayResult | None:
-        """Return success: the manual gateway has no records of its own."""
+        """Return success, because the manual gateway has no records to search."""
         return GatewayResult(Status.SUCCESS)
 
     def movements(self, since: datetime) -> Iterable[GatewayMovement]:
-        """Return nothing: the manual gateway has no records of its own."""
+        """Return no movements, because the manual gateway has no records to compare."""
         return ()
 
 
 @cache
 def get_gateway(name: str) -> Gateway | None:
-    """Return the gateway of a transaction, or None if it is not installed."""
+    """Return the gateway with this name, or None if the gateway is not installed."""
     from apps.refunds.domain.bogus_gateway import BogusGateway
 
     built_in: dict[str, type[Gateway]] = {MANUAL: ManualGateway, "bogus": BogusGateway}

@@ -32,7 +32,7 @@ _PART = re.compile(r"(?P<amount>\S+ [A-Z]{3}) through (?P<gateway>.+)", re.DOTAL
 
 
 def _localize_amounts(text: str) -> str:
-    """Localize a stored text such as "10.00 USD through manual and 5.00 USD through paypal"."""
+    """Localize stored amounts such as "10.00 USD through manual and 5.00 USD through paypal"."""
     parts = re.split(r" and (?=\S+ [A-Z]{3} through )", text)
     matches = [match for part in parts if (match := _PART.fullmatch(part))]
     if len(matches) < len(parts):
@@ -44,7 +44,7 @@ def _localize_amounts(text: str) -> str:
 
 
 _REFUNDED = register_message(gettext_noop("Refunded {amounts}"), amounts=_localize_amounts)
-_WITHOUT_MONEY = gettext_noop("Refunded without money")
+_WITHOUT_MONEY = gettext_noop("Refunded without a payment")
 
 
 def build_refund_transactions(
@@ -52,11 +52,11 @@ def build_refund_transactions(
 ) -> list[Transaction]:
     """Build the refund's transactions without saving them.
 
-    The refunded amounts of the payments are updated in memory. Transactions of a gateway that moves money are pending
-    until the gateway answers; manual transactions are successful at once.
+    The refunded amounts of the payments are updated but not saved. Transactions of a gateway that moves money are
+    pending until the gateway responds. Manual transactions succeed immediately.
 
     Raises:
-        RefundRefused: The refund is not possible; ``{field: [messages]}`` has every problem.
+        RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.
     """
     transactions = list(snapshot.transactions)
     rows: list[Transaction] = []
@@ -115,7 +115,7 @@ def _not_installed_message(gateway: str) -> str:
 def _allocate(
     order: Order, transactions: Sequence[Transaction], transaction_input: RefundTransactionInput, currency: str | None
 ) -> list[tuple[PaymentBalance, Decimal]]:
-    """Split an amount over payments; the list is empty if the amount is zero.
+    """Allocate an amount to payments. Return an empty list if the amount is zero.
 
     Raises:
         RefundRefused: The amount is invalid or cannot be refunded; the errors are ``{field: [messages]}``.
@@ -132,7 +132,7 @@ def _allocate(
     ]
     if not matches:
         raise RefundRefused(
-            INVALID if transaction_input.parent_id else _("must be a payment of the order"), field="parent_id"
+            INVALID if transaction_input.parent_id else _("must be a payment for this order"), field="parent_id"
         )
     requested_currency = (
         transaction_input.currency
@@ -162,7 +162,7 @@ def _allocate(
 
 
 def _matches_payment(balance: PaymentBalance, transaction_input: RefundTransactionInput) -> bool:
-    """Return True if a refund may go to this payment; refunds through another gateway must be manual."""
+    """Return True if the input can refund this payment: the gateway must be the payment's gateway or manual."""
     payment = balance.payment
     if transaction_input.parent_id is not None and payment.pk != transaction_input.parent_id:
         return False

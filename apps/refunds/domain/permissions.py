@@ -15,7 +15,9 @@ class RefundNotPermitted(DomainError):
 
 
 def check_may_refund(actor: str) -> None:
-    """Check that the actor may refund; apps and the system pass, because their scopes are checked elsewhere.
+    """Check that the actor may refund orders.
+
+    Apps and the system always pass, because access scopes are checked elsewhere.
 
     Raises:
         RefundNotPermitted: The actor is a staff member without permission to refund.

@@ -1,4 +1,4 @@
-"""Export and erase the notes of staff on refunds, which may contain personal data."""
+"""Export and erase staff notes on refunds, which may contain personal data."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -13,14 +13,14 @@ PERSONAL_COLUMNS: ColumnsByModel = {"refunds.Refund": ("note",)}
 
 
 def erase_refund_notes(ids: Sequence[int], *, at: datetime) -> None:
-    """Erase the notes on the refunds of orders; amounts are kept for bookkeeping."""
+    """Erase the notes on the refunds of orders. Amounts are kept for bookkeeping."""
     rows = Refund.objects.filter(order__in=ids)
     rows.update(note="")
     redact_events(Refund, list(rows.values_list("pk", flat=True)))
 
 
 def redact_refunds(customer: Customer, actor: str, at: datetime) -> None:
-    """Do nothing: ``erase_refund_notes`` removes the notes together with the order's personal data."""
+    """Do nothing, because ``erase_refund_notes`` removes the notes together with the order's personal data."""
 
 
 def export_refund_notes(customer: Customer, after: int) -> Iterator[tuple[int, dict[str, str]]]:

@@ -25,8 +25,8 @@ class RefundableItems:
 
     Attributes:
         line: The line item.
-        state: ``unsent``, ``sent``, or ``gone`` for items that were removed from the order or returned already.
-        quantity: The refundable quantity; the states of a line together never exceed the line's refundable quantity.
+        state: ``unsent``, ``sent``, or ``gone`` for items that were already removed from the order or returned.
+        quantity: The refundable quantity. The sum for all states never exceeds the line's refundable quantity.
     """
 
     line: LineItem
@@ -40,9 +40,9 @@ class RefundPreview:
 
     Attributes:
         refund_lines: The refunded items.
-        locations: The restock location of each item; None if it is not restocked.
+        locations: The restock location of each item, or None for items that are not restocked.
         calculation: The calculation.
-        rows: The transactions, not saved; ``parent`` is the payment.
+        rows: The unsaved transactions, with the payment as ``parent``.
         refunded: The sum of the transactions in the order's currency.
     """
 
@@ -59,7 +59,7 @@ class RefundPreview:
 
 
 def get_refundable_items(snapshot: OrderSnapshot) -> list[RefundableItems]:
-    """Return the refundable items per line item and state; lines without refundable items are omitted."""
+    """Return the refundable items per line item and state. Lines without refundable items are omitted."""
     quantities, rows = RemainingQuantities(snapshot), []
     for line in snapshot.lines:
         refundable = quantities.refundable[line.pk]
@@ -75,10 +75,10 @@ def get_refundable_items(snapshot: OrderSnapshot) -> list[RefundableItems]:
 
 
 def preview_refund(order: Order, refund_request: RefundRequest, *, at: datetime) -> RefundPreview:
-    """Preview a refund with the same checks as on creation; nothing is saved or locked.
+    """Preview a refund with the same checks as on creation, but without saving or locking anything.
 
     Raises:
-        RefundRefused: The refund is not possible; ``{field: [messages]}`` has every problem.
+        RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.
     """
     snapshot = OrderSnapshot.load(order)
     refund_lines, result = resolve_and_calculate(snapshot, refund_request)

@@ -1,8 +1,8 @@
 """Calculate the refunds of a date range by period, reason and product.
 
-Days are days in the shop's time zone. Only refunds of orders in the shop currency are summed; refunds in other
-currencies are counted separately. Test orders are excluded. A transaction counts from its creation until its gateway
-refuses it.
+Dates are in the shop's time zone. Only refunds of orders in the shop currency are summed. Refunds in other
+currencies are counted separately. Test orders are excluded. A transaction counts as soon as it is created, unless the
+gateway refuses it.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from apps.refunds.domain.calculation import ACTIVE_STATUSES
 from apps.refunds.models import Refund, RefundLineItem, RefundPayment, RefundReason
 
 STEPS = {"day": TruncDay, "week": TruncWeek, "month": TruncMonth}
-# The longest report in days, by step.
+# The maximum length of a report in days, by step.
 MAX_DAYS = {"day": 366, "week": 1830, "month": 1830}
 MAX_PRODUCTS = 10_000
 
@@ -76,7 +76,7 @@ class RefundReportRow:
 
 @dataclass(frozen=True, slots=True)
 class RefundReportTotals:
-    """The totals of a report; ``other_currencies`` counts the refunds that are not included."""
+    """The totals of a report. ``other_currencies`` counts the refunds in other currencies, which are not included."""
 
     refunds: int
     quantity: int
@@ -102,7 +102,7 @@ def get_refunds_by_period(span: RefundReportRange) -> list[RefundReportRow]:
 
 
 def get_refunds_by_reason(span: RefundReportRange) -> list[RefundReportRow]:
-    """Return one row per reason, the largest amount first."""
+    """Return one row per reason, largest amount first."""
     labels: dict[str, str] = {
         "": _("No reason given"),
         **{reason.value: str(reason.label) for reason in RefundReason},
@@ -112,7 +112,7 @@ def get_refunds_by_reason(span: RefundReportRange) -> list[RefundReportRow]:
 
 
 def get_refunds_by_product(span: RefundReportRange) -> list[RefundReportRow]:
-    """Return one row per product, by the price of the refunded items; refunds without items belong to no product."""
+    """Return one row per product, largest amount first. Refunds without items are not included."""
     price = Case(
         When(refund__order__taxes_included=True, then=F("subtotal")),
         default=F("subtotal") + F("total_tax"),
@@ -131,7 +131,7 @@ def get_refunds_by_product(span: RefundReportRange) -> list[RefundReportRow]:
 
 
 def _sums(span: RefundReportRange, grouped: dict[str, str]) -> dict[tuple[Any, ...], tuple[int, int, Decimal]]:
-    """Sum refunds, items and money, grouped by columns of the refund (``processed_at`` is truncated to the step)."""
+    """Count refunds and sum items and money, grouped by refund columns (``processed_at`` is truncated to the step)."""
     sums: dict[tuple[Any, ...], list[Any]] = {}
     is_active = Q(transaction__status__in=ACTIVE_STATUSES, transaction__kind=Transaction.Kind.REFUND)
     queries: tuple[tuple[QuerySet[Any], str, Any], ...] = (
@@ -157,7 +157,7 @@ def _key(span: RefundReportRange, column: str) -> Any:
 def _filter_rows(
     rows: "QuerySet[Model]", span: RefundReportRange, prefix: str, *, currency: bool = True
 ) -> "QuerySet[Any]":
-    """Filter rows to a date range; ``prefix`` is the lookup path from a row to the refund."""
+    """Filter rows by a date range. ``prefix`` is the lookup path from a row to the refund."""
     begin, end = span.bounds
     shop = get_current_shop()
     conditions: dict[str, object] = {f"{prefix}order__currency": shop.currency} if currency else {}

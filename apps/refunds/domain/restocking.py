@@ -14,7 +14,7 @@ from apps.orders.models import LineItem
 from apps.refunds.domain import calculation
 from apps.refunds.domain.validation import RefundLine, RefundRefused, RefundRequest, RestockType
 
-# With more locations than this, only locations that stock an item are offered.
+# If there are more locations than this, only locations that stock an item are offered.
 MANY_LOCATIONS = 20
 RESTOCK_TYPES = frozenset({RestockType.CANCEL, RestockType.RETURN})
 
@@ -24,11 +24,11 @@ def resolve_restock_locations(
 ) -> list[Location | None]:
     """Return the restock location of each item, or None for items that are not restocked.
 
-    A location may be missing only with the deprecated ``restock``; the default location is used then.
+    A location may be missing only if the deprecated ``restock`` is set. The default location is then used.
 
     Raises:
-        RefundRefused: A location is missing, unknown, or not the location of the fulfillment service that
-            stocks the item.
+        RefundRefused: A location is missing, unknown, or not the location of the fulfillment service that stocks the
+            item.
     """
     restocked = [refund_line for refund_line in refund_lines if refund_line.restock_type in RESTOCK_TYPES]
     if not restocked:
@@ -67,7 +67,7 @@ def _inventory_item_id(line: LineItem) -> int | None:
 
 
 def _get_service_locations(lines: Iterable[LineItem]) -> dict[int | None, Location]:
-    """Return the location of the fulfillment service that stocks each item."""
+    """Return the location of each item's fulfillment service, keyed by inventory item ID."""
     items = {_inventory_item_id(line) for line in lines} - {None}
     levels = InventoryLevel.objects.filter(item_id__in=items, location__legacy=True).select_related("location")
     return {level.item_id: level.location for level in levels.order_by("-location_id")}
@@ -81,8 +81,8 @@ def _default_location(
 ) -> Location:
     """Return the default restock location of a line item.
 
-    This is the location of its fulfillment service, or else the location that most items were taken from, or else the
-    primary location.
+    This is the location of the item's fulfillment service, otherwise the location that most items were taken from,
+    otherwise the primary location.
     """
     if service := services.get(_inventory_item_id(line)):
         return service
@@ -91,7 +91,7 @@ def _default_location(
 
 
 def get_restock_choices(lines: Sequence[LineItem]) -> dict[int, list[Location]]:
-    """Return the possible restock locations by line id, the default location first."""
+    """Return lists of possible restock locations, keyed by line ID. Each list begins with the default location."""
     active = {row.pk: row for row in Location.objects.filter(active=True).order_by("name", "pk")}
     services = _get_service_locations(lines)
     primary = cache(get_primary_location)
@@ -114,9 +114,9 @@ def _get_stocked_pairs(lines: Iterable[LineItem]) -> set[tuple[int | None, int]]
 
 
 def remove_from_order(refund_lines: Sequence[RefundLine], locations: Sequence[Location | None]) -> list[StockChange]:
-    """Update the lines of refunded items without saving them, and return the stock movements to apply.
+    """Update the lines of refunded items without saving them, and return the inventory changes to apply.
 
-    Untracked items and items of deleted variants cause no stock movement.
+    Untracked items and items of deleted variants cause no inventory changes.
     """
     calculation.reduce_quantities([(refund_line.line, refund_line.quantity) for refund_line in refund_lines])
     moves: dict[tuple[int, int], int] = {}

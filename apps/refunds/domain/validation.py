@@ -18,7 +18,7 @@ from apps.refunds.domain.calculation import RefundableDuty, RefundCalculation
 from apps.refunds.models import RefundDuty, RefundLineItem
 
 RestockType = RefundLineItem.RestockType
-NOT_ORDER_CURRENCY = "is not a currency of the order"
+NOT_ORDER_CURRENCY = "is not one of the order's currencies"
 
 
 class RefundRefused(DomainError):
@@ -27,7 +27,7 @@ class RefundRefused(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class RefundLineInput:
-    """Items to refund: line item, quantity, restock type and restock location."""
+    """Input for items to refund: line item, quantity, restock type and restock location."""
 
     line_item_id: int | None
     quantity: int = 1
@@ -37,7 +37,7 @@ class RefundLineInput:
 
 @dataclass(frozen=True, slots=True)
 class RefundDutyInput:
-    """A duty to refund: the whole remaining duty, or the part for the refunded quantity of its line."""
+    """Input for a duty to refund: the whole remaining duty, or a part in proportion to the refunded quantity."""
 
     duty_id: int
     is_proportional: bool = False
@@ -45,7 +45,7 @@ class RefundDutyInput:
 
 @dataclass(frozen=True, slots=True)
 class RefundTransactionInput:
-    """An amount to refund to a payment or, without ``parent_id``, to the gateway's payments, oldest first."""
+    """Input for an amount to refund to a payment or, without ``parent_id``, to the gateway's payments, oldest first."""
 
     amount: Decimal | None
     parent_id: int | None = None
@@ -59,15 +59,16 @@ class RefundRequest:
 
     Attributes:
         line_inputs: The items to refund.
-        shipping: The price of shipping to refund, in ``currency``; None to refund no shipping, unless ``full_shipping``
-            is set.
-        full_shipping: Refund all refundable shipping.
+        shipping: The price of shipping to refund, in ``currency``. None refunds no shipping, unless ``full_shipping``
+            is True.
+        full_shipping: True to refund all refundable shipping.
         duty_inputs: The duties to refund.
         transaction_inputs: The money to refund.
-        currency: The currency of the amounts; required if the order has two currencies.
-        restock: Deprecated: restock items without a restock type; unfulfilled items are canceled, others returned.
+        currency: The currency of the amounts. It is required if the order has two currencies.
+        restock: Deprecated. True to restock items without a restock type. Unfulfilled items are canceled, fulfilled
+            items are returned.
         reason: The reason for a difference from the suggested amount.
-        processed_at: The time of the refund, if the refund took place earlier.
+        processed_at: The time of the refund, if it is in the past.
     """
 
     line_inputs: Sequence[RefundLineInput] = ()
@@ -96,7 +97,7 @@ class OrderSnapshot:
 
     @classmethod
     def load(cls, order: Order) -> "OrderSnapshot":
-        """Load the rows of an order; callers that write must hold the order's lock."""
+        """Load the rows of an order. Callers that save changes must lock the order first."""
         snapshot = cls(order, get_line_items(order), get_shipping_lines(order), get_transactions(order))
         for line_id, units in RefundLineItem.objects.filter(
             refund__order=order, restock_type=RestockType.RETURN
@@ -124,13 +125,13 @@ class OrderSnapshot:
         return [duty for duty in self.duties.values() if any(duty.refundable)]
 
     def get_line(self, pk: int | None) -> LineItem | None:
-        """Return the line item with an id."""
+        """Return the line item with this id, or None."""
         return next((line for line in self.lines if line.pk == pk), None)
 
 
 @dataclass(frozen=True, slots=True)
 class RefundLine:
-    """Items of a refund: the resolved line item and the restock type."""
+    """Items of a refund, with the resolved line item and restock type."""
 
     index: int
     line: LineItem
@@ -145,7 +146,7 @@ def resolve_and_calculate(
     """Resolve the items of a refund request and calculate the refund.
 
     Raises:
-        RefundRefused: The refund is not possible; ``{field: [messages]}`` has every problem.
+        RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.
     """
     errors: Errors = {}
     _check_currency(snapshot.order, refund_request, errors)
@@ -206,12 +207,12 @@ def _resolve_lines(snapshot: OrderSnapshot, refund_request: RefundRequest, error
 
 
 class RemainingQuantities:
-    """The remaining quantities per line item that can be refunded, canceled or returned."""
+    """The quantities that can still be refunded, canceled or returned, by line item."""
 
     def __init__(self, snapshot: OrderSnapshot) -> None:
         self.refundable = {line.pk: line.quantity - line.refunded_quantity for line in snapshot.lines}
         self.unfulfilled = {line.pk: line.fulfillable_quantity for line in snapshot.lines}
-        # Returned items may belong to a fulfillment that was canceled later.
+        # Use zero if the difference is negative because the fulfillment of returned items was canceled later.
         self.fulfilled = {
             line.pk: max(line.fulfilled_quantity - snapshot.returned_quantities.get(line.pk, 0), 0)
             for line in snapshot.lines
@@ -223,11 +224,11 @@ class RemainingQuantities:
         self.refundable[pk] -= units.quantity
         if units.restock_type == RestockType.CANCEL:
             if units.quantity > self.unfulfilled[pk]:
-                return _("can cancel at most {count} unfulfilled items").format(count=self.unfulfilled[pk])
+                return _("can only cancel unfulfilled items (at most {count})").format(count=self.unfulfilled[pk])
             self.unfulfilled[pk] -= units.quantity
         elif units.restock_type == RestockType.RETURN:
             if units.quantity > self.fulfilled[pk]:
-                return _("can return at most {count} fulfilled items").format(count=self.fulfilled[pk])
+                return _("can only return fulfilled items (at most {count})").format(count=self.fulfilled[pk])
             self.fulfilled[pk] -= units.quantity
         return ""
 
@@ -235,7 +236,7 @@ class RemainingQuantities:
 def _split_by_restock_type(
     index: int, line: LineItem, units: RefundLineInput, refund_request: RefundRequest, remaining: RemainingQuantities
 ) -> list[RefundLine]:
-    """Split items by restock type; with ``restock``, unfulfilled items are canceled and fulfilled ones returned."""
+    """Split items by restock type. With ``restock``, unfulfilled items are canceled, fulfilled items are returned."""
     refund_line = RefundLine(index, line, units.quantity, RestockType.NO_RESTOCK, units.location_id)
     if units.restock_type is not None:
         return [replace(refund_line, restock_type=RestockType(units.restock_type))]
@@ -261,13 +262,13 @@ def _resolve_duties(
         prefix = f"refund_duties.{index}"
         duty = snapshot.duties.get(duty_input.duty_id)
         if duty is None:
-            errors[f"{prefix}.duty_id"] = [_("is not a duty of the order")]
+            errors[f"{prefix}.duty_id"] = [_("is not a duty on this order")]
         elif duty_input.duty_id in duties:
-            errors[f"{prefix}.duty_id"] = [_("occurs twice")]
+            errors[f"{prefix}.duty_id"] = [_("is listed twice")]
         elif not any(duty.refundable):
-            errors[f"{prefix}.duty_id"] = [_("has nothing left to refund")]
+            errors[f"{prefix}.duty_id"] = [_("has already been refunded in full")]
         elif duty_input.is_proportional and duty.line.pk not in lines:
-            errors[f"{prefix}.refund_type"] = ["needs refund line items of the duty's line"]
+            errors[f"{prefix}.refund_type"] = ["requires refund line items of the duty's line item"]
         else:
             duties[duty_input.duty_id] = replace(duty, is_proportional=duty_input.is_proportional)
     return list(duties.values())

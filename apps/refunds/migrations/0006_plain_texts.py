@@ -2,6 +2,7 @@
 
 import apps.orders.models.orders
 from decimal import Decimal
+import django.utils.timezone
 from django.db import migrations, models
 
 
@@ -19,12 +20,12 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='refund',
             name='restock',
-            field=models.BooleanField(default=False, help_text='Whether items of the refund were restocked.'),
+            field=models.BooleanField(default=False, help_text='Checked if refunded items were restocked.'),
         ),
         migrations.AlterField(
             model_name='refund',
             name='total_duties',
-            field=apps.orders.models.orders.MoneyColumn(db_default=0, decimal_places=3, default=Decimal('0'), editable=False, help_text='The refunded duties, without their taxes.', max_digits=20),
+            field=apps.orders.models.orders.MoneyColumn(db_default=0, decimal_places=3, default=Decimal('0'), editable=False, help_text='The refunded duties, excluding taxes.', max_digits=20),
         ),
         migrations.AlterField(
             model_name='refundduty',
@@ -40,5 +41,10 @@ class Migration(migrations.Migration):
             model_name='refundlineitem',
             name='subtotal',
             field=apps.orders.models.orders.MoneyColumn(decimal_places=3, default=Decimal('0'), editable=False, help_text='The amount paid for the items, after all discounts.', max_digits=20),
+        ),
+        migrations.AlterField(
+            model_name='refund',
+            name='processed_at',
+            field=models.DateTimeField(default=django.utils.timezone.now, verbose_name='refund date'),
         ),
     ]

@@ -17,9 +17,9 @@ class RefundPayment(ShopOwned):
     """The gateway call of a refund transaction.
 
     Attributes:
-        key: The idempotency key for the gateway, so that repeated calls move money once.
-        asked_at: When the gateway was first called; saved before the call, so that a retry after a crash looks up the
-            key first.
+        key: The idempotency key for the gateway, so that repeated calls move money only once.
+        asked_at: The time of the first gateway call. It is saved before the call, so that a retry after a crash first
+            looks up the key.
     """
 
     transaction = models.OneToOneField(

@@ -1,6 +1,6 @@
 """Models of refunds: refunded items, shipping, duties, and adjustments.
 
-All amounts are in the order's currency. A refund never changes; the status of its transactions says whether the money
+All amounts are in the order's currency. A refund never changes. The statuses of its transactions show whether the money
 has been refunded.
 """
 
@@ -30,9 +30,9 @@ class Refund(ShopOwned):
     note = models.TextField(gettext_lazy("note"), max_length=5000, blank=True)
     reason = models.CharField(gettext_lazy("reason"), max_length=8, choices=RefundReason, blank=True, db_default="")
     user_id = models.BigIntegerField(null=True, blank=True)
-    restock = models.BooleanField(default=False, help_text=gettext_lazy("Whether items of the refund were restocked."))
-    processed_at = models.DateTimeField(gettext_lazy("processed at"), default=timezone.now)
-    total_duties = MoneyColumn(db_default=0, help_text=gettext_lazy("The refunded duties, without their taxes."))
+    restock = models.BooleanField(default=False, help_text=gettext_lazy("Checked if refunded items were restocked."))
+    processed_at = models.DateTimeField(gettext_lazy("refund date"), default=timezone.now)
+    total_duties = MoneyColumn(db_default=0, help_text=gettext_lazy("The refunded duties, excluding taxes."))
 
     class Meta:
         verbose_name = gettext_lazy("refund")

@@ -1,4 +1,4 @@
-"""``manage.py check_money``: check all order amounts against their sources."""
+"""``manage.py check_money``: compare the stored amounts and quantities with recalculated values."""
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -7,34 +7,34 @@ from apps.orders.domain.consistency_checks import repair_customers
 
 # The names of the nightly checks that compare amounts and quantities.
 MONEY_CHECKS = (
-    "totals of orders",
-    "payments of orders",
-    "refunds of orders",
-    "customers' orders",
+    "order totals",
+    "order payments",
+    "order refunds",
+    "customer totals",
     "stock",
-    "quantities of variants",
-    "sold units",
-    "units of fulfillment orders",
-    "units sent",
+    "variant quantities",
+    "units sold",
+    "fulfillment order quantities",
+    "fulfilled quantities",
 )
 
 
 class Command(BaseCommand):
-    """Run the nightly checks about money; exits with code 1 if a check fails."""
+    """Run the nightly checks of amounts and quantities, and exit with code 1 if there are differences."""
 
-    help = "Check totals of orders and customers, refunds and inventory of every shop."
+    help = "Check order totals, customer totals, refunds and inventory in all shops."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add ``--mend-customers``."""
+        """Add ``--repair-customers``."""
         parser.add_argument(
-            "--mend-customers",
+            "--repair-customers",
             action="store_true",
-            help="first recalculate wrong order totals of customers; change nothing else",
+            help="first recalculate the wrong order totals of customers, without changing anything else",
         )
 
     def handle(self, *args: object, **options: object) -> None:
         """Run the checks and list the differences."""
-        if options["mend_customers"]:
+        if options["repair_customers"]:
             for line in repair_customers():
                 self.stdout.write(line)
         count = 0

@@ -6,9 +6,9 @@ from apps.refunds.domain.gateway_reconciliation import DEFAULT_DAYS, find_gatewa
 
 
 class Command(BaseCommand):
-    """Compare every refund that a gateway moved; exits with code 1 if there are differences."""
+    """Compare all refunds made through gateways, and exit with code 1 if there are differences."""
 
-    help = "Compare the refunds of every shop with the records of its payment gateways; change nothing."
+    help = "Compare the refunds of every shop with the records of its payment gateways, without changing anything."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add ``--days``."""
