@@ -1,4 +1,4 @@
-"""App configuration of fulfillment."""
+"""Django app configuration for fulfillment."""
 
 from django.apps import AppConfig
 
@@ -39,9 +39,9 @@ class FulfillmentConfig(AppConfig):
         set_order_member("fulfillments", NestedRows(FulfillmentSerializer, "fulfillments"))
         register_objection_source("fulfillment orders", order_hooks.get_deactivation_objections)
         nightly.register_consistency_check(
-            "units of fulfillment orders", consistency_checks.find_wrong_fulfillable_quantities
+            "fulfillment order quantities", consistency_checks.find_wrong_fulfillable_quantities
         )
-        nightly.register_consistency_check("units sent", consistency_checks.find_wrong_fulfilled_quantities)
+        nightly.register_consistency_check("fulfilled quantities", consistency_checks.find_wrong_fulfilled_quantities)
         personal_data.register_personal_data(
             "calls to fulfillment services",
             redact=callback_retention.redact_attempts,

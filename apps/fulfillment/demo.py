@@ -1,7 +1,7 @@
 """Demo data for fulfillment: a fulfillment service with its own product, and an order in every state.
 
-The callback URL of the service leads nowhere until ``manage.py demo_warehouse`` registers itself under the same
-name. Notifications wait until then.
+The service's callback URL is not reachable until ``manage.py demo_warehouse`` registers a service with the same name.
+Until then, no notifications are sent.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ _STOCK = 40
 _UPS = "1Z999AA10123456784"
 _EventStatus = FulfillmentEvent.Status
 _Reason = FulfillmentHold.Reason
-# The tracking events of each kind of shipment, with hours after shipment, status and city.
+# The tracking events of each kind of shipment: hours after shipping, status and city.
 _IN_TRANSIT = (
     (3, _EventStatus.CONFIRMED, ""),
     (9, _EventStatus.CARRIER_PICKED_UP, "Portland"),
@@ -67,7 +67,7 @@ class DemoContext:
     def create_order(
         self, hours: float, *lines: tuple[Variant, int], is_paid: bool = True, fulfill_at: datetime | None = None
     ) -> FulfillmentOrder:
-        """Create an order that was placed ``hours`` hours ago, and return its first fulfillment order."""
+        """Create an order dated ``hours`` hours ago, and return its first fulfillment order."""
         at = self.hours_ago(hours)
         customer = self.customers[round(hours) % len(self.customers)] if self.customers else None
         address = _get_address(customer)
@@ -137,7 +137,7 @@ def _create_unfulfilled_orders(demo_context: DemoContext) -> None:
 
 
 def _create_fulfilled_orders(demo_context: DemoContext) -> None:
-    """Create fulfillments that are in transit, delivered, or had a failed delivery attempt."""
+    """Create fulfillments that are in transit, that were delivered, or that had a failed delivery attempt."""
     first, second = demo_context.shop_variants[0], demo_context.shop_variants[-1]
     for hours, moves in ((40, _IN_TRANSIT), (75, _DELIVERED), (70, _DELIVERY_FAILED), (100, _DELIVERED)):
         _create_fulfillment(demo_context, demo_context.create_order(hours, (first, 2), (second, 1)), hours - 4, moves)
@@ -187,7 +187,7 @@ def _create_fulfillment(
     events: Sequence[tuple[int, str, str]],
     lines: Sequence[Attrs] | None = None,
 ) -> Fulfillment:
-    """Fulfill a fulfillment order, or some of its items, ``hours`` hours ago, and add tracking events."""
+    """Fulfill all or some items of a fulfillment order, ``hours`` hours in the past, and add tracking events."""
     at = demo_context.hours_ago(hours)
     fulfillment = fulfillments.create_fulfillment(
         [FulfillmentPart(row, lines)], tracking=tracking.complete_tracking({"number": _UPS}), actor=ACTOR, at=at
@@ -201,13 +201,13 @@ def _create_fulfillment(
 
 
 def _create_warehouse(shop: Shop, at: datetime) -> FulfillmentService:
-    """Install the warehouse app and create its service; ``demo_warehouse`` finds both by name."""
+    """Install the warehouse app and create its service. ``demo_warehouse`` finds the app and the service by name."""
     app = app_installation.create_app(name=SERVICE_NAME)
     app_installation.install_app(app, shop, scopes=SCOPES, actor=ACTOR, at=at)
     attrs: Attrs = {
         "name": SERVICE_NAME,
         "callback_url": "https://warehouse.example/",
-        # ``demo_warehouse`` enables both columns as soon as its server is running.
+        # ``demo_warehouse`` enables both features when its server is running.
         "inventory_management": False,
         "tracking_support": False,
     }

@@ -1,4 +1,4 @@
-"""The shipping confirmation email, which is enqueued with the change and sent by a worker."""
+"""The shipping confirmation email, which is enqueued when a fulfillment is saved, and sent by a worker."""
 
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
@@ -15,7 +15,7 @@ from apps.orders.domain.order_status import get_status_page_url
 
 
 def send_shipping_confirmation(job: Job, **arguments: int) -> None:
-    """Email the customer about ``fulfillment_id``, unless the fulfillment was canceled or the order's email erased."""
+    """Send the email, unless the fulfillment was canceled or the order's email address was erased."""
     rows = Fulfillment.objects.filter(pk=arguments["fulfillment_id"]).exclude(status=Fulfillment.Status.CANCELLED)
     row = rows.exclude(order__email="").select_related("order").first()
     if row is None:

@@ -1,6 +1,6 @@
 """Columns that never contain personal data, for ``apps.ground.privacy_registry``.
 
-They hold service names, callback URLs, and carrier data.
+These columns contain service names, callback URLs, and carrier data.
 """
 
 from apps.ground.privacy_registry import ColumnsByModel

@@ -14,19 +14,19 @@ from apps.jobs.models import Job
 
 
 def route_order_task(job: Job, **arguments: Any) -> None:
-    """Route the order ``order_id``; with ``fulfill_at`` its fulfillment orders are scheduled."""
+    """Route the order ``order_id``. If ``fulfill_at`` is given, schedule the order's fulfillment orders."""
     fulfill_at = arguments.get("fulfill_at")
     scheduled_for = datetime.fromisoformat(fulfill_at) if fulfill_at else None
     routing.route_order(arguments["order_id"], at=timezone.now(), fulfill_at=scheduled_for)
 
 
 def open_if_due_task(job: Job, **arguments: int) -> None:
-    """Open the scheduled fulfillment order ``fulfillment_order_id`` if it is due."""
+    """Open the scheduled fulfillment order ``fulfillment_order_id`` if its start date has passed."""
     transitions.open_if_due(arguments["fulfillment_order_id"], at=timezone.now())
 
 
 def register_fulfillment_tasks() -> None:
-    queue.register_task(routing.ROUTE_TASK, route_order_task, gettext_lazy("Route an order"))
+    queue.register_task(routing.ROUTE_TASK, route_order_task, gettext_lazy("Create fulfillment orders"))
     queue.register_task(transitions.OPEN_TASK, open_if_due_task, gettext_lazy("Open a scheduled fulfillment order"))
     queue.register_task(
         service_polling.PULL_TASK, service_polling.run_pull, gettext_lazy("Request to a fulfillment service")

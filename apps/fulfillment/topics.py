@@ -1,7 +1,7 @@
 """Event topics of fulfillment.
 
-An app receives events only for fulfillment orders and fulfillments at locations that its scopes
-cover (``domain.scope_filter``).
+An app only receives events about fulfillment orders and fulfillments at locations that the app's scopes cover (see
+``domain.scope_filter``).
 """
 
 from django.db.models import Model
@@ -23,11 +23,11 @@ from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder
 from apps.ground.tenancy import get_current_shop
 
 FULFILLMENT_ORDER_VERBS = {
-    "order_routing_complete": gettext_noop("Fulfillment order created by routing"),
-    "fulfillment_request_submitted": gettext_noop("Fulfillment requested"),
+    "order_routing_complete": gettext_noop("Fulfillment order created"),
+    "fulfillment_request_submitted": gettext_noop("Fulfillment request sent to fulfillment service"),
     "fulfillment_request_accepted": gettext_noop("Fulfillment request accepted"),
     "fulfillment_request_rejected": gettext_noop("Fulfillment request rejected"),
-    "cancellation_request_submitted": gettext_noop("Cancellation requested from fulfillment service"),
+    "cancellation_request_submitted": gettext_noop("Cancellation request sent to fulfillment service"),
     "cancellation_request_accepted": gettext_noop("Cancellation request accepted"),
     "cancellation_request_rejected": gettext_noop("Cancellation request rejected"),
     "fulfillment_service_failed_to_complete": gettext_noop("Fulfillment order marked as incomplete"),
@@ -57,7 +57,10 @@ def register_fulfillment_topics() -> None:
         verbs=FULFILLMENT_ORDER_VERBS,
         is_allowed=create_audience_check("assigned_location_id"),
     )
-    for name, label in ((HOLD_ADDED, gettext_noop("Hold added")), (HOLD_RELEASED, gettext_noop("Hold released"))):
+    for name, label in (
+        (HOLD_ADDED, gettext_noop("Fulfillment hold added")),
+        (HOLD_RELEASED, gettext_noop("Fulfillment hold released")),
+    ):
         topics.register_topic(
             name,
             scope=READ,
@@ -81,7 +84,7 @@ def register_fulfillment_topics() -> None:
         gettext_noop("Fulfillment event"),
         FulfillmentEventSerializer,
         scope="read_orders",
-        verbs={"create": gettext_noop("Fulfillment event added"), "delete": gettext_noop("Fulfillment event removed")},
+        verbs={"create": gettext_noop("Tracking event added"), "delete": gettext_noop("Tracking event removed")},
     )
 
 

@@ -1,1 +1,1 @@
-"""Locations, inventory items, inventory levels and stock movements."""
+"""Locations, inventory items, inventory levels and inventory changes."""

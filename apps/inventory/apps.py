@@ -1,12 +1,10 @@
-"""App config of the inventory app."""
+"""Django app configuration for inventory."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy
 
 
 class InventoryConfig(AppConfig):
-    """App config of the inventory app."""
-
     name = "apps.inventory"
 
     def ready(self) -> None:
@@ -28,6 +26,6 @@ class InventoryConfig(AppConfig):
         register_shop_initializer("location", locations.create_first_location)
         register_currency_objection(stock.check_cost_decimals)
         register_demo_data("locations", demo.load_demo_locations)
-        queue.register_task(low_stock.MARK_TASK, low_stock.run_mark_low, gettext_lazy("Updating low stock"))
+        queue.register_task(low_stock.MARK_TASK, low_stock.run_mark_low, gettext_lazy("Update low stock"))
         register_setting_callback("low_stock_at", low_stock.enqueue_mark_low)
         nightly_tasks.register("low stock", low_stock.mark_low_levels_of_all_shops)

@@ -1,4 +1,4 @@
-"""Demo locations of a shop. The demo data of the catalog stocks them."""
+"""Demo locations of a shop. The catalog's demo data adds stock at these locations."""
 
 from datetime import datetime
 
@@ -47,7 +47,7 @@ LOW_STOCK_AT = 3
 def load_demo_locations(shop: Shop, at: datetime) -> None:
     """Create the demo locations and set the low-stock threshold.
 
-    The first location already exists, so it is updated.
+    The first location already exists, so this function updates it.
     """
     shop.low_stock_at = LOW_STOCK_AT
     shop.save(update_fields=["low_stock_at"])

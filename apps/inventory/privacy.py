@@ -1,4 +1,4 @@
-"""Inventory columns that never hold personal data (see ``apps.ground.privacy_registry``)."""
+"""Inventory columns that never contain personal data (see ``apps.ground.privacy_registry``)."""
 
 from apps.ground.privacy_registry import ColumnsByModel
 

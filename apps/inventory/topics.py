@@ -16,7 +16,7 @@ _LOCATION = DEFAULT_LABELS | {
     "activate": gettext_noop("Location activated"),
     "deactivate": gettext_noop("Location deactivated"),
 }
-_LEVEL = {"connect": gettext_noop("Inventory level connected"), "update": gettext_noop("Inventory level changed")}
+_LEVEL = {"connect": gettext_noop("Inventory level created"), "update": gettext_noop("Inventory level changed")}
 
 
 def register_inventory_topics() -> None:
@@ -38,7 +38,7 @@ def register_inventory_topics() -> None:
         "inventory_levels/disconnect",
         scope="read_inventory",
         render=_render_disconnected,
-        label=gettext_noop("Inventory level disconnected"),
+        label=gettext_noop("Inventory level deleted"),
         example=InventoryLevel,
         shape=_get_disconnected_schema,
     )

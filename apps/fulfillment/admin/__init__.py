@@ -21,7 +21,7 @@ register_delete_label(FulfillmentHold, gettext_lazy("hold"), gettext_lazy("holds
 register_delete_label(
     MerchantRequest, gettext_lazy("request to a fulfillment service"), gettext_lazy("requests to fulfillment services")
 )
-# These rows only refer to line items of the order, which the delete page lists already.
+# The delete page already lists the order's line items, so listing the rows that refer to line items would be redundant.
 hide_from_delete_page(FulfillmentLine, FulfillmentOrderLine)
 
 __all__ = ["fulfillment_queue", "order_page", "services", "uninstall_preview"]

@@ -1,4 +1,4 @@
-"""Labels, forms and domain functions of the fulfillment order actions; the state table says when each is allowed."""
+"""Labels, forms and functions of the fulfillment order actions. The state table defines when an action is allowed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ class FulfillmentAction:
     Attributes:
         label: The button's label.
         description: The explanation above the form.
-        success_message: The message after the action.
+        success_message: The message shown after the action.
         form: The form class.
         run: Calls the domain function with the form and its cleaned data.
-        kind: The button's style: ``primary``, ``danger`` or plain.
+        kind: The button's style: ``primary``, ``danger``, or blank for a plain button.
     """
 
     label: StrOrPromise
@@ -95,8 +95,8 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.REQUEST_FULFILLMENT: FulfillmentAction(
         gettext_lazy("Request fulfillment…"),
         gettext_lazy(
-            "Sends a request to the fulfillment service to fulfill these items. Items you don't select go to "
-            "a new fulfillment order."
+            "Asks the fulfillment service to fulfill these items. Items you don't select are moved to a new "
+            "fulfillment order."
         ),
         gettext_lazy("Fulfillment requested."),
         RequestForm,
@@ -106,7 +106,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.ACCEPT_FULFILLMENT_REQUEST: FulfillmentAction(
         gettext_lazy("Accept request…"),
         gettext_lazy(
-            "Accepts the request on behalf of the fulfillment service. After this you can only request a cancellation."
+            "Accepts the request on behalf of the fulfillment service. After that, you can only request a cancellation."
         ),
         gettext_lazy("Request accepted."),
         MessageForm,
@@ -126,8 +126,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.REQUEST_CANCELLATION: FulfillmentAction(
         gettext_lazy("Request cancellation…"),
         gettext_lazy(
-            "Sends a request to the fulfillment service to cancel all items it has not fulfilled yet. The "
-            "service can reject the request."
+            "Asks the fulfillment service to cancel all unfulfilled items. The service can reject the request."
         ),
         gettext_lazy("Cancellation requested."),
         MessageForm,
@@ -136,7 +135,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.ACCEPT_CANCELLATION_REQUEST: FulfillmentAction(
         gettext_lazy("Accept cancellation…"),
         gettext_lazy(
-            "Accepts the cancellation on behalf of the fulfillment service. Unfulfilled items go to a new "
+            "Accepts the cancellation on behalf of the fulfillment service. Unfulfilled items are moved to a new "
             "fulfillment order."
         ),
         gettext_lazy("Cancellation accepted."),
@@ -145,7 +144,9 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     ),
     Action.REJECT_CANCELLATION_REQUEST: FulfillmentAction(
         gettext_lazy("Reject cancellation…"),
-        gettext_lazy("Rejects the cancellation on behalf of the fulfillment service, which continues to fulfill."),
+        gettext_lazy(
+            "Rejects the cancellation on behalf of the fulfillment service. The service continues to fulfill the items."
+        ),
         gettext_lazy("Cancellation rejected."),
         MessageForm,
         _with_message(fulfillment_requests.reject_cancellation),
@@ -154,9 +155,9 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.CANCEL: FulfillmentAction(
         gettext_lazy("Cancel fulfillment order…"),
         gettext_lazy(
-            "Closes this fulfillment order and cancels its request, if any. Its items go to a new fulfillment order."
+            "Closes this fulfillment order, cancels any request, and moves the items to a new fulfillment order."
         ),
-        gettext_lazy("Fulfillment order canceled. Its items are in a new fulfillment order."),
+        gettext_lazy("Fulfillment order canceled. The items were moved to a new fulfillment order."),
         ActionForm,
         _without_message(transitions.cancel_fulfillment_order),
         "danger",
@@ -164,10 +165,10 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.CLOSE: FulfillmentAction(
         gettext_lazy("Mark as incomplete…"),
         gettext_lazy(
-            "Closes this fulfillment order before everything is fulfilled. Unfulfilled items go to a new "
+            "Closes this fulfillment order before all items are fulfilled. Unfulfilled items are moved to a new "
             "fulfillment order."
         ),
-        gettext_lazy("Fulfillment order closed. Unfulfilled items are in a new fulfillment order."),
+        gettext_lazy("Fulfillment order closed. Unfulfilled items were moved to a new fulfillment order."),
         MessageForm,
         _with_message(transitions.close_fulfillment_order),
         "danger",
@@ -184,7 +185,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.HOLD: FulfillmentAction(
         gettext_lazy("Hold fulfillment…"),
         gettext_lazy("These items can't be fulfilled until you release the hold. Items you don't select are not held."),
-        gettext_lazy("Fulfillment order is on hold."),
+        gettext_lazy("Fulfillment order placed on hold."),
         HoldForm,
         _hold,
     ),
@@ -212,7 +213,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     ),
     Action.SET_DEADLINE: FulfillmentAction(
         gettext_lazy("Set deadline…"),
-        gettext_lazy("Items that are not fulfilled by then are late and listed first."),
+        gettext_lazy("Items that are not fulfilled by this time are marked as late and listed first."),
         gettext_lazy("Deadline set."),
         DeadlineForm,
         _set_deadline,

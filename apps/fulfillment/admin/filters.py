@@ -19,7 +19,7 @@ from apps.inventory.models import Location
 from apps.panel.admin_base.filters import Choices, Screen, SelectFilter, get_start_of_today
 
 Rows = QuerySet[FulfillmentOrder]
-# The statuses in which staff can act now.
+# The statuses of fulfillment orders that staff can work on now.
 UNFULFILLED_STATUSES = (Status.OPEN, Status.IN_PROGRESS)
 PENDING_REQUEST_STATUSES = (RequestStatus.SUBMITTED, RequestStatus.CANCELLATION_REQUESTED)
 OWN = "own"
@@ -35,7 +35,7 @@ VIEWS: dict[str, StrOrPromise] = {
 
 
 def get_view(request: HttpRequest) -> str:
-    """Return the selected view; the default is "send", or "all" for a search or a status filter."""
+    """Return the selected view. The default is "send", or "all" if a search or status filter is active."""
     view = request.GET.get("view", "")
     if view in VIEWS:
         return view
@@ -48,7 +48,7 @@ def filter_by_view(rows: Rows, view: str, *, by_status: bool = False) -> Rows:
     Args:
         rows: Fulfillment orders.
         view: A key of ``VIEWS``.
-        by_status: True to leave out the view's own status filter, because a status is selected.
+        by_status: True if a status is selected. The view's own status filter is then skipped.
     """
     if view == "all":
         return rows
@@ -58,8 +58,7 @@ def filter_by_view(rows: Rows, view: str, *, by_status: bool = False) -> Rows:
     if view == "today":
         return rows.filter(LessThan(DUE, get_start_of_today() + timedelta(days=1)))
     if view == "late":
-        # The condition on ``fulfill_by`` is sufficient; the condition on ``DUE`` lets the database use the index of the
-        # list.
+        # The condition on ``DUE`` is redundant, but allows the database to use the list's index.
         return rows.filter(LessThan(DUE, timezone.now()), fulfill_by__lt=timezone.now())
     if view == "requests":
         return rows.filter(request_status__in=PENDING_REQUEST_STATUSES)
@@ -67,7 +66,7 @@ def filter_by_view(rows: Rows, view: str, *, by_status: bool = False) -> Rows:
 
 
 class ViewFilter(SelectFilter):
-    """Filter by view; the views are also the tabs of the list."""
+    """Filter by view. The list also shows the views as tabs."""
 
     title = gettext_lazy("view")
     parameter_name = "view"
@@ -81,11 +80,11 @@ class ViewFilter(SelectFilter):
         return [(name, str(title)) for name, title in VIEWS.items()]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
-        """Filter by the view; a selected status replaces the view's own statuses."""
+        """Filter by the view. A selected status replaces the view's own statuses."""
         return filter_by_view(queryset, self.view, by_status=self.by_status)
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield the views only; "All" is one of them, so Django's own choice is left out."""
+        """Yield only the views. Django's own choice "All" is omitted, because the views include "All"."""
         for value, title in self.lookup_choices:
             yield {"value": value, "display": title, "selected": value == self.view}
 
@@ -148,7 +147,7 @@ class ServiceFilter(SelectFilter):
         return [(OWN, _("Fulfilled by the shop")), *((str(row.pk), row.name) for row in rows)]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
-        """Filter by a list of location ids, which lets the database use the index of the list."""
+        """Filter by location ids instead of a join, so that the database can use the list's index."""
         value = self.value() or ""
         if value not in dict(self.lookup_choices):
             return queryset

@@ -1,4 +1,4 @@
-"""Forms of the fulfillment order actions."""
+"""Forms for the fulfillment order actions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,10 +36,10 @@ def datetime_field(label: StrOrPromise) -> forms.DateTimeField:
 
 
 class ActionForm(forms.Form):
-    """A form without fields; subclasses add fields.
+    """A form without fields. Subclasses add fields.
 
     Attributes:
-        allows_partial: True if the action can apply to some items only; the remaining items are split off.
+        allows_partial: True if the action can apply to only some of the items. The remaining items are split off.
     """
 
     allows_partial = False
@@ -78,7 +78,7 @@ class ActionForm(forms.Form):
 
     @property
     def other_fields(self) -> list[forms.BoundField]:
-        """Return the fields except quantities, which are in the table."""
+        """Return all fields except quantities, which the template shows in a table."""
         return [field for field in self if not field.name.startswith("units-")]
 
     @property
@@ -87,7 +87,7 @@ class ActionForm(forms.Form):
         return [(line, self[get_quantity_field_name(line)]) for line in self.lines] if self.allows_partial else []
 
     def add_domain_error(self, error: DomainError) -> None:
-        """Show a domain error at the form field it belongs to, or above the form."""
+        """Show a domain error next to the field with the same name, or above the form if no field has this name."""
         for name, messages in error.errors.items():
             field_name = name if name in self.fields else None
             for text in messages:
@@ -99,7 +99,7 @@ def get_quantity_field_name(line: FulfillmentOrderLine) -> str:
 
 
 def create_quantity_fields(lines: Sequence[FulfillmentOrderLine]) -> dict[str, forms.Field]:
-    """Return a quantity field per line; the initial value is the remaining quantity."""
+    """Return a quantity field per line. The initial value is the remaining quantity."""
     return {
         get_quantity_field_name(line): forms.IntegerField(
             label=_("Quantity of {product}").format(product=line.line_item.name),
@@ -120,7 +120,7 @@ def create_quantity_fields(lines: Sequence[FulfillmentOrderLine]) -> dict[str, f
 
 
 class MessageForm(ActionForm):
-    """A form with an optional message to the other side."""
+    """A form with an optional message to the merchant or the fulfillment service."""
 
     message = message_field(gettext_lazy("Message"))
 
@@ -157,7 +157,7 @@ class MoveForm(ActionForm):
     location = forms.TypedChoiceField(label=gettext_lazy("To"), coerce=int)
 
     def prepare(self) -> None:
-        """Offer the locations that can take the items and explain why the others can't."""
+        """Offer the locations that the items can move to, and explain why other locations are not available."""
         candidates = location_moves.get_move_candidates(self.row)
         field = self.fields["location"]
         assert isinstance(field, forms.ChoiceField)
@@ -172,7 +172,7 @@ class MoveForm(ActionForm):
         field.help_text = " ".join(f"{candidate.location.name}: {_(candidate.message)}" for candidate in unmovable[:20])
 
     def add_domain_error(self, error: DomainError) -> None:
-        """Show location errors at this form's own location field."""
+        """Show location errors next to the location field."""
         for name, messages in error.errors.items():
             for text in messages:
                 self.add_error("location" if name == location_moves.NotMovable.field else None, text)

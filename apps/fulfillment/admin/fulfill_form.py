@@ -1,4 +1,4 @@
-"""The page that fulfills an order: a form per location with quantities, tracking, and notification."""
+"""The page for fulfilling an order, with a form per location for quantities, tracking, and notification."""
 
 import re
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ class TrackingForm(forms.Form):
         )
 
     def clean_urls(self) -> list[str]:
-        """Return the tracking URLs as a list; browsers follow them, so only http(s) is allowed."""
+        """Return the tracking URLs as a list. Only http(s) is allowed, because the pages link to these URLs."""
         urls = _clean_list(self.cleaned_data["urls"].split(), _("A URL can have up to {count} characters."))
         if not all(map(get_safe_url, urls)):
             raise ValidationError(_("Enter a URL that starts with https://."))
@@ -68,7 +68,7 @@ class TrackingForm(forms.Form):
 
     @property
     def tracking(self) -> tracking.Tracking:
-        """Return the tracking information, completed from the numbers.
+        """Return the tracking information. A missing carrier and missing URLs are derived from the numbers.
 
         Raises:
             TrackingRefused: If there are too many numbers or URLs.
@@ -77,7 +77,7 @@ class TrackingForm(forms.Form):
 
 
 def get_safe_url(url: str) -> str:
-    """Return the URL if it is safe to link, otherwise an empty string, because apps may store any text."""
+    """Return the URL if it is safe to link, otherwise an empty string. Apps can store any text as a URL."""
     return url if re.match(r"https?://[^/\s]+", url, re.IGNORECASE) else ""
 
 
@@ -86,12 +86,12 @@ def _clean_list(texts: Sequence[str], too_long: str) -> list[str]:
     if any(len(text) > tracking.MAX_LENGTH for text in stripped):
         raise ValidationError(too_long.format(count=tracking.MAX_LENGTH))
     if len(stripped) > tracking.MAX_NUMBERS:
-        raise ValidationError(_("Enter at most {count}.").format(count=tracking.MAX_NUMBERS))
+        raise ValidationError(_("You entered too many. Enter at most {count}.").format(count=tracking.MAX_NUMBERS))
     return stripped
 
 
 class FulfillForm(TrackingForm):
-    """The form for the items that one location fulfills now.
+    """The form for items to be fulfilled from one location.
 
     Attributes:
         blocks: The location's fulfillment orders that can be fulfilled.
@@ -146,14 +146,14 @@ class FulfillForm(TrackingForm):
 
     @property
     def quantity_tables(self) -> list[tuple[FulfillmentOrderCard, list[tuple[FulfillmentOrderLine, forms.BoundField]]]]:
-        """Return the lines with their quantity fields, per fulfillment order."""
+        """Return each fulfillment order with its lines and their quantity fields."""
         return [
             (block, [(line, self[get_quantity_field_name(line)]) for line in self.get_fulfillable_lines(block)])
             for block in self.blocks
         ]
 
     def add_domain_error(self, error: DomainError) -> None:
-        """Show item errors at their lines and all other errors above the form."""
+        """Show line item errors next to the line, and all other errors above the form."""
         parts = [lines for _block, lines in self.selected_lines if lines]
         for name, texts in error.errors.items():
             field, match = None, _LINE_ERROR.fullmatch(name)
@@ -171,12 +171,12 @@ class FulfillForm(TrackingForm):
 
 
 class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
-    """The fulfill page, as a mixin of the fulfillment order admin."""
+    """A mixin that adds the fulfill page to the fulfillment order admin."""
 
     def get_fulfill_urls(self) -> list[URLPattern]:
-        """Return the routes of the page and of its carrier lookup."""
+        """Return the routes of the fulfill page and the carrier lookup."""
         return [
-            self.build_action_url("orders/<path:order_id>/fulfil/", self.fulfill_view, "fulfil", keyed=True),
+            self.build_action_url("orders/<path:order_id>/fulfill/", self.fulfill_view, "fulfill", keyed=True),
             self.build_action_url("carrier/", self.carrier_view, "carrier"),
         ]
 
@@ -190,7 +190,7 @@ class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
             if form.is_bound and form.is_valid() and self._create_fulfillment(request, order, form):
                 return HttpResponseRedirect(_get_order_url(order))
         if request.method == "POST" and not any(form.is_bound for form in forms):
-            self.message_user(request, _("Nothing more can be fulfilled from this location."), messages.ERROR)
+            self.message_user(request, _("There are no items left to fulfill from this location."), messages.ERROR)
         return self.page(
             request,
             "panel/fulfillment/fulfill.html",
@@ -237,7 +237,7 @@ class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
         return True
 
     def carrier_view(self, request: HttpRequest) -> HttpResponse:
-        """Return the carrier and tracking URL of a number as JSON; the page calls this while staff type."""
+        """Return the carrier and tracking URL of a number as JSON. The page calls this view as staff type."""
         require_permission(request, CHANGE)
         number = request.GET.get("number", "").strip()[: tracking.MAX_LENGTH]
         carrier = carriers.recognize_carrier(number)

@@ -50,7 +50,8 @@ class NewTrackingForm(TrackingForm):
     def __init__(self, parcel: Fulfillment, data: Any = None) -> None:
         """Fill in the current tracking information.
 
-        The carrier and URLs are left blank if they follow from the numbers, so that they change with the numbers.
+        The carrier and URLs are blank if they were derived from the numbers. If staff change the numbers, the carrier
+        and URLs are then derived from the new numbers.
         """
         numbers = parcel.tracking_numbers
         completed = tracking.complete_tracking({"numbers": numbers})
@@ -104,7 +105,7 @@ def _cancel(parcel: Fulfillment, form: Any, by: EventKwargs) -> object:
 
 @dataclass(frozen=True, slots=True)
 class FulfillmentDetailAction:
-    """A fulfillment action in the panel; see ``actions.FulfillmentAction``."""
+    """A fulfillment action in the panel (see ``actions.FulfillmentAction``)."""
 
     label: StrOrPromise
     description: StrOrPromise
@@ -133,8 +134,8 @@ ACTIONS = {
     ),
     "cancel": FulfillmentDetailAction(
         gettext_lazy("Cancel fulfillment…"),
-        gettext_lazy("Cancels this fulfillment. Its items go to a new fulfillment order."),
-        gettext_lazy("Fulfillment canceled. Its items are unfulfilled again."),
+        gettext_lazy("Cancels this fulfillment and moves its items to a new fulfillment order."),
+        gettext_lazy("Fulfillment canceled. The items are now unfulfilled."),
         CancelForm,
         _cancel,
         "danger",
@@ -144,7 +145,7 @@ ACTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class FulfillmentCard:
-    """A fulfillment with its lines and events, as the order page shows it."""
+    """A fulfillment with its lines and events, as shown on the order page."""
 
     row: Fulfillment
     lines: Sequence[FulfillmentLine]
@@ -163,13 +164,13 @@ class FulfillmentCard:
 
     @property
     def tracking_links(self) -> list[tuple[str, str]]:
-        """Return each tracking number with its URL, blank if the URL is not safe to link."""
+        """Return each tracking number with its URL, or with a blank URL if the URL is not safe to link."""
         urls = [*self.row.tracking_urls, *([""] * len(self.row.tracking_numbers))]
         return [(number, get_safe_url(url)) for number, url in zip(self.row.tracking_numbers, urls, strict=False)]
 
     @property
     def unnumbered_urls(self) -> list[str]:
-        """Return the safe tracking URLs that belong to no tracking number."""
+        """Return the safe tracking URLs that have no tracking number."""
         return [url for url in self.row.tracking_urls[len(self.row.tracking_numbers) :] if get_safe_url(url)]
 
     @property
@@ -191,10 +192,10 @@ def get_fulfillment_cards(order: Order) -> list[FulfillmentCard]:
 
 
 class FulfillmentPages(ExtraViewsAdmin[FulfillmentOrder]):
-    """Fulfillment pages, as a mixin of the fulfillment order admin."""
+    """A mixin that adds the fulfillment pages to the fulfillment order admin."""
 
     def get_fulfillment_urls(self) -> list[URLPattern]:
-        """Return the routes of the actions and of removing an event."""
+        """Return the routes for the actions and for removing an event."""
         return [
             self.build_action_url(
                 "fulfillments/<path:object_id>/do/<str:name>/", self.fulfillment_action_view, "parcel", keyed=True
@@ -214,7 +215,9 @@ class FulfillmentPages(ExtraViewsAdmin[FulfillmentOrder]):
         if row.status in FINAL_STATUSES:
             self.message_user(
                 request,
-                _("{name} is {status}.").format(name=row, status=lowercase_label(row.get_status_display())),
+                _("{name} can't be changed. Status: {status}.").format(
+                    name=row, status=lowercase_label(row.get_status_display())
+                ),
                 messages.ERROR,
             )
             return HttpResponseRedirect(get_fulfillment_url(row))

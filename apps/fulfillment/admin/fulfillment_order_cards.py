@@ -38,7 +38,7 @@ REQUEST_STATUS_COLORS: dict[str, str] = {
 
 @dataclass(slots=True)
 class FulfillmentOrderCard:
-    """A fulfillment order with its lines, holds and requests, as the order page shows it.
+    """A fulfillment order with its lines, holds and requests, as shown on the order page.
 
     Attributes:
         lines: The lines, each with its line item.
@@ -56,7 +56,7 @@ class FulfillmentOrderCard:
 
     @property
     def request_state(self) -> tuple[str, str]:
-        """Return the color and text of the request's badge."""
+        """Return the color and text of the request badge."""
         return REQUEST_STATUS_COLORS[self.row.request_status], self.row.get_request_status_display()
 
     @property
@@ -66,11 +66,11 @@ class FulfillmentOrderCard:
 
     @property
     def urgency(self) -> tuple[str, str]:
-        """Return the color and text of the urgency badge; see ``get_urgency``."""
+        """Return the color and text of the urgency badge (see ``get_urgency``)."""
         return get_urgency(self.row, timezone.now())
 
     def get_actions(self, side: Side) -> list[Action]:
-        """List the actions that a side may take now, except creating a fulfillment, which has its own page."""
+        """List the actions that a side can perform now, except creating a fulfillment, which has its own page."""
         state, managed_by = (self.row.status, self.row.request_status), get_location_manager(self.row)
         actions = [Action(name) for name in get_supported_actions(state, managed_by)]
         return [
@@ -92,14 +92,14 @@ def can_fulfill(row: FulfillmentOrder) -> bool:
 
 
 def get_urgency(row: FulfillmentOrder, now: datetime) -> tuple[str, str]:
-    """Return the color and text of the badge for a late or long waiting fulfillment order, otherwise blank texts."""
+    """Return the color and text of the badge "Late by …" or "… old", or empty strings."""
     if not row.is_unfinished:
         return "", ""
     if row.fulfill_by is not None and row.fulfill_by < now:
         return "danger", _("Late by {time}").format(time=_format_duration(now - row.fulfill_by))
     since = row.fulfill_at or row.created_at
     if row.fulfill_by is None and row.status != Status.SCHEDULED and now - since >= timedelta(days=1):
-        return "warning", _("Waiting for {time}").format(time=_format_duration(now - since))
+        return "warning", _("{time} old").format(time=_format_duration(now - since))
     return "", ""
 
 
@@ -113,16 +113,16 @@ def _format_duration(duration: timedelta) -> str:
 
 
 def get_order_cards(order: Order) -> list[FulfillmentOrderCard]:
-    """List an order's fulfillment orders, unfinished ones first, oldest first."""
+    """List an order's fulfillment orders: unfinished before finished, older before newer."""
     rows = FulfillmentOrder.rows().filter(order=order).select_related("assigned_location__service").order_by("pk")
     cards = load_cards(rows)
-    # Hide fulfillment orders that were replaced and have no lines left.
+    # Hide finished fulfillment orders without lines. Their items moved to other fulfillment orders.
     visible_cards = [card for card in cards if card.lines or card.requests or card.row.is_unfinished]
     return sorted(visible_cards, key=lambda card: not card.row.is_unfinished)
 
 
 def load_cards(rows: Iterable[FulfillmentOrder]) -> list[FulfillmentOrderCard]:
-    """Load lines, holds and requests of fulfillment orders; locations must be loaded already."""
+    """Load the lines, holds and requests of fulfillment orders. The locations must already be loaded."""
     cards = [FulfillmentOrderCard(row) for row in rows]
     pks = [card.row.pk for card in cards]
     lines: dict[int, list[FulfillmentOrderLine]] = defaultdict(list)

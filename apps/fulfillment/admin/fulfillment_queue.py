@@ -1,4 +1,4 @@
-"""The fulfillment queue: unfinished fulfillment orders, most urgent first, and the pages of their actions."""
+"""The fulfillment queue, which lists fulfillment orders by urgency, and the pages for fulfillment order actions."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -88,12 +88,12 @@ class FulfillmentOrderAdmin(
         30,
         gettext_lazy("Fulfillment"),
         gettext_lazy(
-            "Everything that has to be packed, most urgent first: late, due today, or on hold. Open a row to "
-            "fulfill it and add its tracking number."
+            "Items to pack and ship, most urgent first. The tabs show items that are late, due today, or on hold. "
+            "Open an order to fulfill its items and add tracking numbers."
         ),
     )
     intro = gettext_lazy("Fulfillment orders by location, sorted by due date.")
-    empty_text = gettext_lazy("No fulfillment orders. New orders appear here as soon as they are routed to a location.")
+    empty_text = gettext_lazy("No fulfillment orders. New orders appear here when they are assigned to a location.")
     list_display = (
         "order_name",
         "due_at",
@@ -117,7 +117,7 @@ class FulfillmentOrderAdmin(
     def get_queryset(self, request: HttpRequest) -> QuerySet[FulfillmentOrder]:
         """Annotate the due date, and load the order columns that the list shows."""
         rows = super().get_queryset(request).annotate(due=DUE)
-        # The list only needs ``legacy`` of the location, so the service is not loaded.
+        # The location's ``legacy`` column is enough for the list, so the fulfillment service is not loaded.
         return rows.select_related("order", "assigned_location").only(
             *(field.name for field in FulfillmentOrder._meta.concrete_fields),
             "order__name",
@@ -127,13 +127,13 @@ class FulfillmentOrderAdmin(
         )
 
     def get_ordering(self, request: HttpRequest) -> Sequence[str | OrderBy]:  # type: ignore[override]
-        """Order by due date; the view "all" shows the newest first."""
+        """Sort by due date. The view "all" shows the newest fulfillment orders first."""
         return ("-id",) if get_view(request) == "all" else (DUE.asc(), "id")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[FulfillmentOrder], search_term: str
     ) -> tuple[QuerySet[FulfillmentOrder], bool]:
-        """Search by the order's name or number; the panel-wide search finds the orders instead."""
+        """Search by order name or number. The panel-wide search finds orders, so it skips fulfillment orders."""
         term = search_term.strip()
         match = request.resolver_match
         if match and match.url_name == "search":
@@ -147,7 +147,7 @@ class FulfillmentOrderAdmin(
         return queryset.filter(in_materialized(order_ids, "order")), False
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Load the items of all rows of the page in one query."""
+        """Load the items of all rows on the page in one query."""
         changelist = super().get_changelist_instance(request)
         rows: list[FulfillmentOrderRow] = list(changelist.result_list)
         changelist.result_list = rows
@@ -162,7 +162,7 @@ class FulfillmentOrderAdmin(
 
     @display(description=gettext_lazy("Due"), label={"danger": "danger", "warning": "warning", "": "default"})
     def due_at(self, row: FulfillmentOrderRow) -> tuple[str, str]:
-        """Return the urgency, or the due date if nothing is urgent."""
+        """Return the urgency, or the due date if the fulfillment order is not urgent."""
         kind, text = get_urgency(row, timezone.now())
         return (kind, text) if text else ("", languages.format_date(row.due, "j M, H:i"))
 
@@ -187,16 +187,16 @@ class FulfillmentOrderAdmin(
 
     @display(description=gettext_lazy("Request"), label=REQUEST_STATUS_COLORS)
     def request_state(self, row: FulfillmentOrder) -> tuple[str, str]:
-        """Return the request status, or a dash at the shop's own locations."""
+        """Return the request status, or a dash for the shop's own locations."""
         text = row.get_request_status_display() if row.assigned_location.legacy else "–"
         return row.request_status, text
 
-    @display(description=gettext_lazy("Next"), empty_value="–")
+    @display(description=gettext_lazy("Next step"), empty_value="–")
     def next_step(self, row: FulfillmentOrder) -> str | None:
         """Return the link to the fulfill page."""
         if can_fulfill(row):
-            # A path relative to the list keeps the repeated link short.
-            path = self.url("fulfil", row.order_id).removeprefix(self.url("changelist"))
+            # A relative path makes the page smaller, because every row has this link.
+            path = self.url("fulfill", row.order_id).removeprefix(self.url("changelist"))
             address = f"{path}?location={row.assigned_location_id}"
             return format_html(
                 '<span class="bo"><a href="{}">{}<span class="bo-hidden"> {}</span></a></span>',
@@ -207,7 +207,7 @@ class FulfillmentOrderAdmin(
         return None
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        """Hide the next step from staff who may not change fulfillment orders."""
+        """Hide the column "Next step" from staff without permission to change fulfillment orders."""
         return self.list_display if has_permission(request, CHANGE) else self.list_display[:-1]
 
     @admin.action(description=gettext_lazy("Print packing slips"), permissions=["view"])
@@ -217,7 +217,7 @@ class FulfillmentOrderAdmin(
         return HttpResponseRedirect(f"{self.url('slips')}?ids={ids}")
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages of fulfillment order actions to Django's own."""
+        """Add the routes of the fulfillment pages to Django's routes."""
         return [
             *self.get_fulfill_urls(),
             *self.get_fulfillment_urls(),
@@ -243,7 +243,9 @@ class FulfillmentOrderAdmin(
         try:
             get_rule(action, (row.status, row.request_status), get_location_manager(row))
         except NotPossible:
-            text = _("This is not possible now. Fulfillment order: {status}. Request: {request}.").format(
+            text = _(
+                "This action is not available now. Fulfillment order status: {status}. Request status: {request}."
+            ).format(
                 status=lowercase_label(row.get_status_display()),
                 request=lowercase_label(row.get_request_status_display()),
             )
@@ -290,7 +292,7 @@ def _get_country_name(address: dict[str, str]) -> str:
 
 
 def _get_item_texts(pks: Sequence[int]) -> dict[int, str]:
-    """Return the open items of each fulfillment order as a short text, by fulfillment order id."""
+    """Return a short description of each fulfillment order's open items, keyed by fulfillment order id."""
     rows = FulfillmentOrderLine.rows().filter(fulfillment_order_id__in=pks, fulfillable_quantity__gt=0)
     names_by_pk: dict[int, list[str]] = defaultdict(list)
     for pk, units, name in rows.order_by("fulfillment_order_id", "pk").values_list(
@@ -310,7 +312,7 @@ def _get_item_texts(pks: Sequence[int]) -> dict[int, str]:
 home.add_task(
     home.Task(
         gettext_lazy("Late"),
-        gettext_lazy("past their deadline"),
+        gettext_lazy("fulfillment orders past their deadline"),
         FulfillmentOrder,
         "view=late",
         lambda request: filter_by_view(FulfillmentOrder.rows(), "late"),
@@ -321,7 +323,7 @@ home.add_task(
 home.add_task(
     home.Task(
         gettext_lazy("To fulfill today"),
-        gettext_lazy("due today or late"),
+        gettext_lazy("fulfillment orders due today or late"),
         FulfillmentOrder,
         "view=today",
         lambda request: filter_by_view(FulfillmentOrder.rows(), "today"),

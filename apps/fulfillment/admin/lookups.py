@@ -12,7 +12,7 @@ def get_row_or_404(rows: QuerySet[M], object_id: str) -> M:
     """Return the row with this id.
 
     Raises:
-        Http404: There is no such row.
+        Http404: No row has this id.
     """
     row = rows.filter(pk=int(object_id)).first() if object_id.isdecimal() and len(object_id) <= 18 else None
     if row is None:

@@ -22,7 +22,7 @@ from apps.panel.admin_base.extra_views import ExtraViewsAdmin
 from apps.panel.permissions import require_permission
 from apps.shops.domain.countries import localize_country, localize_province
 
-# The maximum number of slips is the page size of the fulfillment queue.
+# The maximum number of slips equals the page size of the fulfillment queue.
 MAX_SLIPS = 100
 
 
@@ -33,9 +33,9 @@ class PackingSlip:
     Attributes:
         name: The name of the fulfillment order or fulfillment.
         sender: The sender's address, line by line.
-        shipping_method: The shipping method; may be blank.
+        shipping_method: The shipping method, which may be blank.
         lines: Line items with their quantities.
-        carrier: The carrier; may be blank.
+        carrier: The carrier, which may be blank.
         numbers: Tracking numbers.
     """
 
@@ -58,7 +58,7 @@ class PackingSlip:
 
 
 def _create_order_slip(block: FulfillmentOrderCard) -> PackingSlip:
-    """Build the slip of a fulfillment order with its open items, or with its fulfilled items if it is finished."""
+    """Build the slip of a fulfillment order: open items, or fulfilled items if the fulfillment order is finished."""
     row = block.row
     quantity_field = "fulfillable_quantity" if row.is_unfinished else "fulfilled_quantity"
     counts = [(line.line_item, getattr(line, quantity_field)) for line in block.lines]
@@ -73,7 +73,7 @@ def _create_order_slip(block: FulfillmentOrderCard) -> PackingSlip:
 
 
 def _create_fulfillment_slip(row: Fulfillment, lines: Iterable[FulfillmentLine]) -> PackingSlip:
-    """Build the slip of a fulfillment; items of several fulfillment orders are added up per line item."""
+    """Build the slip of a fulfillment. Quantities from several fulfillment orders are summed per line item."""
     counts: dict[LineItem, int] = {}
     shipping_methods: list[str] = []
     for line in lines:
@@ -118,7 +118,7 @@ def _format_origin(address: dict[str, str | None] | None) -> list[str]:
 
 
 class PackingSlipPages(ExtraViewsAdmin[FulfillmentOrder]):
-    """Packing slip pages, as a mixin of the fulfillment order admin."""
+    """A mixin that adds the packing slip pages to the fulfillment order admin."""
 
     def get_packing_slip_urls(self) -> list[URLPattern]:
         """Return the routes of the packing slip pages."""
@@ -142,7 +142,9 @@ class PackingSlipPages(ExtraViewsAdmin[FulfillmentOrder]):
         if row.status in FINAL_STATUSES:
             self.message_user(
                 request,
-                _("{name} is {status}.").format(name=row, status=lowercase_label(row.get_status_display())),
+                _("{name} has no packing slip. Status: {status}.").format(
+                    name=row, status=lowercase_label(row.get_status_display())
+                ),
                 messages.ERROR,
             )
             return HttpResponseRedirect(get_fulfillment_url(row))
@@ -153,7 +155,7 @@ class PackingSlipPages(ExtraViewsAdmin[FulfillmentOrder]):
         )
 
     def packing_slips_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the packing slips of the ids in the query, in that order."""
+        """Show the packing slips for the ids in the query string, in the given order."""
         require_permission(request, VIEW, CHANGE)
         ids = [part for part in request.GET.get("ids", "").split(",") if part.isdecimal() and len(part) <= 18]
         if not ids:

@@ -1,4 +1,4 @@
-"""Add fulfillment to the order permissions, and fulfillment services to the permissions for locations and apps."""
+"""Add fulfillments to the order permissions, and fulfillment services to the location and app permissions."""
 
 from apps.staff.domain.permissions import grant_permissions
 

@@ -1,4 +1,4 @@
-"""Fulfillment services in the panel: create, edit and remove them, and read their request logs."""
+"""Panel pages for creating, editing and removing fulfillment services, and for reading their request logs."""
 
 from typing import ClassVar
 
@@ -42,11 +42,13 @@ COLUMNS = (
 
 
 class ServiceForm(PanelForm[FulfillmentService]):
-    """The form of a fulfillment service; the app that runs the service is chosen on creation."""
+    """The form of a fulfillment service. The app can only be chosen when the service is created."""
 
     run_by = forms.ChoiceField(
         label=gettext_lazy("App"),
-        help_text=gettext_lazy("The app that runs the service. Its secret signs our requests to the service."),
+        help_text=gettext_lazy(
+            "The app that runs the service. Requests to the service are signed with the app's secret."
+        ),
     )
 
     class Meta:
@@ -54,7 +56,7 @@ class ServiceForm(PanelForm[FulfillmentService]):
         fields = COLUMNS
 
     def prepare(self) -> None:
-        """Set the apps to choose from; an existing service keeps its app."""
+        """Set the choices of the app field. The app of an existing service cannot be changed."""
         if self.instance._state.adding:
             installed_app_ids = Installation.rows().filter(uninstalled_at=None).values("app_id")
             apps = App.objects.filter(pk__in=installed_app_ids).order_by("name", "pk")
@@ -77,7 +79,7 @@ class RemoveForm(forms.Form):
     )
 
     def __init__(self, data: object = None) -> None:
-        """Set the locations to choose from: the shop's own active locations, with the primary location selected."""
+        """Offer the shop's own active locations, with the primary location selected."""
         super().__init__(data)  # type: ignore[arg-type]
         locations = Location.rows().filter(active=True, legacy=False).order_by("name", "id")
         field = self.fields["location"]
@@ -89,7 +91,7 @@ class RemoveForm(forms.Form):
 
 @admin.register(FulfillmentService)
 class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
-    """The fulfillment services of the shop; the domain functions enforce the rules."""
+    """The panel pages of fulfillment services. Domain functions enforce the rules."""
 
     menu = MenuItem(
         "Apps",
@@ -98,9 +100,11 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         search_terms=pgettext_lazy("search", "shipping, logistics, 3pl, warehouse, dropshipping"),
     )
     intro = gettext_lazy(
-        "Warehouses that apps run for you. Each has its own location and receives your fulfillment requests."
+        "Warehouses that apps run for you. Each warehouse has its own location and receives your fulfillment requests."
     )
-    empty_text = gettext_lazy("No fulfillment services yet. Apps add their own; you can also add one for your own app.")
+    empty_text = gettext_lazy(
+        "No fulfillment services yet. Apps add their own services. You can also add a service for your own app."
+    )
     form = ServiceForm
     fields = ("run_by", *COLUMNS)
     list_display = ("name", "app_name", "callback_url", "reports_stock", "reports_tracking")
@@ -125,11 +129,11 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         return service.tracking_support
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FulfillmentService]:
-        """Load the app and the location, which is renamed with the service."""
+        """Load the app, and the location, because renaming the service also renames the location."""
         return super().get_queryset(request).select_related("app", "location")
 
     def save_model(self, request: HttpRequest, obj: FulfillmentService, form: ServiceForm, change: bool) -> None:
-        """Save through the domain functions, which validate and record events."""
+        """Save through the domain functions, which validate the values and record events."""
         values = {name: value for name, value in form.values_to_store.items() if name in COLUMNS}
         if change:
             service = FulfillmentService.objects.select_related("location").get(pk=obj.pk)
@@ -179,7 +183,7 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         require_permission(request, CHANGE_SERVICE)
         service = self.get_row_or_404(request, object_id)
         if kind not in Pull.Kind.values:
-            raise Http404(f"No question {kind}")
+            raise Http404(f"No request {kind}")
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         by = self.event_kwargs(request)
@@ -195,7 +199,7 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         return HttpResponseRedirect(self.url("records", service.pk))
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Confirm and remove the service."""
+        """Show the confirmation page. On POST, remove the service."""
         require_permission(request, DELETE_SERVICE)
         service = self.get_row_or_404(request, object_id)
         response = submit_once_or_redirect(request, lambda: self._remove(request, service), keyed=True)

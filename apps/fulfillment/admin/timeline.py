@@ -22,16 +22,18 @@ from apps.orders.admin.extension_points import MAX_EVENTS, TimelineEvent
 from apps.orders.models import Order
 from apps.panel.permissions import has_permission
 
-# The timeline sentences by topic. ``work`` is the fulfillment order and ``place`` its location; ``_get_details`` fills
-# in the other placeholders.
+# The timeline sentences by topic. ``work`` is the fulfillment order, and ``place`` is its location. ``_get_details``
+# fills in the other placeholders.
 SENTENCES = {
     "order_routing_complete": gettext_noop("{work} was created at {place}."),
-    "fulfillment_request_submitted": gettext_noop("{place} was requested to fulfill {work}."),
+    "fulfillment_request_submitted": gettext_noop("{place} was asked to fulfill {work}."),
     "fulfillment_request_accepted": gettext_noop("{place} accepted the request to fulfill {work}."),
     "fulfillment_request_rejected": gettext_noop("{place} rejected the request to fulfill {work}."),
-    "cancellation_request_submitted": gettext_noop("{place} was requested to cancel {work}."),
+    "cancellation_request_submitted": gettext_noop("{place} was asked to cancel {work}."),
     "cancellation_request_accepted": gettext_noop("{place} accepted the cancellation of {work}."),
-    "cancellation_request_rejected": gettext_noop("{place} rejected the cancellation of {work} and continues."),
+    "cancellation_request_rejected": gettext_noop(
+        "{place} rejected the cancellation of {work} and continues to fulfill it."
+    ),
     "fulfillment_service_failed_to_complete": gettext_noop("{work} at {place} was marked as incomplete{message}."),
     "cancelled": gettext_noop("{work} at {place} was canceled."),
     "placed_on_hold": gettext_noop("{work} at {place} was put on hold{reason}."),
@@ -42,7 +44,7 @@ SENTENCES = {
     "scheduled_fulfillment_order_ready": gettext_noop("{work} at {place} is ready to fulfill."),
     "deadline_set": gettext_noop("{work} at {place} has to be fulfilled by {fulfill_by}."),
 }
-# Topics about a single hold are left out, because ``placed_on_hold`` and ``hold_released`` already report the holds.
+# Topics about a single hold are omitted, because ``placed_on_hold`` and ``hold_released`` already report all holds.
 _HOLD_TOPICS = (HOLD_ADDED, HOLD_RELEASED)
 
 
@@ -112,7 +114,7 @@ def _describe_order_event(event: Event, names: _Names) -> str:
 
 
 def _get_details(event: Event, names: _Names) -> dict[str, str]:
-    """Format the values in an event's changes; for an event without changes, the texts are blank or generic."""
+    """Format the values in an event's changes. For an event without changes, the texts are blank or generic."""
 
     def before_and_after(name: str) -> list[object]:
         change = event.changes.get(name)
@@ -127,7 +129,7 @@ def _get_details(event: Event, names: _Names) -> dict[str, str]:
         if isinstance(before, int)
         else _("another location"),
         "reason": f": {FulfillmentHold.Reason(reason).label}" if reason in FulfillmentHold.Reason.values else "",
-        "split_off": _(" to fulfillment order no. {number}").format(number=other) if other else "",
+        "split_off": _(" into fulfillment order no. {number}").format(number=other) if other else "",
         "message": f": “{message}”" if message else "",
         "fulfill_at": _format_moment(before_and_after("fulfill_at")[1]),
         "fulfill_by": _format_moment(before_and_after("fulfill_by")[1]),
@@ -155,7 +157,7 @@ def _describe_fulfillment_event(event: Event, names: _Names) -> str:
         )
         return text.format(parcel=fulfillment.name, place=fulfillment.place, count=fulfillment.units)
     if "status" in event.changes:
-        return _("{parcel} was canceled. Its items are unfulfilled again.").format(parcel=fulfillment.name)
+        return _("{parcel} was canceled. The items are now unfulfilled.").format(parcel=fulfillment.name)
     if "shipment_status" in event.changes:
         status = event.changes["shipment_status"][1]
         if status in FulfillmentEvent.Status.values:
@@ -164,4 +166,4 @@ def _describe_fulfillment_event(event: Event, names: _Names) -> str:
                 parcel=fulfillment.name, status=lowercase_label(str(FulfillmentEvent.Status(status).label))
             )
         return _("The latest tracking event of {parcel} was removed.").format(parcel=fulfillment.name)
-    return _("The tracking of {parcel} was updated.").format(parcel=fulfillment.name)
+    return _("The tracking information of {parcel} was updated.").format(parcel=fulfillment.name)

@@ -1,4 +1,4 @@
-"""List an app's fulfillment services on the page that previews its removal."""
+"""Count an app's fulfillment services for the page that previews the removal of the app."""
 
 from django.utils.translation import gettext_noop
 

@@ -1,1 +1,1 @@
-"""REST interface of fulfillment."""
+"""REST API for fulfillment."""

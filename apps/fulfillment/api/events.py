@@ -61,7 +61,7 @@ class FulfillmentEventViewSet(ShopViewSet[FulfillmentEvent]):
 
     @property
     def shows_all_shop_rows(self) -> bool:
-        """Return False: the rows depend on the fulfillment in the path."""
+        """Return False, because the rows depend on the fulfillment in the path."""
         return False
 
     def load_parents(self) -> None:
@@ -76,7 +76,7 @@ class FulfillmentEventViewSet(ShopViewSet[FulfillmentEvent]):
         return FulfillmentEvent.objects.filter(fulfillment__in=self._fulfillments())
 
     def get_validated_attributes(self, instance: FulfillmentEvent | None = None) -> Attrs:
-        """Validate the body, which has its members under ``fulfillment_event`` or ``event``."""
+        """Validate the body. Its members are nested under ``fulfillment_event`` or ``event``."""
         name = self.singular if isinstance(self.body, dict) and self.singular in self.body else self.body_name
         return validate_body(self.serializer_class, self.version, self.unwrap_body(name))
 

@@ -1,4 +1,4 @@
-"""REST endpoints to read fulfillment orders and to take the merchant's actions."""
+"""REST endpoints that read fulfillment orders and perform the merchant's actions."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -73,18 +73,18 @@ _DEADLINE = {
 
 
 def create_body_schema(name: str, members: RequestData, *, required: bool = True) -> Schema:
-    """Create the schema of an action's body, with its members nested under a name."""
+    """Create the schema of an action's body, with the members nested under a name."""
     return {name: ObjectField(members, required=required, allow_null=not required)}
 
 
 def create_response_schema(*names: str, maybe: tuple[str, ...] = ()) -> Schema:
-    """Create the schema of a response with several fulfillment orders; the members named in ``maybe`` may be null."""
+    """Create the schema of a response with several fulfillment orders. The members named in ``maybe`` may be null."""
     properties = {**dict.fromkeys(names, _FULFILLMENT_ORDER), **dict.fromkeys(maybe, _OR_NONE)}
     return {"type": "object", "required": list(properties), "properties": properties}
 
 
 class FulfillmentOrderBaseViewSet(LocationScopedView, ShopViewSet[FulfillmentOrder]):
-    """The base of all fulfillment order views."""
+    """The base class of all fulfillment order views."""
 
     model = FulfillmentOrder
     serializer_class = FulfillmentOrderSerializer
@@ -100,11 +100,11 @@ class FulfillmentOrderBaseViewSet(LocationScopedView, ShopViewSet[FulfillmentOrd
 
     @property
     def shows_all_shop_rows(self) -> bool:
-        """Return False: the rows depend on the calling app."""
+        """Return False, because the rows depend on the calling app."""
         return False
 
     def get_read_plan(self) -> ReadPlan:
-        """Return the read plan; the ``include_…`` query parameters add fields."""
+        """Return the read plan. The ``include_…`` query parameters add fields."""
         names = self.requested_fields
         if names is None:
             names = frozenset(get_declared_fields(FulfillmentOrderSerializer)) - (
@@ -118,7 +118,7 @@ class FulfillmentOrderBaseViewSet(LocationScopedView, ShopViewSet[FulfillmentOrd
         return BooleanField.WORDS.get(self.query.get(name, ""), False)
 
     def get_for_side(self, side: Side) -> FulfillmentOrder:
-        """Return the fulfillment order in the path, if the app may act for the side."""
+        """Return the fulfillment order in the path, if the app may act for this side."""
         row = self.get_queryset().filter(pk=self.kwargs["id"]).select_related("assigned_location__service").first()
         if row is None:
             raise Http404
@@ -126,19 +126,19 @@ class FulfillmentOrderBaseViewSet(LocationScopedView, ShopViewSet[FulfillmentOrd
         return row
 
     def read_body_members(self, name: str, members: RequestData, *, required: bool = True) -> Attrs:
-        """Read the members nested under a name in the body; an optional body may be empty."""
+        """Read the members nested under a name in the body. An optional body may be empty."""
         if not required and self.body in (None, {}):
             return {}
         return validate_members(members, dict(self.unwrap_body(name)))
 
     def render_several(self, **rows: FulfillmentOrder | None) -> HttpResponse:
-        """Return a response with several fulfillment orders, each under its name."""
+        """Return a response with several fulfillment orders. Each argument becomes a member of the response."""
         rendered = self.get_read_plan().read_ids([row.pk for row in rows.values() if row is not None], self.context)
         return self.json_response({name: None if row is None else rendered[row.pk] for name, row in rows.items()})
 
 
 class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
-    """``/fulfillment_orders``: read fulfillment orders, and the merchant's actions."""
+    """``/fulfillment_orders``: read fulfillment orders and perform the merchant's actions."""
 
     query_parameters = {"retrieve": ("fields", "include_financial_summaries", "include_order_reference_fields")}
     sides = {
@@ -180,7 +180,7 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
     }
 
     def cancel(self, request: Request, **_: int) -> HttpResponse:
-        """Cancel a fulfillment order that is not in progress; its items go to a new one."""
+        """Cancel a fulfillment order that is not in progress, and move its items to a new fulfillment order."""
         with transaction.atomic():
             row, replacement = transitions.cancel_fulfillment_order(
                 self.get_for_side(Side.MERCHANT), actor=self.actor, at=self.at
@@ -188,7 +188,7 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
             return self.render_several(fulfillment_order=row, replacement_fulfillment_order=replacement)
 
     def close(self, request: Request, **_: int) -> HttpResponse:
-        """Close a fulfillment order that will not be finished; its unfulfilled items go to a new one."""
+        """Close a fulfillment order as incomplete, and move its unfulfilled items to a new fulfillment order."""
         attrs = self.read_body_members("fulfillment_order", MESSAGE, required=False)
         with transaction.atomic():
             row = self.get_for_side(Side.WORKER)
@@ -196,7 +196,7 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
             return self.render_object(row.pk)
 
     def hold_back(self, request: Request, **_: int) -> HttpResponse:
-        """Hold a fulfillment order, or some of its items."""
+        """Place a fulfillment order, or some of its items, on hold."""
         attrs = self.read_body_members("fulfillment_hold", _HOLD)
         with transaction.atomic():
             row = self.get_for_side(Side.MERCHANT)
@@ -215,7 +215,7 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
         return self._change_without_body(transitions.release_hold)
 
     def mark_as_open(self, request: Request, **_: int) -> HttpResponse:
-        """Open a scheduled fulfillment order before its time."""
+        """Open a scheduled fulfillment order before its scheduled time."""
         return self._change_without_body(transitions.mark_as_open)
 
     def _change_without_body(self, change: Callable[..., FulfillmentOrder]) -> HttpResponse:
@@ -235,7 +235,7 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
             return self.render_object(row.pk)
 
     def set_deadlines(self, request: Request, **_: int) -> HttpResponse:
-        """Set the deadline of fulfillment orders; all or none are changed."""
+        """Set the deadline of several fulfillment orders in one transaction."""
         attrs = validate_members(_DEADLINE, self.body)
         pks = attrs["fulfillment_order_ids"]
         with transaction.atomic():
@@ -261,7 +261,7 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
             )
 
     def locations_for_move(self, request: Request, **_: int) -> HttpResponse:
-        """List the locations, each with the reason if the fulfillment order can't be moved there."""
+        """List all active locations, with the reason if the fulfillment order can't move to a location."""
         locations = [
             {
                 "location": {"id": candidate.location.pk, "name": candidate.location.name},
@@ -307,7 +307,7 @@ class AssignedFulfillmentOrderFilter(ResourceFilter):
     assignment_status = AssignmentFilter()
 
 
-# The parameter's name is not a valid attribute name, so the filter is added here.
+# The parameter's name contains brackets, so the filter cannot be declared as a class attribute.
 AssignedFulfillmentOrderFilter.base_filters[LOCATIONS] = IdsFilter("assigned_location_id")
 
 
@@ -319,7 +319,7 @@ class AssignedFulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
 
     @cached_property
     def query(self) -> dict[str, str]:
-        """Return the query with all values of the location parameter."""
+        """Return the query parameters, with all values of the location parameter joined by commas."""
         query = dict(super().query)
         location_ids = self.request._request.GET.getlist(LOCATIONS) or self.request._request.GET.getlist("location_ids")
         if location_ids:
@@ -327,5 +327,5 @@ class AssignedFulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
         return query
 
     def get_queryset(self) -> QuerySet[FulfillmentOrder]:
-        """Return the fulfillment orders of the app's own services, even if its scopes cover more."""
+        """Return the fulfillment orders of the app's own services, even if the app's scopes cover other locations."""
         return FulfillmentOrder.objects.filter(assigned_location__service__app_id=self.access.installation.app_id)

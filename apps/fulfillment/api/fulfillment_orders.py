@@ -43,7 +43,7 @@ def _render_location(_context: RenderContext, pk: int, *values: object) -> Rende
 def _render_delivery_method(
     _context: RenderContext, pk: int, method: str, name: str, code: str, reference: str
 ) -> Rendered:
-    """Render the delivery method; members that only a checkout could provide are null."""
+    """Render the delivery method. Members that only a checkout could provide are null."""
     return {
         "id": pk,
         "method_type": method,

@@ -1,4 +1,4 @@
-"""REST endpoints of fulfillments; their lines are shown as line items of the order."""
+"""REST endpoints of fulfillments. The lines of a fulfillment are rendered as line items of the order."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +48,7 @@ def _return_unchanged(_context: RenderContext, value: object) -> object:
 
 
 class _LineItemField(ComputedField):
-    """A field of a line item, rendered in a row that refers to the line item."""
+    """A line item field in the serializer of a row that refers to a line item."""
 
     def __init__(self, field: ApiField, schema: Schema) -> None:
         """Wrap a field that is already bound to its serializer."""
@@ -61,7 +61,7 @@ class _LineItemField(ComputedField):
         self.inline = field.inline  # type: ignore[misc]
 
     def __deepcopy__(self, memo: dict[int, object]) -> "_LineItemField":
-        """Return a new declaration, as DRF copies fields per serializer."""
+        """Return a new field, because DRF deep-copies the declared fields of each serializer."""
         return _LineItemField(self.field, self.schema or {})
 
 
@@ -95,7 +95,7 @@ def _get_first(_context: RenderContext, values: list[str]) -> str | None:
 
 
 def _render_receipt(_context: RenderContext, test: bool) -> Rendered:
-    """Return the receipt; labels are never bought from carriers, so only the test flag varies."""
+    """Return the receipt. Only the test flag varies, because shipping labels are never bought from carriers."""
     return {"testcase": test, "authorization": ""}
 
 
@@ -164,7 +164,7 @@ _TRACKING = {"tracking_info": _create_tracking_field(), "notify_customer": nulla
 
 
 class FulfillmentBaseViewSet(LocationScopedView, ShopViewSet[Fulfillment]):
-    """The base of all fulfillment views."""
+    """The base class of all fulfillment views."""
 
     model = Fulfillment
     serializer_class = FulfillmentSerializer
@@ -180,7 +180,7 @@ class FulfillmentBaseViewSet(LocationScopedView, ShopViewSet[Fulfillment]):
 
     @property
     def shows_all_shop_rows(self) -> bool:
-        """Return False: the rows depend on the calling app."""
+        """Return False, because the rows depend on the calling app."""
         return False
 
 
@@ -208,7 +208,7 @@ class FulfillmentViewSet(FulfillmentBaseViewSet):
         )
 
     def get_path(self, instance: Fulfillment) -> str:
-        """Return the path below the order, where fulfillments are read."""
+        """Return the fulfillment's path under its order, because only this path supports GET requests."""
         root = self.request.path.removesuffix("fulfillments.json")
         return f"{root}orders/{instance.order_id}/fulfillments/{instance.pk}.json"
 
@@ -217,7 +217,7 @@ class FulfillmentViewSet(FulfillmentBaseViewSet):
         return validate_members(_CREATE, dict(self.unwrap_body("fulfillment")))
 
     def _get_parts(self, rows_in_body: list[Attrs]) -> list[FulfillmentPart]:
-        """Load the fulfillment orders in the body and check that the app may fulfill them."""
+        """Load the fulfillment orders that the body refers to, and check that the app may fulfill them."""
         visible = scope_filter.get_visible_condition(self.access.granted_scopes, self.access.installation.app_id)
         pks = {row["fulfillment_order_id"] for row in rows_in_body}
         rows = FulfillmentOrder.objects.filter(visible, pk__in=pks).select_related("assigned_location__service")
@@ -236,7 +236,7 @@ class FulfillmentViewSet(FulfillmentBaseViewSet):
         ]
 
     def _get_writable_fulfillment(self) -> Fulfillment:
-        """Return the fulfillment in the path if the app may act at its location, as worker or as merchant."""
+        """Return the fulfillment in the path if the app may act as worker or merchant at the fulfillment's location."""
         row = self.get_queryset().filter(pk=self.kwargs["id"]).select_related("location__service").first()
         if row is None:
             raise Http404
@@ -247,7 +247,7 @@ class FulfillmentViewSet(FulfillmentBaseViewSet):
         return row
 
     def cancel(self, request: Request, **_: int) -> HttpResponse:
-        """Cancel a fulfillment; its items go to a new fulfillment order."""
+        """Cancel a fulfillment and move its items to a new fulfillment order."""
         return self._change_fulfillment(fulfillments.cancel_fulfillment)
 
     def update_tracking(self, request: Request, **_: int) -> HttpResponse:
@@ -274,7 +274,7 @@ class FulfillmentOrderFulfillmentViewSet(FulfillmentBaseViewSet):
     """``/fulfillment_orders/{fulfillment_order_id}/fulfillments``."""
 
     def load_parents(self) -> None:
-        """Raise Http404 unless the app sees the fulfillment order."""
+        """Raise Http404 unless the app has access to the fulfillment order."""
         visible = scope_filter.get_visible_condition(self.access.granted_scopes, self.access.installation.app_id)
         if not FulfillmentOrder.objects.filter(visible, pk=self.kwargs["fulfillment_order_id"]).exists():
             raise Http404

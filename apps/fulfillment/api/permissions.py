@@ -1,4 +1,4 @@
-"""Check access to fulfillment orders by access scope and by who manages the location."""
+"""Check whether an app's access scopes cover the location of a fulfillment order."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -18,7 +18,7 @@ SERVICE_SIDE = (Scope.OWN.write,)
 
 
 class OtherAppsService(ApiError):
-    """Raised when the action belongs to another app's fulfillment service."""
+    """Raised when the location belongs to another app's fulfillment service."""
 
     status = 403
 
@@ -27,16 +27,17 @@ class OtherAppsService(ApiError):
 
 
 class LocationScopedView(ApiView):
-    """A view of rows that belong to locations; an app sees only rows at locations that its access scopes cover.
+    """A view of rows with a location. An app only sees rows at locations that the app's access scopes cover.
 
     Attributes:
-        sides: Sufficient scopes by action; ``require_side`` also checks the scope for the row's location.
+        sides: The scopes that allow each action, keyed by action. ``require_side`` also checks the scope for the row's
+            location.
     """
 
     sides: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def get_scopes(self, method: str) -> tuple[str, ...]:
-        """Return the scopes that allow the request; one is enough."""
+        """Return the scopes that allow the request. The app needs only one of these scopes."""
         action = getattr(self, "action", None) or ""
         if action in self.sides:
             return self.sides[action]

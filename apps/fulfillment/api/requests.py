@@ -55,7 +55,7 @@ class FulfillmentRequestViewSet(FulfillmentOrderBaseViewSet):
     }
 
     def send(self, request: Request, **_: int) -> HttpResponse:
-        """Send a fulfillment request for a fulfillment order, or some of its items, to its fulfillment service."""
+        """Send the fulfillment service a request for a fulfillment order, or for some of its items."""
         attrs = self.read_body_members("fulfillment_request", _REQUEST, required=False)
         with transaction.atomic():
             row, unsubmitted = fulfillment_requests.request_fulfillment(
@@ -100,15 +100,15 @@ class CancellationRequestViewSet(FulfillmentOrderBaseViewSet):
     responses = {"send": ONE, "accept": ONE, "reject": ONE}
 
     def send(self, request: Request, **_: int) -> HttpResponse:
-        """Send a cancellation request for a fulfillment order that was accepted."""
+        """Send the fulfillment service a cancellation request for an accepted fulfillment order."""
         return self._change_with_message(fulfillment_requests.request_cancellation, Side.MERCHANT)
 
     def accept(self, request: Request, **_: int) -> HttpResponse:
-        """Accept a cancellation request; unfulfilled items go to a new fulfillment order."""
+        """Accept a cancellation request and move the unfulfilled items to a new fulfillment order."""
         return self._change_with_message(fulfillment_requests.accept_cancellation, Side.WORKER)
 
     def reject(self, request: Request, **_: int) -> HttpResponse:
-        """Reject a cancellation request and continue the work."""
+        """Reject a cancellation request, so that the fulfillment order remains in progress."""
         return self._change_with_message(fulfillment_requests.reject_cancellation, Side.WORKER)
 
     def _change_with_message(self, change: Callable[..., FulfillmentOrder], side: Side) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""REST endpoints of fulfillment services: apps see all services of a shop and change their own."""
+"""REST endpoints of fulfillment services. Apps can read all services of a shop, but only change their own services."""
 
 from collections.abc import Mapping
 
@@ -42,7 +42,7 @@ class FulfillmentServiceSerializer(ResourceSerializer[FulfillmentService]):
     include_pending_stock = ConstantField(False)
     provider_id = ConstantField(None)
     location_id = ReadOnlyColumn()
-    # ``check_url`` checks the format.
+    # The field accepts any text, because ``check_url`` validates the URL.
     callback_url = TextField(max_length=2048)
     tracking_support = ModelDerivedField()
     inventory_management = ModelDerivedField()
@@ -55,13 +55,13 @@ class FulfillmentServiceSerializer(ResourceSerializer[FulfillmentService]):
 
 
 class OwnerFilter(ChoiceFilter):
-    """The filter ``scope``: the calling app's services, or all services of the shop. The viewset applies the filter."""
+    """The ``scope`` filter: the calling app's services or all services. The viewset applies the filter."""
 
     def __init__(self) -> None:
         super().__init__("app", words=(_OWN, _ALL))
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return all rows; this filter only validates the value."""
+        """Return all rows. This filter only validates the value."""
         return qs
 
 
@@ -72,7 +72,7 @@ class FulfillmentServiceFilter(ResourceFilter):
 
 
 class FulfillmentServiceViewSet(ShopViewSet[FulfillmentService]):
-    """``/fulfillment_services``: apps see all services of a shop and write their own."""
+    """``/fulfillment_services``: read all services of a shop, and write the calling app's own services."""
 
     scope = "fulfillments"
     model = FulfillmentService
@@ -84,7 +84,7 @@ class FulfillmentServiceViewSet(ShopViewSet[FulfillmentService]):
     query_parameters = {"destroy": tuple(_DELETE)}
 
     def get_queryset(self) -> QuerySet[FulfillmentService]:
-        """Return all services for reading, and the calling app's services for writing."""
+        """Return all services for a read request, and only the calling app's services for a write request."""
         if self.action in {"list", "retrieve"}:
             return FulfillmentService.objects.all()
         return self._get_own_services()
@@ -98,7 +98,7 @@ class FulfillmentServiceViewSet(ShopViewSet[FulfillmentService]):
         return FulfillmentService.objects.filter(app_id=self.access.installation.app_id)
 
     def perform_create(self, attrs: Attrs) -> FulfillmentService:
-        """Create a service that belongs to the calling app."""
+        """Create a service of the calling app."""
         app = self.access.installation.app
         return services.create_service(attrs, app=app, actor=self.actor, at=self.at)
 
@@ -106,7 +106,7 @@ class FulfillmentServiceViewSet(ShopViewSet[FulfillmentService]):
         services.change_service(instance, attrs, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: FulfillmentService) -> None:
-        """Delete the service; query parameters choose what happens to its inventory and which location takes over."""
+        """Delete the service, and handle inventory and fulfillment orders as the query parameters specify."""
         options = validate_members(_DELETE, self.query)
         destination = None
         if "location_id" in options:

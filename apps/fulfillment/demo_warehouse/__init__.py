@@ -1,7 +1,7 @@
-"""A small demo warehouse that shows how a fulfillment service works and serves the tests.
+"""A small demo warehouse that shows how a fulfillment service works. Tests use the warehouse as well.
 
-The warehouse is an ordinary app: it has an access token and the app's secret, listens on localhost for callbacks, and
-works over REST. ``manage.py demo_warehouse`` and tests run it.
+The warehouse is an ordinary app: it has an access token and a secret, listens on localhost for callbacks, and uses the
+REST API. ``manage.py demo_warehouse`` runs the warehouse.
 """
 
 from apps.fulfillment.demo_warehouse.api_client import ApiClient, ApiRequestFailed

@@ -1,4 +1,4 @@
-"""A client of the REST interface, as an app would write it."""
+"""A client of the REST API, as an app would write it."""
 
 import time
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _TRIES = 5
 
 
 class ApiRequestFailed(Exception):
-    """Raised when the interface returns an error; the message has the status and the body."""
+    """Raised when the API returns an error. The message contains the status and the body."""
 
 
 class ApiClient:
@@ -24,7 +24,7 @@ class ApiClient:
     Args:
         base_url: The URL of the installation, such as ``http://127.0.0.1:8000``.
         token: The access token.
-        version: The interface version; the newest by default.
+        version: The API version. The default is the newest version.
     """
 
     def __init__(self, base_url: str, token: str, version: str = "") -> None:
@@ -45,11 +45,11 @@ class ApiClient:
         return self._call("GET", f"{path}?{urlencode(query)}" if query else path)
 
     def post(self, path: str, body: Mapping[str, object]) -> Any:
-        """Post a body and return the JSON of the response; raises the same errors as ``get``."""
+        """Post a body and return the JSON of the response. Raises the same errors as ``get``."""
         return self._call("POST", path, orjson.dumps(body))
 
     def put(self, path: str, body: Mapping[str, object]) -> Any:
-        """Put a body and return the JSON of the response; raises the same errors as ``get``."""
+        """Put a body and return the JSON of the response. Raises the same errors as ``get``."""
         return self._call("PUT", path, orjson.dumps(body))
 
     def _call(self, method: str, path: str, body: bytes | None = None) -> Any:

@@ -1,9 +1,9 @@
-"""Options for the behavior of the demo warehouse, including misbehavior."""
+"""Options for the behavior of the demo warehouse, including deliberate errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# Bad responses by name, each with status and body, returned instead of stock and tracking numbers.
+# Bad responses to requests for stock and tracking numbers. Each name maps to a status and a body.
 BAD_RESPONSES: Mapping[str, tuple[int, bytes]] = {
     "error": (500, b"Sorry"),
     "html": (200, b"<!doctype html><title>Welcome</title>"),
@@ -27,7 +27,7 @@ class Behavior:
         ships_after: Seconds between acceptance and shipping.
         numbers_later: True to ship without a tracking number and report the number on request.
         delay: Seconds before each response to a callback.
-        bad_response: The name of a bad response; blank for good ones.
+        bad_response: The name of a bad response, or blank to respond correctly.
     """
 
     rejects: bool = False

@@ -38,7 +38,7 @@ class CallbackServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, handler: CallbackHandler, port: int) -> None:
-        """Listen on a port; 0 chooses a free one."""
+        """Listen on a port. Port 0 selects a free port."""
         super().__init__(("127.0.0.1", port), _Handler)
         self.handler = handler
         self.url = f"http://127.0.0.1:{self.server_address[1]}/"
@@ -61,7 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._respond(*self.server.handler.get_response(parts.path, parse_qs(parts.query)))
 
     def _is_signed(self, body: bytes) -> bool:
-        """Verify the signature; respond with 401 and return False if it is wrong."""
+        """Verify the signature. If the signature is wrong, respond with 401 and return False."""
         time.sleep(self.server.handler.record_call(f"{self.command} {self.path}"))
         if all(verify_signatures(dict(self.headers.items()), body, self.server.handler.secrets).values()):
             return True
@@ -76,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Do nothing: the handler logs the calls."""
+        """Do nothing, because the handler logs the calls."""
 
     def handle_one_request(self) -> None:
         try:

@@ -25,8 +25,8 @@ FulfillmentOrder = Mapping[str, Any]
 class Warehouse:
     """A fulfillment service on localhost.
 
-    As a context manager, the warehouse registers itself as a service and works until the end of the block. Callbacks
-    get a response at once; a thread processes them one by one.
+    As a context manager, the warehouse registers itself as a service and runs until the end of the block. Each callback
+    gets an immediate response. A thread then processes the callbacks one by one.
 
     Attributes:
         behavior: The behavior options, which may be changed at any time.
@@ -51,7 +51,7 @@ class Warehouse:
 
         Args:
             interface: The client for the shop.
-            secrets: The app's secrets; requests with another signature get 401.
+            secrets: The app's secrets. Requests with another signature get 401.
             name: The name of the service.
             port: The port on localhost.
             stock: Available quantity by SKU.
@@ -72,7 +72,7 @@ class Warehouse:
         threading.Thread(target=self._listener.serve_forever, daemon=True).start()
         self.register()
         self._worker.start()
-        # Handle the requests that arrived while the warehouse was closed.
+        # Handle the requests that arrived while the warehouse was not running.
         self.handle_notification(FULFILLMENT)
         self.handle_notification(CANCELLATION)
         return self
@@ -108,7 +108,7 @@ class Warehouse:
         return self.behavior.delay
 
     def handle_notification(self, kind: str) -> None:
-        """Queue the work that a notification requests; the thread does the work."""
+        """Queue a notification for the worker thread."""
         work = {FULFILLMENT: self.answer_requests, CANCELLATION: self.answer_cancellations}.get(kind)
         if work is not None:
             self._jobs.put(work)
@@ -128,7 +128,7 @@ class Warehouse:
         return 404, b"{}"
 
     def answer_requests(self) -> None:
-        """Accept or reject fulfillment requests; accepted fulfillment orders are shipped at once or later."""
+        """Accept or reject fulfillment requests. Accepted fulfillment orders are shipped immediately or later."""
         for row in self._assigned("fulfillment_requested"):
             path = f"fulfillment_orders/{row['id']}/fulfillment_request"
             if self.behavior.rejects:
@@ -150,7 +150,7 @@ class Warehouse:
             self.say(f"{action.capitalize()}ed the cancellation of fulfillment order {row['id']}")
 
     def ship(self, row: FulfillmentOrder) -> None:
-        """Ship everything in a fulfillment order as one fulfillment."""
+        """Ship all items of a fulfillment order in one fulfillment."""
         number = f"DW{row['id']}"
         tracking = {"number": number, "company": COMPANY, "url": f"https://parcels.example/{number}"}
         body: dict[str, object] = {"line_items_by_fulfillment_order": [{"fulfillment_order_id": row["id"]}]}

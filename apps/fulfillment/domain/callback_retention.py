@@ -1,4 +1,4 @@
-"""Delete and redact the recorded calls to fulfillment services."""
+"""Delete old recorded calls to fulfillment services, and redact customer data in recorded calls."""
 
 from datetime import datetime, timedelta
 
@@ -14,7 +14,7 @@ PERSONAL_COLUMNS: ColumnsByModel = {"fulfillment.PullAttempt": _WORDS}
 
 
 def delete_old_attempts(at: datetime) -> int:
-    """Delete attempts older than 30 days, in batches; runs nightly."""
+    """Delete attempts older than 30 days, in batches. Runs nightly."""
     deleted = 0
     old = PullAttempt.objects.filter(created_at__lt=at - RETENTION).order_by("created_at")
     while pks := list(old.values_list("pk", flat=True)[:_STEP]):

@@ -30,7 +30,7 @@ class Carrier:
 
 
 def _check_modulo_10(weights: Sequence[int]) -> Callable[[str], bool]:
-    """Return a check that the weighted sum from the right plus the last digit is a multiple of ten."""
+    """Return a check-digit function: the weighted sum from the right plus the last digit must be a multiple of ten."""
 
     def check(number: str) -> bool:
         digits = [int(digit) for digit in number]
@@ -41,14 +41,14 @@ def _check_modulo_10(weights: Sequence[int]) -> Callable[[str], bool]:
 
 
 def _check_fedex(number: str) -> bool:
-    """Check a FedEx Express number: the weighted sum modulo eleven (ten counts as zero) is the last digit."""
+    """Check a FedEx Express number: the last digit must be the weighted sum modulo eleven, with ten counted as zero."""
     digits = [int(digit) for digit in number]
     total = sum(digit * weight for digit, weight in zip(digits[-2::-1], cycle((1, 3, 7)), strict=False))
     return total % 11 % 10 == digits[-1]
 
 
 def _check_dhl(number: str) -> bool:
-    """Check a DHL Express number: the number without its last digit, modulo seven, is that digit."""
+    """Check a DHL Express number: the last digit must equal the preceding number modulo seven."""
     return int(number[:-1]) % 7 == int(number[-1])
 
 
@@ -67,7 +67,7 @@ def _check_ups(number: str) -> bool:
 
 
 def _check_last_digits(length: int, check: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Return a check of the last ``length`` digits of a number."""
+    """Return a check-digit function that only checks the last ``length`` digits of a number."""
     return lambda number: check(number[-length:])
 
 

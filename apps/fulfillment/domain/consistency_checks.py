@@ -1,4 +1,4 @@
-"""Check that the quantities of line items, fulfillment orders and fulfillments agree."""
+"""Check that the quantities of line items, fulfillment orders and fulfillments are consistent."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from apps.orders.models import LineItem
 
 
 def find_wrong_fulfillable_quantities() -> Iterator[str]:
-    """Yield line items that disagree with their fulfillment orders, and finished fulfillment orders with open items."""
+    """Yield line items that do not match their fulfillment orders, and finished fulfillment orders with open items."""
     rows = FulfillmentOrderLine.objects.filter(line_item=OuterRef("pk"))
     lines = LineItem.objects.annotate(waiting=_subquery_sum(rows, "fulfillable_quantity"))
     wrong = lines.filter(
@@ -20,14 +20,14 @@ def find_wrong_fulfillable_quantities() -> Iterator[str]:
     for shop, pk, quantity, waiting in wrong.order_by("pk").values_list(
         "shop", "pk", "fulfillable_quantity", "waiting"
     ):
-        yield f"shop {shop}, line {pk} has {quantity} units to be sent, its fulfillment orders {waiting}"
+        yield f"shop {shop}, line item {pk}: fulfillable quantity {quantity}, but {waiting} in fulfillment orders"
     finished = FulfillmentOrder.objects.exclude(status__in=UNFINISHED).filter(lines__fulfillable_quantity__gt=0)
     for shop, pk in finished.order_by("pk").values_list("shop", "pk").distinct():
-        yield f"shop {shop}, fulfillment order {pk} is finished and has units to be sent"
+        yield f"shop {shop}, fulfillment order {pk} is finished, but has unfulfilled items"
 
 
 def find_wrong_fulfilled_quantities() -> Iterator[str]:
-    """Yield fulfillment order lines that disagree with their fulfillments."""
+    """Yield fulfillment order lines if the fulfilled quantity differs from the sum over their fulfillments."""
     not_cancelled = ~Q(fulfillment__status=Fulfillment.Status.CANCELLED)
     rows = FulfillmentLine.objects.filter(
         not_cancelled, fulfillment_order=OuterRef("fulfillment_order"), line_item=OuterRef("line_item")
@@ -36,7 +36,7 @@ def find_wrong_fulfilled_quantities() -> Iterator[str]:
         sent=F("fulfilled_quantity")
     )
     for shop, pk, quantity, count in wrong.order_by("pk").values_list("shop", "pk", "fulfilled_quantity", "sent"):
-        yield f"shop {shop}, line {pk} of a fulfillment order has {quantity} units sent, its fulfillments {count}"
+        yield f"shop {shop}, fulfillment order line {pk}: fulfilled quantity {quantity}, but {count} in fulfillments"
 
 
 def _subquery_sum(rows: "QuerySet[FulfillmentOrderLine] | QuerySet[FulfillmentLine]", column: str) -> Coalesce:

@@ -1,7 +1,7 @@
 """Shipments with their tracking events, and unshipped items, for the customer's order status page.
 
 Anyone with the link can read the page. It shows items, dates and cities, but no street and no text that carriers or
-staff wrote, which may contain names. Hold notes are for staff only; customers see what they have to do, or the reason
+staff wrote, which may contain names. Hold notes are only for staff. Customers see what they have to do, or the reason
 for the delay.
 """
 
@@ -26,7 +26,7 @@ from apps.fulfillment.models.orders import UNFINISHED, Status
 from apps.ground import languages
 from apps.orders.models import LineItem, Order
 
-# The maximum numbers of fulfillments and tracking events that the page shows per order.
+# The maximum number of fulfillments, and of tracking events, that the page shows per order.
 MAX_FULFILLMENTS = 100
 MAX_EVENTS = 500
 _E = FulfillmentEvent.Status
@@ -48,7 +48,7 @@ FINAL_EVENTS = frozenset({_E.DELIVERED, _E.PICKED_UP, _E.FAILURE})
 _H = FulfillmentHold.Reason
 HOLD_TEXTS: Mapping[str, str] = {
     _H.AWAITING_PAYMENT: gettext_noop("Waiting for your payment"),
-    # The text is neutral on purpose, because a flagged customer may be innocent.
+    # The text does not mention fraud, because the suspicion may be wrong.
     _H.HIGH_RISK_OF_FRAUD: gettext_noop("The shop is reviewing your order"),
     _H.INCORRECT_ADDRESS: gettext_noop("The shop has a question about your address. Please contact the shop."),
     _H.INVENTORY_OUT_OF_STOCK: gettext_noop("Out of stock at the moment"),
@@ -64,7 +64,7 @@ SHIPPED_CONDITION = Q(status__in=(Fulfillment.Status.SUCCESS, Fulfillment.Status
 
 @dataclass(frozen=True, slots=True)
 class TrackingStep:
-    """A tracking step of a shipment; the city is blank if it is unknown."""
+    """A tracking step of a shipment. The city is blank if it is unknown."""
 
     text: str
     at: datetime
@@ -78,8 +78,8 @@ class Shipment:
     Attributes:
         status: The current status, as text.
         lines: Quantity and name of each item.
-        company: The carrier; may be blank.
-        numbers: Tracking numbers with their URLs; a URL may be blank.
+        company: The carrier, which may be blank.
+        numbers: Tracking numbers with their URLs, which may be blank.
         expected: The expected delivery time, or None if it is unknown or the shipment is delivered.
         steps: The tracking steps, latest first.
     """
@@ -114,7 +114,7 @@ def get_shipments(order: Order) -> list[Shipment]:
 
 
 def get_unshipped_items(order: Order, lines: Sequence[LineItem]) -> list[UnshippedItems]:
-    """List the items still to be shipped, grouped by what they wait for.
+    """List the items still to be shipped, grouped by the reason why they are not shipped yet.
 
     Args:
         order: The order.
@@ -132,7 +132,7 @@ def get_unshipped_items(order: Order, lines: Sequence[LineItem]) -> list[Unshipp
         unrouted[unit.line_item_id] -= unit.fulfillable_quantity
         reason = _get_reason(fulfillment_orders[unit.fulfillment_order_id])
         by_reason.setdefault(reason, []).append((unit.fulfillable_quantity, names[unit.line_item_id]))
-    # Items without a fulfillment order are not routed yet.
+    # Items without a fulfillment order have not been routed yet.
     by_reason.setdefault(_(NOT_YET), []).extend((count, names[pk]) for pk, count in unrouted.items() if count > 0)
     return [UnshippedItems(reason, _sum_by_name(counts)) for reason, counts in by_reason.items() if counts]
 
@@ -159,7 +159,7 @@ def _create_shipment(
 
 
 def _get_safe_url(url: str) -> str:
-    """Return the URL if it is safe to link, otherwise an empty string, because apps may store any text."""
+    """Return the URL if it is safe to link, otherwise an empty string. Apps can store any text as a URL."""
     try:
         return url if urlsplit(url).scheme in {"http", "https"} else ""
     except ValueError:
@@ -167,19 +167,19 @@ def _get_safe_url(url: str) -> str:
 
 
 def _get_reason(row: FulfillmentOrder) -> str:
-    """Return the reason, worded for the customer, why items are not shipped yet."""
+    """Return the reason why items are not shipped yet, as a sentence for the customer."""
     if row.status == Status.ON_HOLD:
         reasons = dict.fromkeys(HOLD_TEXTS[hold.reason] for hold in row.holds.all())
         return ". ".join(map(_, reasons)) or _(HOLD_TEXTS[_H.OTHER])
     if row.status == Status.SCHEDULED and row.fulfill_at is not None:
-        return _("Ships from {day}").format(day=languages.format_date(row.fulfill_at, "j F Y"))
+        return _("Ships on {day} at the earliest").format(day=languages.format_date(row.fulfill_at, "j F Y"))
     if row.method_type == FulfillmentOrder.Method.NONE:
         return _(NO_SHIPPING)
     return _(PACKING) if row.status == Status.IN_PROGRESS else _(NOT_YET)
 
 
 def _sum_by_name(counts: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Add up quantities by name: several line items may have the same name."""
+    """Sum up quantities by name, because several line items may have the same name."""
     totals: dict[str, int] = {}
     for count, name in counts:
         totals[name] = totals.get(name, 0) + count

@@ -1,6 +1,6 @@
-"""Fulfillment requests and cancellation requests, each with the response of the service.
+"""Fulfillment requests and cancellation requests, and the fulfillment service's responses.
 
-After the commit, the service is notified of each request once, at its callback URL.
+After the commit, each request is sent once as a notification to the service's callback URL.
 """
 
 from collections.abc import Sequence
@@ -45,18 +45,20 @@ def request_fulfillment(
     """Request fulfillment from the fulfillment service at the fulfillment order's location.
 
     Args:
-        fulfillment_order: Reloaded by this function.
+        fulfillment_order: The fulfillment order, which this function reloads.
         actor: The actor for the audit log.
         at: The current time.
         message: A message to the service.
         notify_customer: Ask the service to notify the customer when it ships.
-        lines: The items to request; the other items go to a new fulfillment order. If omitted, all items are requested.
+        lines: The items to request. The other items move to a new fulfillment order. By default, all items are
+            requested.
 
     Returns:
-        The requested fulfillment order, and the new fulfillment order with the remaining items or None.
+        The requested fulfillment order, and the new fulfillment order with the remaining items (None if all items were
+        requested).
 
     Raises:
-        NotPossible: If the fulfillment order is not open, is requested already, or is at a location of the shop.
+        NotPossible: If the fulfillment order is not open, was already requested, or is at a location of the shop.
         QuantitiesRefused: If lines or quantities are invalid.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
@@ -77,7 +79,7 @@ def request_fulfillment(
 def accept_request(
     fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
 ) -> FulfillmentOrder:
-    """Accept a fulfillment request. After this the shop can only request a cancellation.
+    """Accept a fulfillment request. Afterwards, the shop can only request a cancellation.
 
     Raises:
         NotPossible: If there is no pending request.
@@ -100,12 +102,12 @@ def reject_request(
     """Reject a fulfillment request.
 
     Args:
-        fulfillment_order: Reloaded by this function.
+        fulfillment_order: The fulfillment order, which this function reloads.
         actor: The actor for the audit log.
         at: The current time.
         message: The explanation.
         reason: A reason code.
-        lines: Messages about single lines: ``fulfillment_order_line_item_id`` and ``message``.
+        lines: Messages about individual lines, as ``fulfillment_order_line_item_id`` and ``message``.
 
     Raises:
         NotPossible: If there is no pending request.
@@ -125,7 +127,7 @@ def request_cancellation(
     """Request the cancellation of a fulfillment request that the service has accepted.
 
     Raises:
-        NotPossible: If the request is not accepted, or its cancellation is requested already.
+        NotPossible: If the request has not been accepted, or a cancellation was already requested.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.REQUEST_CANCELLATION)
@@ -139,7 +141,7 @@ def request_cancellation(
 def accept_cancellation(
     fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
 ) -> FulfillmentOrder:
-    """Accept a cancellation request; unfulfilled items go to a new fulfillment order.
+    """Accept a cancellation request. Unfulfilled items move to a new fulfillment order.
 
     Raises:
         NotPossible: If there is no pending cancellation request.
@@ -204,7 +206,7 @@ def _respond(
 
 
 def _get_line_messages(row: FulfillmentOrder, lines: Sequence[ReadOnlyAttrs]) -> list[dict[str, object]]:
-    """Validate the line messages of a rejection and return them for storage."""
+    """Validate the line messages of a rejection, and return the messages in the format that is stored."""
     line_ids = set(FulfillmentOrderLine.objects.filter(fulfillment_order=row).values_list("pk", flat=True))
     errors: Errors = {
         f"line_items.{index}.fulfillment_order_line_item_id": [INVALID]

@@ -1,4 +1,4 @@
-"""Create and cancel fulfillments for one or several fulfillment orders.
+"""Create and cancel fulfillments, for one or several fulfillment orders.
 
 Each function locks the order. If two requests fulfill the same item, the later request therefore sees the reduced
 quantity.
@@ -41,7 +41,7 @@ class FulfillmentRefused(DomainError):
 
 
 class NotCancellable(TransitionRefused):
-    """Raised when the fulfillment is canceled or failed already."""
+    """Raised when the fulfillment was already canceled or has failed."""
 
     code = "fulfillment_not_cancellable"
 
@@ -68,19 +68,20 @@ def create_fulfillment(
     message: str = "",
     origin_address: Attrs | None = None,
 ) -> Fulfillment:
-    """Fulfill items of fulfillment orders of one order from one location.
+    """Fulfill items from one location. The fulfillment orders must belong to the same order.
 
     Args:
-        parts: The items to fulfill; their fulfillment orders are reloaded.
+        parts: The fulfillment orders, which this function reloads, and their items to fulfill.
         actor: The actor for the audit log.
         at: The current time.
         tracking: The tracking information.
         notify: True to email the customer.
         message: An internal note.
-        origin_address: The address that the shipment leaves from, if not the location's.
+        origin_address: The address that the shipment is sent from, if it differs from the location's address.
 
     Raises:
-        FulfillmentRefused: If there are no fulfillment orders, duplicates, or several orders or locations.
+        FulfillmentRefused: If there are no fulfillment orders, the same fulfillment order is listed twice, or the
+            fulfillment orders have different orders or locations.
         NotPossible: If the status of a fulfillment order does not allow fulfilling it.
         QuantitiesRefused: If a quantity is larger than the remaining quantity.
     """
@@ -118,11 +119,11 @@ def _lock_parts(parts: Sequence[FulfillmentPart]) -> tuple[Order, dict[int, Fulf
     if len(set(pks)) < len(pks):
         raise FulfillmentRefused(TAKEN)
     if len({part.fulfillment_order.order_id for part in parts}) > 1:
-        raise FulfillmentRefused(_("must all belong to one order"))
+        raise FulfillmentRefused(_("must all belong to the same order"))
     order = selectors.lock_order(Order(pk=parts[0].fulfillment_order.order_id))
     rows = line_quantities.load_fulfillment_orders(order, pks)
     if len({row.assigned_location_id for row in rows}) > 1:
-        raise FulfillmentRefused(_("must all be at one location"))
+        raise FulfillmentRefused(_("must all be at the same location"))
     return order, {row.pk: row for row in rows}
 
 
@@ -148,7 +149,7 @@ def _save_fulfillment(
 
 
 class _Selection(NamedTuple):
-    """A fulfillment order, the quantities to fulfill, and whether items remain after that."""
+    """A fulfillment order, the quantities to fulfill, and whether unfulfilled items remain afterwards."""
 
     row: FulfillmentOrder
     units: LineQuantities
@@ -156,7 +157,7 @@ class _Selection(NamedTuple):
 
 
 def _fulfill(fulfillment: Fulfillment, selections: Sequence[_Selection], *, at: datetime) -> None:
-    """Move quantities from fulfillable to fulfilled; fulfillment orders without remaining items are closed."""
+    """Move quantities from fulfillable to fulfilled. Fulfillment orders without remaining items are closed."""
     fulfillment_lines = []
     for row, selected, has_remaining in selections:
         row.status = Status.IN_PROGRESS if has_remaining else Status.CLOSED
@@ -206,7 +207,7 @@ def update_order_status(order: Order, lines: Sequence[LineItem], *, actor: str, 
 
 
 def create_past_fulfillment(order: Order, row: FulfillmentOrder, tracking: Tracking, *, at: datetime) -> Fulfillment:
-    """Create the fulfillment of an imported order that was shipped elsewhere."""
+    """Create the fulfillment of an imported order that was shipped before the import."""
     fulfillment = _save_fulfillment(order, row.assigned_location, tracking, "", None, at=at)
     _fulfill(fulfillment, [_Selection(row, line_quantities.get_remaining(row), stays=False)], at=at)
     return fulfillment
@@ -219,14 +220,16 @@ def get_fulfillment_status(order: Order, lines: Sequence[LineItem]) -> str:
 
 @transaction.atomic
 def cancel_fulfillment(fulfillment: Fulfillment, *, actor: str, at: datetime) -> Fulfillment:
-    """Cancel a fulfillment and put its items into a new fulfillment order.
+    """Cancel a fulfillment and move its items to a new fulfillment order.
 
     Raises:
-        NotCancellable: If the fulfillment is canceled or failed already.
+        NotCancellable: If the fulfillment was already canceled or has failed.
     """
     row = tracks.lock_fulfillment(fulfillment)
     if row.status in {Fulfillment.Status.CANCELLED, Fulfillment.Status.ERROR, Fulfillment.Status.FAILURE}:
-        raise NotCancellable(_("The fulfillment is {status}").format(status=row.get_status_display().lower()))
+        raise NotCancellable(
+            _("The fulfillment can't be canceled. Status: {status}.").format(status=row.get_status_display().lower())
+        )
     row.status = Fulfillment.Status.CANCELLED
     row.save(update_fields=["status"])
     order = row.order
@@ -235,7 +238,7 @@ def cancel_fulfillment(fulfillment: Fulfillment, *, actor: str, at: datetime) ->
     refulfillable: dict[int, int] = {}
     for item in [item for item in items if item.pk in fulfilled]:
         item.fulfilled_quantity -= fulfilled[item.pk]
-        # Items that were returned after shipping must not be shipped again.
+        # Do not ship returned items again: count only items that are still part of the order.
         unassigned = item.current_quantity - item.fulfilled_quantity - item.fulfillable_quantity
         if count := min(fulfilled[item.pk], max(unassigned, 0)):
             item.fulfillable_quantity += count
@@ -248,7 +251,7 @@ def cancel_fulfillment(fulfillment: Fulfillment, *, actor: str, at: datetime) ->
 
 
 def _revert_quantities(row: Fulfillment) -> dict[int, int]:
-    """Subtract a fulfillment's quantities from its fulfillment orders and return them by line item."""
+    """Subtract a fulfillment's quantities from its fulfillment orders, and return the quantities by line item."""
     fulfillment_lines = list(FulfillmentLine.objects.filter(fulfillment=row).order_by("pk"))
     rows = FulfillmentOrderLine.objects.filter(
         fulfillment_order__in={fulfillment_line.fulfillment_order_id for fulfillment_line in fulfillment_lines}
@@ -270,7 +273,7 @@ def _revert_quantities(row: Fulfillment) -> dict[int, int]:
 
 
 def _create_replacement(row: Fulfillment, counts: dict[int, int], *, at: datetime) -> FulfillmentOrder | None:
-    """Create a fulfillment order for quantities by line item, at the same location if the location is still active."""
+    """Create a fulfillment order at the same location, or at the primary location if the location is inactive."""
     first = FulfillmentOrder.objects.filter(sent_lines__fulfillment=row).order_by("pk").first()
     if first is None or not counts:
         return None

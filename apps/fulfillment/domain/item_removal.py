@@ -1,4 +1,4 @@
-"""Remove items from fulfillment orders when they leave the order, except items that a service has accepted."""
+"""Remove items from fulfillment orders when the items are removed from the order."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ from apps.fulfillment.models.orders import UNFINISHED, RequestStatus, Status
 from apps.ground.exceptions import TransitionRefused
 from apps.orders.models import Order
 
-# Request statuses in which only the fulfillment service can release the items.
+# Request statuses in which items can only be removed after the fulfillment service accepts a cancellation.
 ACCEPTED_BY_SERVICE = (
     RequestStatus.ACCEPTED,
     RequestStatus.CANCELLATION_REQUESTED,
@@ -22,13 +22,13 @@ ACCEPTED_BY_SERVICE = (
 
 
 class AcceptedByService(TransitionRefused):
-    """Raised when a fulfillment service has accepted items that should be removed."""
+    """Raised when items can't be removed, because a fulfillment service has accepted them."""
 
     code = "fulfillment_taken_on"
 
 
 def remove_quantities(lines: line_quantities.LineQuantities) -> None:
-    """Remove unfulfilled quantities from their lines permanently."""
+    """Remove unfulfilled quantities permanently from fulfillment order lines."""
     for line, count in lines.items():
         line.quantity -= count
         line.fulfillable_quantity -= count
@@ -37,10 +37,10 @@ def remove_quantities(lines: line_quantities.LineQuantities) -> None:
 
 @transaction.atomic
 def remove_from_fulfillment_orders(order: Order, counts: Mapping[int, int], *, actor: str, at: datetime) -> None:
-    """Remove quantities from the order's fulfillment orders, before they are removed from the line items.
+    """Remove quantities from the order's fulfillment orders. Call this before changing the line items.
 
-    Quantities that are neither requested nor in progress are removed first. Accepted quantities stay with their
-    service.
+    Quantities that are neither requested nor in progress are removed first. Quantities that a fulfillment service has
+    accepted are never removed.
 
     Args:
         order: The locked order.
@@ -49,7 +49,7 @@ def remove_from_fulfillment_orders(order: Order, counts: Mapping[int, int], *, a
         at: The current time.
 
     Raises:
-        AcceptedByService: If a fulfillment service has accepted a part of these quantities.
+        AcceptedByService: If a fulfillment service has accepted some of the quantities to remove.
     """
     rows = (
         FulfillmentOrderLine.objects.filter(fulfillment_order__order=order, fulfillable_quantity__gt=0)
@@ -71,7 +71,7 @@ def remove_from_fulfillment_orders(order: Order, counts: Mapping[int, int], *, a
             remaining[row.line_item_id] -= count
     if any(remaining.values()):
         raise AcceptedByService(
-            _("Fulfillment services have already accepted some of the items; request a cancellation first")
+            _("Fulfillment services have already accepted some of the items. Request a cancellation first.")
         )
     remove_quantities(selected)
     for fulfillment_order in {row.fulfillment_order for row in selected}:

@@ -1,7 +1,7 @@
-"""Quantities of fulfillment orders: parse them from bodies, count what remains, move them to other fulfillment orders.
+"""Parse and count the quantities of fulfillment orders, and move quantities to other fulfillment orders.
 
-Quantities are never created or lost here: quantities that leave one fulfillment order arrive in another. Callers lock
-the order.
+Functions that move quantities do not change the total: the quantity removed from one fulfillment order is added to
+another. Callers must lock the order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from apps.orders.models import Order
 
 LineQuantities = dict[FulfillmentOrderLine, int]
 LINES = "fulfillment_order_line_items"
-# The fields that a new fulfillment order copies from the fulfillment order that its items come from.
+# The fields that are copied to the new fulfillment order when items are moved.
 _COPIED_FIELDS = (
     "order_id",
     "fulfill_at",
@@ -50,10 +50,10 @@ def lock_fulfillment_order(fulfillment_order: FulfillmentOrder) -> FulfillmentOr
 
 
 def load_fulfillment_orders(order: Order, pks: Sequence[int]) -> list[FulfillmentOrder]:
-    """Load fulfillment orders of a locked order by ids.
+    """Load fulfillment orders of a locked order by id.
 
     Raises:
-        RowDeleted: If an id belongs to no fulfillment order of this order.
+        RowDeleted: If one of the ids is not a fulfillment order of this order.
     """
     rows = FulfillmentOrder.objects.filter(order=order, pk__in=pks).select_related("assigned_location__service")
     fulfillment_orders = list(rows.order_by("pk"))
@@ -65,7 +65,7 @@ def load_fulfillment_orders(order: Order, pks: Sequence[int]) -> list[Fulfillmen
 
 
 def get_location_manager(fulfillment_order: FulfillmentOrder) -> ManagedBy:
-    """Return who manages the location of a fulfillment order."""
+    """Return the party that manages the fulfillment order's location."""
     return get_manager(at_service=fulfillment_order.assigned_location.legacy)
 
 
@@ -90,18 +90,18 @@ def get_remaining_of_many(fulfillment_orders: Sequence[FulfillmentOrder]) -> dic
 
 
 def parse_quantities(fulfillment_order: FulfillmentOrder, rows: Sequence[ReadOnlyAttrs] | None) -> LineQuantities:
-    """Parse the selected quantities of a locked fulfillment order; see ``parse_quantities_of``."""
+    """Parse the selected quantities of a locked fulfillment order (see ``parse_quantities_of``)."""
     return parse_quantities_of(get_remaining(fulfillment_order), rows)
 
 
 def parse_quantities_of(
     available: LineQuantities, rows: Sequence[ReadOnlyAttrs] | None, *, path: str = LINES
 ) -> LineQuantities:
-    """Parse selected quantities: ``id`` of a line and ``quantity``, the whole line if omitted.
+    """Parse selected quantities, each with a line ``id`` and an optional ``quantity`` (by default the whole line).
 
     Args:
         available: The remaining quantities of the locked fulfillment order.
-        rows: The body's rows; None or empty selects everything.
+        rows: The rows in the body. If there are none, all remaining quantities are selected.
         path: The path in the body, for error messages.
 
     Raises:
@@ -121,7 +121,7 @@ def parse_quantities_of(
         elif quantity is not None and quantity < 1:
             errors[f"{path}.{index}.quantity"] = [at_least(1)]
         elif quantity is not None and quantity > available[line]:
-            errors[f"{path}.{index}.quantity"] = [f"is more than remains ({available[line]})"]
+            errors[f"{path}.{index}.quantity"] = [f"is more than the remaining quantity ({available[line]})"]
         else:
             units[line] = available[line] if quantity is None else quantity
     if errors:
@@ -135,7 +135,7 @@ def get_unselected(fulfillment_order: FulfillmentOrder, units: LineQuantities) -
 
 
 def subtract_quantities(minuend: LineQuantities, units: LineQuantities) -> LineQuantities:
-    """Subtract quantities from other quantities, and leave out lines with a difference of zero."""
+    """Subtract quantities from other quantities. Lines with a difference of zero are omitted."""
     counts = {line: count - units.get(line, 0) for line, count in minuend.items()}
     return {line: count for line, count in counts.items() if count}
 
@@ -149,15 +149,15 @@ def move_to_new_fulfillment_order(
     status: Status = Status.OPEN,
     request: RequestStatus = RequestStatus.UNSUBMITTED,
 ) -> FulfillmentOrder | None:
-    """Move unfulfilled quantities to a new fulfillment order, or return None if there are no quantities.
+    """Move unfulfilled quantities to a new fulfillment order. Return None if there are no quantities.
 
     Args:
-        fulfillment_order: The source; its empty lines are deleted.
+        fulfillment_order: The source. Lines that become empty are deleted.
         units: Quantities by line.
         at: The current time.
-        location: The location of the new fulfillment order; by default the location of the source.
-        status: The new status; a new fulfillment order on hold gets the same holds.
-        request: The new request status.
+        location: The location of the new fulfillment order. The default is the source's location.
+        status: The status of the new fulfillment order. If the status is "on hold", the holds are copied, too.
+        request: The request status of the new fulfillment order.
     """
     if not units:
         return None
@@ -238,7 +238,7 @@ def create_fulfillment_order_like(
     status: Status = Status.OPEN,
     request: RequestStatus = RequestStatus.UNSUBMITTED,
 ) -> FulfillmentOrder:
-    """Create a fulfillment order of the same order, without lines."""
+    """Create a fulfillment order for the same order and with the same delivery method, but without lines."""
     new_order: FulfillmentOrder = FulfillmentOrder.objects.create(
         shop=get_current_shop(),
         assigned_location=location,

@@ -1,7 +1,7 @@
-"""Find the locations that can take the items of a fulfillment order, and move items to another location.
+"""Find the locations that a fulfillment order can move to, and move items to another location.
 
-Stock moves with the items. It is returned to the old location and taken from the new one, below zero if the new
-location has too little, so that inventory levels always show which location has to ship which items.
+Stock reservations move with the items: the available quantity increases at the old location and decreases at the new
+location, even below zero. Inventory levels therefore always show which location has to ship the items.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ NOTHING_STOCKED = gettext_noop("No items are stocked at this location.")
 
 
 class NotMovable(DomainError):
-    """Raised when the location can't take the items."""
+    """Raised when the items can't move to the location."""
 
     code = "not_movable"
     field = "new_location_id"
@@ -48,7 +48,7 @@ class MoveCandidate:
 
 @dataclass(frozen=True, slots=True)
 class MoveResult:
-    """The result of a move; ``remaining`` is None if all items moved."""
+    """The result of a move. ``remaining`` is None if all items were moved."""
 
     original: FulfillmentOrder
     moved: FulfillmentOrder
@@ -56,7 +56,7 @@ class MoveResult:
 
 
 def get_move_candidates(fulfillment_order: FulfillmentOrder) -> list[MoveCandidate]:
-    """List all active locations by name, each with the reason if the items cannot be moved there."""
+    """List all active locations by name. A location that the items can't move to has a message with the reason."""
     stocking, counted = _get_stocking_locations(fulfillment_order)
     results = []
     for location in Location.objects.filter(active=True).order_by("name", "pk"):
@@ -68,7 +68,7 @@ def get_move_candidates(fulfillment_order: FulfillmentOrder) -> list[MoveCandida
 def _get_objection(
     fulfillment_order: FulfillmentOrder, location: Location, *, stocking: set[int], counted: bool
 ) -> str | None:
-    """Return the reason why a location can't take the items, or None."""
+    """Return the reason why the items can't move to a location, or None if they can."""
     if location.pk == fulfillment_order.assigned_location_id:
         return CURRENT_LOCATION
     return NOTHING_STOCKED if counted and location.pk not in stocking else None
@@ -97,11 +97,11 @@ def move_to_location(
     """Move items to another location, into a new fulfillment order there.
 
     Args:
-        fulfillment_order: Reloaded by this function.
-        location_id: The new location.
+        fulfillment_order: The fulfillment order, which this function reloads.
+        location_id: The id of the new location.
         actor: The actor for the audit log.
         at: The current time.
-        lines: The items to move, as ``id`` and ``quantity``; all items are moved if omitted.
+        lines: The items to move, as ``id`` and ``quantity``. By default, all items are moved.
 
     Raises:
         NotPossible: If fulfillment is requested or in progress.
@@ -138,7 +138,7 @@ def move_all_work(source: Location, target: Location, *, actor: str, at: datetim
     """Move all unfinished fulfillment orders of a service that is being deleted to another location.
 
     Returns:
-        The number of fulfillment orders that moved.
+        The number of moved fulfillment orders.
     """
     unfinished = FulfillmentOrder.objects.filter(assigned_location=source, status__in=UNFINISHED)
     fulfillment_orders = list(unfinished.order_by("order_id", "pk"))
@@ -173,9 +173,10 @@ def _move_remaining(
 def shift_stock(
     order: Order, counts: dict[LineItem, int], source: Location, target: Location, *, actor: str, at: datetime
 ) -> None:
-    """Take quantities from the stock of ``target``, and return them to the stock of ``source``.
+    """Transfer the reservation of stock from ``source`` to ``target``.
 
-    Quantities that were never taken from stock are not changed. The order must be locked.
+    The quantities become available at ``source`` and are subtracted at ``target``. Quantities that were never
+    subtracted at ``source`` are ignored. The order must be locked.
     """
     shift_stock_between(
         order, [(line, source.pk, target.pk, count) for line, count in counts.items()], actor=actor, at=at
@@ -185,9 +186,9 @@ def shift_stock(
 def shift_stock_between(
     order: Order, shifts: Sequence[tuple[LineItem, int, int, int]], *, actor: str, at: datetime
 ) -> None:
-    """Shift the stock of lines with different locations, each as ``(line item, from, to, quantity)``.
+    """Transfer several stock reservations, each given as ``(line item, from, to, quantity)``.
 
-    See ``shift_stock``.
+    ``shift_stock`` describes the effect on each location.
     """
     ids = {line.pk for line, *_ in shifts}
     rows = LineItem.objects.filter(pk__in=ids).select_related("variant").order_by("pk")
@@ -208,7 +209,7 @@ def shift_stock_between(
     if not deltas:
         return
     LineItem.objects.bulk_update(line_items.values(), ["taken_from"])
-    # Inventory levels of inactive locations never change.
+    # Skip inactive locations, because their inventory levels must not change.
     active = set(Location.objects.filter(active=True).values_list("pk", flat=True))
     moves = [
         StockChange(item, location, delta, may_oversell=True, connect=True)

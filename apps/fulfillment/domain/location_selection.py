@@ -1,18 +1,18 @@
 """Choose a location for each line so that an order ships from as few locations as possible.
 
-The functions are pure: the same stock always gives the same result.
+The functions are pure: they return the same result for the same stock.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-# Available quantity by location and item; items that a location does not stock are missing.
+# Available quantity by location and item. Items that a location does not stock have no entry.
 Stock = Mapping[int, Mapping[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class LineRequest:
-    """A line and quantity that need a location; ``item`` is None if the line can ship from any location."""
+    """A line and quantity that need a location. ``item`` is None if the line can ship from any location."""
 
     line: int
     item: int | None
@@ -23,13 +23,14 @@ def choose_locations(line_requests: Sequence[LineRequest], locations: Sequence[i
     """Choose a location for each line.
 
     The location with enough stock for the most lines is chosen first, then the best location for the remaining lines.
-    The first in the list is chosen if several locations are equally good. If no location has enough stock for a line,
-    the line goes to the location with the most stock, preferably to a location that ships other lines of the order.
+    If several locations are equally good, the first location in the list is chosen. If no location has enough stock for
+    a line, the location with the most stock ships the line, preferably a location that already ships other lines of the
+    order.
 
     Args:
         line_requests: The lines.
-        locations: The candidates by priority; at least one.
-        stock: Their available quantities.
+        locations: The candidate locations by priority, at least one.
+        stock: The available quantities at the locations.
 
     Returns:
         The chosen location by line.
@@ -58,7 +59,7 @@ def choose_locations(line_requests: Sequence[LineRequest], locations: Sequence[i
 
 
 def _get_covered_lines(line_requests: Sequence[LineRequest], stock: Mapping[int, int]) -> set[int]:
-    """Return the lines that a location has enough stock for; small quantities come first, to cover the most lines."""
+    """Return the lines that a location has enough stock for. Small quantities are served first, to cover more lines."""
     available = dict(stock)
     lines = set()
     for line_request in sorted(line_requests, key=lambda line_request: line_request.units):

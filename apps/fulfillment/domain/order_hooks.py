@@ -1,4 +1,4 @@
-"""Order hooks of fulfillment: routing after creation, and changes when an order is canceled, edited or erased.
+"""Hooks that route new orders, and that update fulfillment when an order is canceled, edited or erased.
 
 ``docs/fulfillment.md`` describes each case.
 """
@@ -52,7 +52,7 @@ class FulfillmentDataRefused(DomainError):
 
 
 def route_new_orders(orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: str, at: datetime) -> None:
-    """Enqueue routing of new orders; orders that come with a fulfillment were shipped already and need no routing.
+    """Enqueue routing of new orders. If an order is created with a fulfillment, only its unfulfilled items are routed.
 
     Raises:
         FulfillmentDataRefused: If ``fulfillments`` or ``fulfill_at`` of a body is invalid.
@@ -83,7 +83,7 @@ def _record_past_fulfillment(order: Order, fulfillments: object, *, actor: str, 
     """Record a past fulfillment of the fulfilled quantities, or of all items if no quantity is given."""
     attrs = fulfillments[0] if isinstance(fulfillments, list) and len(fulfillments) == 1 else None
     if not isinstance(attrs, dict):
-        raise FulfillmentDataRefused("is invalid: one fulfillment, as an object in a list, is taken")
+        raise FulfillmentDataRefused("is invalid: must be a list with one fulfillment object")
     location = _get_location(attrs.get("location_id"))
     lines = get_line_items(order)
     if not any(line.fulfilled_quantity for line in lines):
@@ -117,7 +117,7 @@ def _get_location(pk: object) -> Location:
 
 
 def _get_tracking_members(attrs: Mapping[str, object]) -> ReadOnlyAttrs:
-    """Return the tracking members of an order's body."""
+    """Return the tracking members of a fulfillment in an order's body."""
     names = {
         "number": "tracking_number",
         "numbers": "tracking_numbers",
@@ -140,8 +140,8 @@ def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:
     """Close the unfinished fulfillment orders of an order that is being canceled.
 
     Raises:
-        AcceptedByService: If a fulfillment service has accepted a request; the service must accept a cancellation
-            first.
+        AcceptedByService: If a fulfillment service has accepted a request. The service must first accept a
+            cancellation.
     """
     rows = list(
         FulfillmentOrder.objects.filter(order=order, status__in=UNFINISHED)
@@ -152,7 +152,7 @@ def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:
     if accepted:
         names = ", ".join(f"{row} at {row.assigned_location.name}" for row in accepted)
         raise AcceptedByService(
-            _("Fulfillment services have already accepted {names}; request a cancellation first").format(names=names)
+            _("Fulfillment services have already accepted {names}. Request a cancellation first.").format(names=names)
         )
     for row in rows:
         lines = line_quantities.get_remaining(row)
@@ -167,7 +167,7 @@ def update_edited_order(order: Order, fewer: Mapping[int, int], *, more: bool, a
     """Remove quantities from fulfillment orders after an order edit, and enqueue routing of added quantities.
 
     Raises:
-        AcceptedByService: If a fulfillment service has accepted a request for a quantity to remove.
+        AcceptedByService: If a fulfillment service has already accepted some of the removed quantities.
     """
     if fewer:
         remove_from_fulfillment_orders(order, fewer, actor=actor, at=at)
@@ -176,7 +176,7 @@ def update_edited_order(order: Order, fewer: Mapping[int, int], *, more: bool, a
 
 
 def erase_fulfillment_data(ids: Sequence[int], *, at: datetime) -> None:
-    """Erase personal data from the tracking, messages, notes and addresses of the orders' fulfillment."""
+    """Erase the personal data in the fulfillments of orders: tracking, messages, notes and addresses."""
     holds = FulfillmentHold.objects.filter(fulfillment_order__order__in=ids)
     requests = MerchantRequest.objects.filter(fulfillment_order__order__in=ids)
     fulfillments = Fulfillment.objects.filter(order__in=ids)
@@ -190,7 +190,7 @@ def erase_fulfillment_data(ids: Sequence[int], *, at: datetime) -> None:
     )
     for queryset in rows:
         redact_events(queryset.model, list(queryset.order_by("pk").values_list("pk", flat=True)))
-    # The closing message is stored only in the event.
+    # The messages that were entered when closing fulfillment orders are only stored in these events.
     closing_events = Event.objects.filter(topic=CLOSED_TOPIC, subject_id__in=list(rows[0].values_list("pk", flat=True)))
     with allow_redaction():
         closing_events.filter(subject_type=FulfillmentOrder._meta.label_lower).exclude(changes={}).update(changes={})
@@ -215,8 +215,8 @@ def get_deactivation_objections(location: Location) -> Iterator[str]:
     count = FulfillmentOrder.objects.filter(assigned_location=location, status__in=UNFINISHED).count()
     if count:
         text = ngettext(
-            "It has {number} unfinished fulfillment order.",
-            "It has {number} unfinished fulfillment orders.",
+            "The location has {number} unfinished fulfillment order.",
+            "The location has {number} unfinished fulfillment orders.",
             count,
         )
         yield text.format(number=count)

@@ -1,9 +1,9 @@
-"""Route orders: create the fulfillment orders of an order in the background, after its commit.
+"""Route orders: create an order's fulfillment orders in the background, after the order is committed.
 
-A line item goes to the location of its variant's fulfillment service. Without a service, the item goes to the location
-that its stock was taken from, or else to the active locations of the shop that have the most stock of the order's
-items. Each location and delivery group gets one fulfillment order. Routing skips quantities that are routed already, so
-it can run again.
+A line item is routed to the location of its variant's fulfillment service. An item without a service is routed to the
+location where its stock was reserved. Without a reservation, the item is routed to an active location of the shop, so
+that as few locations as possible ship the order. Each location and delivery group gets one fulfillment order. Routing
+skips quantities that are already routed, so running it twice is safe.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ from apps.shops.domain.read_only import writable_shops
 
 ROUTE_TASK = "fulfillment.route"
 MANUAL = "manual"
-# Orders that still have no fulfillment orders after this time are routed again.
+# An order without fulfillment orders is routed again after this time.
 _RETRY_AFTER = timedelta(hours=6)
 _MAX_ORDERS = 10_000
 Method = FulfillmentOrder.Method
@@ -51,7 +51,7 @@ def route_order(order_id: int, *, at: datetime, fulfill_at: datetime | None = No
     Args:
         order_id: The order.
         at: The current time.
-        fulfill_at: Schedule fulfillment orders for this time; by default the time of the order.
+        fulfill_at: The time to schedule the fulfillment orders for. The default is the time of the order.
     """
     try:
         order = lock_order(Order(pk=order_id))
@@ -71,7 +71,8 @@ def route_order(order_id: int, *, at: datetime, fulfill_at: datetime | None = No
 def enqueue_missing_routing(at: datetime) -> int:
     """Enqueue routing of open orders with fulfillable items but no fulfillment order, in all shops.
 
-    These orders are older than routing, or their routing job failed permanently. Returns the number of orders.
+    These orders were created before routing was introduced, or their routing job failed permanently. Returns the number
+    of orders.
     """
     routed = FulfillmentOrder.objects.filter(order=OuterRef("pk"))
     sendable = LineItem.objects.filter(order=OuterRef("pk"), fulfillable_quantity__gt=0)
@@ -85,7 +86,7 @@ def enqueue_missing_routing(at: datetime) -> int:
 
 
 def _get_unrouted(order: Order) -> dict[LineItem, int]:
-    """Return the fulfillable quantities that belong to no fulfillment order."""
+    """Return the fulfillable quantities that are not in a fulfillment order."""
     rows = FulfillmentOrderLine.objects.filter(fulfillment_order__order=order).order_by()
     routed = dict(rows.values_list("line_item_id").annotate(Sum("fulfillable_quantity")))
     remaining = {line: line.fulfillable_quantity - routed.get(line.pk, 0) for line in get_line_items(order)}
@@ -128,7 +129,7 @@ def _assign_locations(unrouted: dict[LineItem, int]) -> list[Share]:
 
 
 def _get_service_locations(line_items: Iterable[LineItem], locations: dict[int, Location]) -> dict[str, int]:
-    """Return the active locations of the fulfillment services of the line items, by the handle of the service."""
+    """Return the active locations of the line items' fulfillment services, by service handle."""
     handles = {line.fulfillment_service for line in line_items} - {MANUAL, ""}
     if not handles:
         return {}
@@ -150,7 +151,7 @@ def _get_stock(line_requests: Sequence[LineRequest], locations: Sequence[int]) -
 def _create_fulfillment_orders(
     order: Order, shares: Sequence[Share], *, at: datetime, fulfill_at: datetime | None
 ) -> list[FulfillmentOrder]:
-    """Create a fulfillment order, with its lines, for each location and delivery group."""
+    """Create a fulfillment order with lines for each location and delivery group."""
     groups: dict[tuple[int, str], dict[int, int]] = {}
     for share in shares:
         method = Method.SHIPPING if share.line.requires_shipping else Method.NONE
@@ -185,7 +186,7 @@ def _create_fulfillment_orders(
 
 
 def _shift_to_service_stock(order: Order, shares: Sequence[Share], *, at: datetime) -> None:
-    """Move the reserved stock of lines with a fulfillment service to the service's location."""
+    """Transfer the stock reservations of lines with a fulfillment service to the service's location."""
     shifts: list[tuple[LineItem, int, int, int]] = []
     for share in shares:
         for location, quantity in share.line.taken_from.items():

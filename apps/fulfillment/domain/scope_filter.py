@@ -1,4 +1,4 @@
-"""Decide which fulfillment orders an app may see, and for which side the app may act."""
+"""Decide which fulfillment orders an app may read, and for which side the app may act."""
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum
@@ -11,7 +11,7 @@ from apps.inventory.models import Location
 
 
 class Scope(StrEnum):
-    """The three pairs of access scopes, by who manages the location."""
+    """A pair of access scopes (read and write). Which pair applies depends on the manager of the location."""
 
     MERCHANT = "merchant_managed_fulfillment_orders"
     OWN = "assigned_fulfillment_orders"
@@ -24,7 +24,7 @@ class Scope(StrEnum):
 
     @property
     def write(self) -> str:
-        """Return the write scope, which includes reading."""
+        """Return the write scope, which includes read access."""
         return f"write_{self.value}"
 
 
@@ -55,7 +55,7 @@ def get_visible_condition(granted: Collection[str], app_id: int, path: str = "as
 
 
 def get_scope(location: Location, app_id: int) -> Scope:
-    """Return the scope pair that covers a location for an app; the location's service must be loaded."""
+    """Return the scope pair that covers a location for an app. The location's service must be loaded."""
     if not location.legacy:
         return Scope.MERCHANT
     service = getattr(location, "service", None)
@@ -65,8 +65,8 @@ def get_scope(location: Location, app_id: int) -> Scope:
 def get_required_scope(location: Location, app_id: int, side: Side) -> Scope | None:
     """Return the scope pair that an app needs to act for a side, or None if only another app may act.
 
-    At a service's location, apps that manage orders at services may act for the merchant; only the app of the service
-    may act for the worker.
+    At a service's location, only the service's app may act for the worker. Any app with the scope for third-party
+    fulfillment orders may act for the merchant.
     """
     scope = get_scope(location, app_id)
     if side is Side.MERCHANT:
@@ -75,7 +75,7 @@ def get_required_scope(location: Location, app_id: int, side: Side) -> Scope | N
 
 
 def create_audience_check(*names: str) -> AudienceCheck:
-    """Return a function that checks whether an app may see an event.
+    """Return a function that checks whether an app may receive an event.
 
     Args:
         names: The path to the location id in the event's payload.

@@ -15,7 +15,7 @@ PATH = "fulfillment_order_notification"
 
 
 class RequestKind(models.TextChoices):
-    """The kind of request that a notification is about."""
+    """The kind of request that a notification announces."""
 
     FULFILLMENT = "FULFILLMENT_REQUEST", "Fulfil"
     CANCELLATION = "CANCELLATION_REQUEST", "Cancel"
@@ -38,7 +38,7 @@ def get_recent_notifications(service: FulfillmentService, *, most: int) -> list[
 
 
 def cancel_notifications(service: FulfillmentService) -> None:
-    """Cancel the notifications to a service that are not delivered yet."""
+    """Cancel the undelivered notifications to a service."""
     app_callbacks.cancel_calls(_get_url(service))
 
 

@@ -1,7 +1,7 @@
 """Request stock and tracking numbers from fulfillment services, hourly and on demand.
 
-Each round begins with one job. A failed attempt is retried, on the schedule of webhook deliveries, until the next round
-begins. Results that arrive after the next round has begun are ignored.
+Each round begins with one job. A failed attempt is retried until the next round begins, with the same back-off as
+webhook deliveries. Results that arrive after the next round has begun are ignored.
 """
 
 import logging
@@ -52,15 +52,16 @@ Kind = Pull.Kind
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """The number of rows that a response changed, and a message about ignored data."""
+    """The number of rows changed by a response, and a message about ignored data."""
 
     changed: int
     message: str
 
 
-# A function that returns query parameters in addition to shop and timestamp, or None if there is nothing to request.
+# A function that returns additional query parameters for a request, or None if there is nothing to request.
 ParameterFunction = Callable[[FulfillmentService, str], "Sequence[tuple[str, str]] | None"]
-# A function that applies a response body. Its last argument is called in each transaction before rows are written.
+# A function that applies a response body. In each transaction, before writing rows, the function calls its last
+# argument to check that the result is not outdated.
 ApplyFunction = Callable[[FulfillmentService, bytes, str, Callable[[], None]], PullResult]
 
 
@@ -72,7 +73,7 @@ class _Endpoint:
 
 
 class Superseded(Exception):
-    """Raised when another round has begun or the service is no longer polled."""
+    """Raised when a newer round has begun or the service is no longer polled."""
 
 
 class PullNotSupported(DomainError):
@@ -82,7 +83,7 @@ class PullNotSupported(DomainError):
 
 
 def plan_pulls(service: FulfillmentService, *, at: datetime) -> None:
-    """Schedule the hourly requests that a service supports, starting now, and delete its other scheduled requests."""
+    """Schedule the hourly requests that a service supports, starting now. Other scheduled requests are deleted."""
     supported = {
         kind
         for kind, is_supported in (
@@ -97,7 +98,7 @@ def plan_pulls(service: FulfillmentService, *, at: datetime) -> None:
 
 
 def begin_due_rounds(at: datetime) -> int:
-    """Begin all due rounds in all shops and return their number; runs every minute."""
+    """Begin the due rounds of all shops, and return the number of rounds. Runs every minute."""
     installed = Installation.objects.filter(shop=OuterRef("shop"), app=OuterRef("service__app"), uninstalled_at=None)
     due_pulls = Pull.objects.filter(Exists(installed), writable_shops(), next_at__lte=at).select_related("shop")
     with transaction.atomic():
@@ -116,7 +117,7 @@ def pull_now(service: FulfillmentService, kind: Kind, *, at: datetime, sku: str 
         service: The service.
         kind: Stock or tracking numbers.
         at: The current time.
-        sku: The SKU to request the stock of; blank for all SKUs.
+        sku: The SKU to request stock for, or blank for all SKUs.
         actor: The actor who requested the data.
 
     Raises:
@@ -133,14 +134,14 @@ def pull_now(service: FulfillmentService, kind: Kind, *, at: datetime, sku: str 
 
 
 def _begin_round(pull: Pull, at: datetime, *, next_at: datetime, sku: str = "", actor: str = "system") -> Job:
-    """Begin a round; the caller must have locked ``pull``."""
+    """Begin a round. The caller must have locked ``pull``."""
     pull.round, pull.attempt, pull.next_at = pull.round + 1, 1, next_at
     pull.save(update_fields=["round", "attempt", "next_at"])
     return queue.enqueue(PULL_TASK, actor=actor, pull_id=pull.pk, round=pull.round, number=1, sku=sku)
 
 
 def run_pull(job: Job, **arguments: Any) -> None:
-    """Run one attempt of a round, in a job of the task ``PULL_TASK``."""
+    """Run one attempt of a round. The task ``PULL_TASK`` calls this function."""
     number, sku = arguments["number"], arguments["sku"]
     rows = Pull.objects.filter(pk=arguments["pull_id"], round=arguments["round"], attempt=number)
     pull = rows.select_related("service__app", "service__location", "shop").first()
@@ -170,13 +171,13 @@ def run_pull(job: Job, **arguments: Any) -> None:
             ):
                 queue.enqueue(PULL_TASK, due_at=retry_at, **{**arguments, "number": number + 1})
     except Superseded:
-        logger.info("%s: another round began", pull)
+        logger.info("%s: a newer round has begun, so the result is ignored", pull)
 
 
 def _call_service(
     pull: Pull, path: str, parameters: Sequence[tuple[str, str]]
 ) -> tuple[PullAttempt, Verdict, bytes | None]:
-    """Call the service and return the attempt record, the verdict, and the body if it is usable."""
+    """Call the service. Return the attempt record, the verdict, and the body, or None if the body can't be used."""
     service, now = pull.service, timezone.now()
     query = [("shop", pull.shop.domain), ("timestamp", str(int(now.timestamp()))), *parameters]
     url = f"{service.callback_url}{path}?{urlencode(query)}"
@@ -216,7 +217,7 @@ def _get_headers(pull: Pull, path: str, now: datetime) -> dict[str, str]:
 def _apply_response(
     attempt: PullAttempt, apply: ApplyFunction, body: bytes, sku: str, hold: Callable[[], None]
 ) -> None:
-    """Apply a response; an invalid response changes nothing, and the reason is stored in the attempt record."""
+    """Apply a response. If the response is invalid, only store the reason in the attempt record."""
     try:
         outcome = apply(attempt.service, body, sku, hold)
     except (InvalidResponse, DomainError) as error:

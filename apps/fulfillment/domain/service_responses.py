@@ -1,4 +1,4 @@
-"""Parse responses of fulfillment services strictly, because their content is not under our control."""
+"""Parse responses of fulfillment services strictly, because a service can return any content."""
 
 from collections.abc import Mapping
 
@@ -9,14 +9,14 @@ _MAX_QUOTED = 60
 
 
 class InvalidResponse(ValueError):
-    """Raised when a response is not valid; the message says why."""
+    """Raised when a response is invalid. The message contains the reason."""
 
 
 def parse_json_object(body: bytes) -> Mapping[str, object]:
     """Parse a response as a JSON object.
 
     Raises:
-        InvalidResponse: If the response is not valid JSON or not an object.
+        InvalidResponse: If the response is not a valid JSON object.
     """
     try:
         value = parse_json(body, limit=MAX_BYTES)
@@ -28,5 +28,5 @@ def parse_json_object(body: bytes) -> Mapping[str, object]:
 
 
 def quote_text(text: str) -> str:
-    """Quote a text of a service for a message, and shorten it if needed."""
+    """Quote a string from a service in a message. Long strings are shortened."""
     return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…")

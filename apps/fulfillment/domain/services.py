@@ -1,4 +1,4 @@
-"""Create, change and delete fulfillment services, each with a location of its own."""
+"""Create, change and delete fulfillment services. Each service has its own location."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -28,14 +28,14 @@ from apps.outgoing.ssrf_guard import UrlRefused, check_url
 from apps.shops.domain.locks import lock_shop
 from apps.shops.models import App, Installation
 
-# The maximum length of a callback URL, which leaves room for a trailing slash in the column.
+# The maximum length of a callback URL without the trailing slash. The column is one character longer.
 MAX_CALLBACK = 2047
-# The fields that a service and its location have in common.
+# The fields that are copied from a service to its location.
 _SHARED = ("name", "permits_sku_sharing")
 
 
 class InventoryAction(TextChoices):
-    """The action for the inventory of a deleted service."""
+    """The choices for the inventory of a deleted service."""
 
     DELETE = "delete", gettext_lazy("Delete the inventory")
     TRANSFER = "transfer", gettext_lazy("Move the inventory to another location")
@@ -93,7 +93,7 @@ def create_service(attrs: Attrs, *, app: App, actor: str, at: datetime) -> Fulfi
 
 @transaction.atomic
 def change_service(service: FulfillmentService, attrs: Attrs, *, actor: str, at: datetime) -> FulfillmentService:
-    """Change a locked service and rename its location; the handle of the service does not change.
+    """Change a locked service and rename its location. The service's handle does not change.
 
     Raises:
         CallbackRefused: If the callback URL is not allowed.
@@ -119,17 +119,18 @@ def delete_service(
     inventory_action: str = InventoryAction.DELETE,
     destination: Location | None = None,
 ) -> None:
-    """Delete a service, and delete its location or deactivate the location if it has a history.
+    """Delete a service and its location. A location with a history is only deactivated.
 
-    Unfinished fulfillment orders move to the location that takes over, regardless of requests. Variants of the service
-    are fulfilled by the shop from then on.
+    Unfinished fulfillment orders move to ``destination``, even if the service has accepted them. Afterwards, the shop
+    itself fulfills the service's variants.
 
     Args:
         service: The service.
         actor: The actor for the audit log.
         at: The current time.
         inventory_action: A value of ``InventoryAction``.
-        destination: The shop's location that takes over; None for the primary location.
+        destination: The location of the shop that takes over inventory and fulfillment orders, or None for the primary
+            location.
 
     Raises:
         DestinationRefused: If the destination is inactive or belongs to a service.
@@ -145,7 +146,7 @@ def delete_service(
     cancel_notifications(service)
     record_event("fulfillment_services/delete", service, actor=actor, at=at)
     service.delete()
-    # Stock is locked before products, as in all other functions.
+    # Lock stock before products, in the same order as all other functions, to avoid deadlocks.
     _lock_stock(location)
     fulfillment_service_choices.reset_fulfillment_service(service.handle, actor=actor, at=at)
     if inventory_action == InventoryAction.TRANSFER:
@@ -154,7 +155,7 @@ def delete_service(
 
 
 def delete_services_of_app(installation: Installation, at: datetime) -> None:
-    """Delete the services of an uninstalled app; the primary location takes over."""
+    """Delete the services of an uninstalled app. The primary location takes over the fulfillment orders."""
     for service in FulfillmentService.objects.filter(app=installation.app_id).order_by("pk"):
         delete_service(service, actor="system", at=at)
 
@@ -175,7 +176,7 @@ def _normalize(attrs: Attrs) -> Attrs:
         canonical = check_url(url, schemes=("https",)).url
     except UrlRefused as error:
         raise CallbackRefused(NOT_SECURE if str(error) == "must use https" else str(error)) from error
-    # Endpoint names are appended to this URL, so it can't have a query.
+    # Endpoint names are appended to the URL, so the URL can't have a query string.
     if "?" in url or len(canonical) > MAX_CALLBACK:
         raise CallbackRefused(INVALID)
     return {**attrs, "callback_url": f"{canonical.rstrip('/')}/"}
@@ -192,7 +193,7 @@ def _lock_stock(location: Location) -> None:
 
 
 def _transfer_stock(location: Location, new_location: Location, name: str, *, actor: str, at: datetime) -> None:
-    """Move all stock of a location to another one, including negative quantities."""
+    """Move all stock from a location to a new location, including negative quantities."""
     levels = InventoryLevel.objects.filter(location=location).exclude(available=0).order_by("item_id")
     moves = [
         StockChange(item_id, location_id, delta, may_oversell=True, connect=True)

@@ -1,7 +1,7 @@
-"""The state table of fulfillment orders: which side can take which action in which state, and the next state.
+"""The state table of fulfillment orders: the actions that each side can perform in each state, and the next state.
 
-Transitions, ``supported_actions``, the panel's buttons, and the diagram in ``docs/fulfillment.md`` all use this table;
-a test compares the docs with ``render_diagram()``.
+Transitions, ``supported_actions``, the panel's buttons, and the diagram in ``docs/fulfillment.md`` all use this table.
+A test compares the docs with ``render_diagram()``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ class ManagedBy(Enum):
 
 
 class Side(Enum):
-    """The two sides: the merchant, who requests fulfillment, and the worker at the location, who fulfills."""
+    """The side that performs an action: the merchant requests fulfillment, the worker at the location fulfills."""
 
     MERCHANT = "merchant"
     WORKER = "worker"
@@ -55,13 +55,13 @@ class TransitionRule:
 
     Attributes:
         action: The action.
-        places: Who must manage the location.
-        side: The side that may act.
+        places: The parties that may manage the location.
+        side: The side that may perform the action.
         statuses: Statuses in which the action is possible.
         requests: Request statuses in which the action is possible.
         to: The possible next statuses.
-        request: The next request status; None if it does not change.
-        creates_replacement: The unfulfilled items go to a new fulfillment order that is open and unsubmitted.
+        request: The next request status, or None if the request status does not change.
+        creates_replacement: True if the unfulfilled items move to a new fulfillment order that is open and unsubmitted.
     """
 
     action: Action
@@ -74,7 +74,7 @@ class TransitionRule:
     creates_replacement: bool = False
 
     def allows(self, state: State, managed_by: ManagedBy) -> bool:
-        """Return True if the action is possible in a state, at a location with this manager."""
+        """Return True if the action is possible in a state, at a location that ``managed_by`` manages."""
         return managed_by in self.places and state[0] in self.statuses and state[1] in self.requests
 
 
@@ -96,7 +96,7 @@ def _create_request_rule(
 
     Args:
         action: The action.
-        side: The side that may act.
+        side: The side that may perform the action.
         before: The request status in which the action is possible.
         status: The next status.
         after: The next request status.
@@ -241,12 +241,12 @@ class NotPossible(TransitionRefused):
 
 
 def get_manager(*, at_service: bool) -> ManagedBy:
-    """Return who manages a location."""
+    """Return the party that manages a location."""
     return ManagedBy.SERVICE if at_service else ManagedBy.MERCHANT
 
 
 def get_rule(action: Action, state: State, managed_by: ManagedBy) -> TransitionRule:
-    """Return the rule that allows an action now.
+    """Return the rule that allows an action in a state.
 
     Raises:
         NotPossible: If no rule allows the action.
@@ -258,12 +258,12 @@ def get_rule(action: Action, state: State, managed_by: ManagedBy) -> TransitionR
 
 
 def get_supported_actions(state: State, managed_by: ManagedBy) -> list[str]:
-    """List the actions that are possible now, for either side."""
+    """List the actions of both sides that are possible in a state."""
     return [rule.action.value for rule in TABLE if rule.allows(state, managed_by)]
 
 
 def get_side(action: Action) -> Side:
-    """Return the side that may take an action."""
+    """Return the side that may perform an action."""
     return next(rule.side for rule in TABLE if rule.action is action)
 
 
@@ -286,7 +286,7 @@ def render_diagram() -> str:
                 label = arrows.setdefault((before, after), [])
                 if rule.action.value not in label:
                     label.append(rule.action.value)
-    lines = ["stateDiagram-v2", "    [*] --> open: routing", "    [*] --> scheduled: routing, to be sent later"]
+    lines = ["stateDiagram-v2", "    [*] --> open: routing", "    [*] --> scheduled: routing with a later date"]
     lines += [f"    {before} --> {after}: {', '.join(names)}" for (before, after), names in arrows.items()]
     return "\n".join([*lines, *(f"    {end} --> [*]" for end in ("closed", "incomplete", "cancelled"))])
 
@@ -299,9 +299,9 @@ def render_table() -> str:
         before = _join_ordered(rule.statuses, _STATUS_ORDER)
         if rule.requests != ANY_REQUEST:
             before += f" / {_join_ordered(rule.requests, tuple(RequestStatus))}"
-        after = " or ".join(rule.to) or "stays"
+        after = " or ".join(rule.to) or "unchanged"
         after += f" / {rule.request}" if rule.request else ""
-        after += "; what was not sent goes to a new one" if rule.creates_replacement else ""
+        after += "; unfulfilled items move to a new fulfillment order" if rule.creates_replacement else ""
         rows.append(f"| `{rule.action.value}` | {location} | {rule.side.value} | {before} | {after} |")
     return "\n".join(rows)
 

@@ -1,4 +1,4 @@
-"""Sync stock from a fulfillment service: parse its response and set the inventory levels at its location.
+"""Sync stock from a fulfillment service: parse the response, and set the inventory levels at the service's location.
 
 A response is applied completely or not at all, except for SKUs that the shop does not stock with the service.
 """
@@ -21,7 +21,7 @@ from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, 
 MAX_SKU = 255
 _BATCH = 500
 _DIGITS = 20
-# The maximum number of SKUs in a message.
+# The maximum number of SKUs that a message lists.
 _MAX_LISTED = 10
 
 
@@ -41,8 +41,11 @@ class StockSyncResult:
 
     @property
     def message(self) -> str:
-        """Return a message about skipped SKUs; blank if there are none."""
-        groups = (("not stocked with this service", self.unknown), ("stocked where they exclude it", self.unshared))
+        """Return a message about skipped SKUs, or an empty string if there are none."""
+        groups = (
+            ("not stocked with this service", self.unknown),
+            ("stocked at a location that does not share its items", self.unshared),
+        )
         return " ".join(
             f"{len(skus)} of the SKUs are {text}: {', '.join(map(quote_text, skus[:_MAX_LISTED]))}"
             f"{' …' * (len(skus) > _MAX_LISTED)}."
@@ -63,7 +66,7 @@ def parse_stock(body: bytes) -> dict[str, int]:
 def _parse_quantity(sku: str, value: object) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS:
         value = int(value)
-    # ``bool`` is a subclass of ``int``.
+    # ``bool`` is a subclass of ``int``, so booleans are rejected explicitly.
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidResponse(f"The quantity of {quote_text(sku)} is not a whole number.")
     if not 0 <= value <= MAX_AVAILABLE:
@@ -79,7 +82,7 @@ def set_reported_stock(
     Args:
         service: The service.
         quantities: The reported quantities by SKU.
-        hold: Called at the start of each transaction; raises if the result is outdated.
+        hold: Called at the start of each transaction. The function raises an exception if the result is outdated.
         at: The current time.
     """
     report = StockSyncResult()
@@ -100,7 +103,7 @@ def _apply_batch(
     actor = f"app:{service.app_id}"
     stocked = _get_stocked_ids(service, items)
     if missing := [item for item in items if item.pk not in stocked]:
-        # All items are locked before any inventory level, as in all other functions.
+        # Lock all items before any inventory level, in the same order as all other functions, to avoid deadlocks.
         stock.lock_items(item.pk for item in items)
         for item in missing:
             try:
@@ -124,7 +127,7 @@ def _apply_batch(
 
 
 def _get_items(service: FulfillmentService, skus: Mapping[str, int]) -> QuerySet[InventoryItem]:
-    """Return items with these SKUs that are stocked at the service's location or have the service set in a variant."""
+    """Return items with these SKUs that are stocked at the service's location or have a variant with this service."""
     is_stocked = InventoryLevel.objects.filter(item=OuterRef("pk"), location_id=service.location_id)
     has_service = Variant.objects.filter(inventory_item=OuterRef("pk"), fulfillment_service=service.handle)
     valid_skus = [sku for sku in skus if sku and len(sku) <= MAX_SKU]

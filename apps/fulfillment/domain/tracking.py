@@ -36,7 +36,7 @@ class NotTrackable(TransitionRefused):
 
 @dataclass(frozen=True, slots=True)
 class Tracking:
-    """Tracking numbers, their URLs and the carrier; all are empty without tracking."""
+    """Tracking numbers, tracking URLs and the carrier. All are empty for a fulfillment without tracking."""
 
     numbers: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Tracking:
 
 
 def complete_tracking(attrs: ReadOnlyAttrs) -> Tracking:
-    """Create tracking information and fill in the carrier and URLs that follow from the numbers.
+    """Create tracking information. A missing carrier and missing URLs are derived from the tracking numbers.
 
     Args:
         attrs: ``number`` or ``numbers``, ``url`` or ``urls``, ``company``.
@@ -56,7 +56,7 @@ def complete_tracking(attrs: ReadOnlyAttrs) -> Tracking:
     urls = _collect_texts(attrs, "url", "urls")
     company = (attrs.get("company") or "").strip()
     if len(numbers) > MAX_NUMBERS or len(urls) > MAX_NUMBERS:
-        raise TrackingRefused(_("has more than {count} numbers").format(count=MAX_NUMBERS))
+        raise TrackingRefused(_("has too many numbers (maximum is {count})").format(count=MAX_NUMBERS))
     carrier = (
         carriers.get_carrier(company) if company else next(filter(None, map(carriers.recognize_carrier, numbers)), None)
     )
@@ -86,7 +86,7 @@ def lock_fulfillment(fulfillment: Fulfillment) -> Fulfillment:
 
 
 def increase_order_version(order: Order) -> None:
-    """Increase the order's version, because the order's JSON contains its fulfillments."""
+    """Increase the order's version, because the order's JSON contains the fulfillments."""
     order.save(update_fields=["version"])
 
 
@@ -97,7 +97,7 @@ def update_tracking(
     """Replace the tracking information of a fulfillment.
 
     Args:
-        fulfillment: Reloaded by this function.
+        fulfillment: The fulfillment, which this function reloads.
         tracking: See ``complete_tracking``.
         actor: The actor for the audit log.
         at: The current time.
@@ -134,11 +134,11 @@ def enqueue_shipping_confirmation(fulfillment: Fulfillment, *, actor: str) -> No
 
 @transaction.atomic
 def add_event(fulfillment: Fulfillment, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> FulfillmentEvent:
-    """Add a tracking event; the latest event determines the shipment status.
+    """Add a tracking event. The latest event determines the shipment status.
 
     Args:
-        fulfillment: Reloaded by this function.
-        attrs: Columns of ``FulfillmentEvent``; ``happened_at`` is the current time if omitted.
+        fulfillment: The fulfillment, which this function reloads.
+        attrs: Values for columns of ``FulfillmentEvent``. ``happened_at`` defaults to the current time.
         actor: The actor for the audit log.
         at: The current time.
     """

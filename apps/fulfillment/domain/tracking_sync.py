@@ -1,4 +1,4 @@
-"""Sync tracking numbers from a fulfillment service: request them by name, parse the response, update fulfillments."""
+"""Sync tracking numbers from a fulfillment service: request, parse and store the tracking numbers of fulfillments."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +13,8 @@ from apps.fulfillment.models import Fulfillment, FulfillmentService
 from apps.ground.exceptions import RowDeleted
 
 MAX_NUMBER = 255
-# At most this many names fit into a URL. Only the latest fulfillments are requested, because numbers of older
-# fulfillments are unlikely to arrive.
+# The URL of a request contains up to 100 fulfillment names. Older fulfillments are not requested, because they are
+# unlikely to get a tracking number.
 MAX_NAMES = 100
 MAX_AGE = timedelta(days=60)
 _MAX_LISTED = 10
@@ -25,7 +25,7 @@ class TrackingSyncResult:
     """The result of a tracking sync.
 
     Attributes:
-        changed: The number of fulfillments that got a tracking number.
+        changed: The number of fulfillments that received a tracking number.
         unknown: The reported names that were not requested.
     """
 
@@ -34,7 +34,7 @@ class TrackingSyncResult:
 
     @property
     def message(self) -> str:
-        """Return a message about unknown names; blank if there are none."""
+        """Return a message about unknown names, or an empty string if there are none."""
         if not self.unknown:
             return ""
         names = ", ".join(map(quote_text, self.unknown[:_MAX_LISTED]))
@@ -86,7 +86,7 @@ def set_reported_numbers(
     Args:
         service: The service.
         numbers: Tracking numbers by fulfillment name.
-        hold: Called at the start of each transaction; raises if the result is outdated.
+        hold: Called at the start of each transaction. The function raises an exception if the result is outdated.
         at: The current time.
     """
     waiting = {row.name: row for row in get_untracked_fulfillments(service, at)[:MAX_NAMES]}
@@ -99,7 +99,7 @@ def set_reported_numbers(
 
 
 def _set_number(fulfillment: Fulfillment, number: str, *, actor: str, at: datetime) -> bool:
-    """Set a tracking number, unless the fulfillment got one, was canceled or was deleted in the meantime."""
+    """Set a tracking number, unless the fulfillment received a number, was canceled or was deleted in the meantime."""
     try:
         row = tracking.lock_fulfillment(fulfillment)
     except RowDeleted:

@@ -1,4 +1,4 @@
-"""Fulfillment order transitions that need no response of a service: hold, release, open, reschedule, cancel, close.
+"""Fulfillment order transitions without a request to a service: hold, release, open, reschedule, cancel, close.
 
 Each function locks the order, reloads the fulfillment order, checks the table in ``states``, and records an event.
 """
@@ -37,19 +37,19 @@ class NotInTheFuture(DomainError):
 
 
 class UnknownFulfillmentOrders(DomainError):
-    """Raised when some ids are not fulfillment orders of the shop."""
+    """Raised when one of the ids is not a fulfillment order of the shop."""
 
     code = "unknown_fulfillment_orders"
     field = "fulfillment_order_ids"
 
 
 def apply_transition(fulfillment_order: FulfillmentOrder, action: Action, to: Status | None = None) -> TransitionRule:
-    """Apply a transition of the state table in memory; the caller saves ``STATUS_FIELDS``.
+    """Apply a transition of the state table in memory. The caller must save ``STATUS_FIELDS``.
 
     Args:
         fulfillment_order: The locked and reloaded fulfillment order.
         action: The action.
-        to: The next status if the rule has several; the first by default.
+        to: The next status, if the rule allows several. The default is the rule's first status.
 
     Raises:
         NotPossible: If the state does not allow the action.
@@ -73,16 +73,16 @@ def hold_fulfillment_order(
     notes: str = "",
     lines: Sequence[ReadOnlyAttrs] | None = None,
 ) -> FulfillmentOrder:
-    """Put a fulfillment order on hold; several holds with different reasons are possible.
+    """Put a fulfillment order on hold. A fulfillment order can have several holds with different reasons.
 
     Args:
-        fulfillment_order: Reloaded by this function.
+        fulfillment_order: The fulfillment order, which this function reloads.
         reason: A value of ``FulfillmentHold.Reason``.
         actor: The actor for the audit log.
         at: The current time.
         notes: Optional notes.
-        lines: The items to hold, as ``id`` and ``quantity``; the other items are split off without this hold. If
-            omitted, all items are held.
+        lines: The items to hold, as ``id`` and ``quantity``. The other items are split off without this hold. By
+            default, all items are held.
 
     Raises:
         NotPossible: If the fulfillment order is in progress or finished.
@@ -114,7 +114,7 @@ def record_split(row: FulfillmentOrder, split_off: FulfillmentOrder, *, actor: s
 
 @transaction.atomic
 def release_hold(fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime) -> FulfillmentOrder:
-    """Release all holds of a fulfillment order; a fulfillment order that is not due yet is scheduled again.
+    """Release all holds of a fulfillment order. If the start date is in the future, the status changes to "scheduled".
 
     Raises:
         NotPossible: If the fulfillment order is not on hold.
@@ -137,7 +137,7 @@ def release_hold(fulfillment_order: FulfillmentOrder, *, actor: str, at: datetim
 def _record_hold_events(
     topic: str, row: FulfillmentOrder, holds: Sequence[FulfillmentHold], *, actor: str, at: datetime
 ) -> None:
-    """Record one event per hold; the fulfillment order is the subject, so that the event is erased with the order."""
+    """Record one event per hold, with the fulfillment order as subject, so that erasing the order erases the event."""
     events = []
     for hold_row in holds:
         subject = copy(row)
@@ -169,7 +169,7 @@ def reschedule_fulfillment_order(
 
     Raises:
         NotPossible: If the fulfillment order is not scheduled.
-        NotInTheFuture: If the new date has passed.
+        NotInTheFuture: If the new date is not in the future.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.RESCHEDULE)
@@ -185,13 +185,13 @@ def reschedule_fulfillment_order(
 
 
 def enqueue_opening(fulfillment_order: FulfillmentOrder, *, actor: str = "system") -> None:
-    """Enqueue opening a scheduled fulfillment order when it is due."""
+    """Enqueue a job that opens a scheduled fulfillment order at its start date."""
     enqueue(OPEN_TASK, actor=actor, due_at=fulfillment_order.fulfill_at, fulfillment_order_id=fulfillment_order.pk)
 
 
 @transaction.atomic
 def open_if_due(fulfillment_order_id: int, *, at: datetime) -> bool:
-    """Open a scheduled fulfillment order if it is due; return True if it was opened."""
+    """Open a scheduled fulfillment order if its start date has passed. Return True if it was opened."""
     scheduled = FulfillmentOrder.objects.filter(pk=fulfillment_order_id, status=Status.SCHEDULED).first()
     if scheduled is None:
         return False
@@ -208,7 +208,7 @@ def open_if_due(fulfillment_order_id: int, *, at: datetime) -> bool:
 def set_deadlines(
     rows: QuerySet[FulfillmentOrder], pks: Sequence[int], *, fulfill_by: datetime, actor: str, at: datetime
 ) -> None:
-    """Set the deadline of fulfillment orders; all or none are changed.
+    """Set the deadline of several fulfillment orders. If one can't be changed, none is changed.
 
     Args:
         rows: Fulfillment orders that the caller may change.
@@ -248,10 +248,10 @@ def cancel_fulfillment_order(
     """Cancel a fulfillment order that is not in progress, and move its items to a new fulfillment order.
 
     Returns:
-        The closed fulfillment order without lines, and its replacement.
+        The closed fulfillment order, which has no more lines, and the new fulfillment order.
 
     Raises:
-        NotPossible: If the fulfillment order is not open, or its request has a response.
+        NotPossible: If the fulfillment order is not open, or the service has already responded to its request.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.CANCEL)
@@ -265,7 +265,7 @@ def cancel_fulfillment_order(
 def close_fulfillment_order(
     fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
 ) -> FulfillmentOrder:
-    """Close a fulfillment order that will not be finished, and move its unfulfilled items to a new fulfillment order.
+    """Close a fulfillment order as incomplete, and move its unfulfilled items to a new fulfillment order.
 
     Raises:
         NotPossible: If the fulfillment order is not in progress.

@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='fulfillmentorder',
             name='fulfill_at',
-            field=models.DateTimeField(blank=True, help_text='The fulfillment order is scheduled until this time.', null=True, verbose_name='fulfill at'),
+            field=models.DateTimeField(blank=True, help_text='The items can be fulfilled from this time on.', null=True, verbose_name='fulfill at'),
         ),
         migrations.AlterField(
             model_name='fulfillmentorder',
@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='fulfillmentservice',
             name='permits_sku_sharing',
-            field=models.BooleanField(default=True, help_text='Items of this service can also be stocked at other locations.', verbose_name='permits SKU sharing'),
+            field=models.BooleanField(default=True, help_text='Items stocked by this service can also be stocked at other locations.', verbose_name='permits SKU sharing'),
         ),
         migrations.AlterField(
             model_name='fulfillmentservice',

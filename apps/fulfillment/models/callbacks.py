@@ -11,8 +11,8 @@ class Pull(ShopOwned):
     """An hourly request to a service, for stock or for tracking numbers.
 
     Attributes:
-        next_at: When the next round begins.
-        round: How many rounds have begun. Results of an earlier round are ignored.
+        next_at: The time at which the next round begins.
+        round: The number of rounds that have begun. Results of an earlier round are ignored.
         attempt: The number of the round's next attempt.
     """
 
@@ -39,11 +39,11 @@ class PullAttempt(ShopOwned):
     """One call for stock or tracking numbers, with its result.
 
     Attributes:
-        number: The number of the attempt in its round.
-        url: The requested URL, with its query.
+        number: The attempt's number within its round.
+        url: The requested URL, including the query string.
         outcome: ``ok``, ``bad_answer``, ``status``, ``timeout``, ``unreachable``, ``blocked_address`` …
-        changed: How many rows the response changed.
-        message: The problem, or the data that was ignored; blank if there is neither.
+        changed: The number of rows that the response changed.
+        message: A description of the problem or of ignored data, otherwise blank.
         excerpt: The beginning of the response.
     """
 

@@ -15,9 +15,10 @@ class Fulfillment(ShopOwned):
     """One shipment: items of an order from one location, with tracking numbers.
 
     Attributes:
-        number: The fulfillment's number within the order; the name is made of both, ``#1001.1``.
-        service: The handle of the fulfillment service, ``manual`` for the shop's own locations.
-        shipment_status: The status of the latest event; blank without events.
+        number: The fulfillment's number within the order. The name contains the order's name and this number:
+            ``#1001.1``.
+        service: The handle of the fulfillment service, or ``manual`` for the shop's own locations.
+        shipment_status: The status of the latest event, or blank if there are no events.
     """
 
     class Status(models.TextChoices):

@@ -42,7 +42,7 @@ _IN_PROGRESS = (
     RequestStatus.CANCELLATION_REQUESTED,
     RequestStatus.CANCELLATION_REJECTED,
 )
-# All combinations of status and request status that the table in ``domain.states`` can lead to.
+# All combinations of status and request status that the state table in ``domain.states`` allows.
 STATES: dict[Status, tuple[RequestStatus, ...]] = {
     Status.OPEN: _BEFORE_ACCEPTANCE,
     Status.SCHEDULED: (RequestStatus.UNSUBMITTED,),
@@ -54,7 +54,7 @@ STATES: dict[Status, tuple[RequestStatus, ...]] = {
 }
 # The statuses with items still to be fulfilled.
 UNFINISHED = (Status.OPEN, Status.SCHEDULED, Status.ON_HOLD, Status.IN_PROGRESS)
-# The due date is the deadline, or else the time from which the fulfillment order can be fulfilled.
+# The due date is the deadline, otherwise the scheduled start, otherwise the time of creation.
 DUE = Coalesce("fulfill_by", "fulfill_at", "created_at")
 
 
@@ -66,11 +66,11 @@ def _is_possible_state() -> Q:
 
 
 class FulfillmentOrder(ShopOwned):
-    """The items of an order to be fulfilled from one location; a location may have several per order.
+    """The items of an order that one location fulfills. An order can have several fulfillment orders per location.
 
-    Routing creates fulfillment orders; splits, moves and cancellations create additional ones for the items that they
-    move. A fulfillment order is only deleted with its order, and it ships to the order's address. Only
-    ``domain.transitions`` and the modules next to it write the two statuses, with the order locked.
+    Routing creates the first fulfillment orders. Splits, moves and cancellations create additional fulfillment orders
+    for the affected items. A fulfillment order is only deleted together with its order. The items are shipped to the
+    order's shipping address. Only modules in ``domain`` change the two statuses, and they lock the order first.
     """
 
     class Method(models.TextChoices):
@@ -104,7 +104,7 @@ class FulfillmentOrder(ShopOwned):
         gettext_lazy("fulfill at"),
         null=True,
         blank=True,
-        help_text=gettext_lazy("The fulfillment order is scheduled until this time."),
+        help_text=gettext_lazy("The items can be fulfilled from this time on."),
     )
     fulfill_by = models.DateTimeField(
         gettext_lazy("fulfill by"), null=True, blank=True, help_text=gettext_lazy("The deadline for fulfillment.")
@@ -115,7 +115,7 @@ class FulfillmentOrder(ShopOwned):
     source_reference = models.CharField(max_length=255, blank=True, editable=False)
     version = VersionField()
 
-    # The hold that an event of this instance is about; this attribute is not stored.
+    # The hold that the current event describes. This attribute is not stored in the database.
     event_hold: "FulfillmentHold | None" = None
 
     class Meta:
@@ -132,7 +132,7 @@ class FulfillmentOrder(ShopOwned):
         indexes = (
             models.Index(fields=("order", "id"), name="fulfillment_order_by_order"),
             models.Index(fields=("assigned_location", "status", "id"), name="fulfillment_order_by_location"),
-            # This index serves the fulfillment queue: it is sorted by due date and contains the filter columns.
+            # The index for the fulfillment queue: sorted by due date, including the columns of the filters.
             models.Index(
                 "shop",
                 DUE,
@@ -198,7 +198,7 @@ class FulfillmentOrderLine(ShopOwned):
 
 
 class FulfillmentHold(ShopOwned):
-    """A reason why a fulfillment order waits; a fulfillment order may have several holds."""
+    """A reason why a fulfillment order is on hold. A fulfillment order can have several holds."""
 
     class Reason(models.TextChoices):
         AWAITING_PAYMENT = "awaiting_payment", gettext_lazy("Awaiting payment")
@@ -262,5 +262,5 @@ class MerchantRequest(ShopOwned):
 
     @property
     def answer_reason_label(self) -> str:
-        """Return the label of a known reason, or the text that the app sent for another reason."""
+        """Return the label of a known reason, or otherwise the reason as the app sent it."""
         return str(dict(FulfillmentHold.Reason.choices).get(self.answer_reason, self.answer_reason))

@@ -13,9 +13,9 @@ class FulfillmentService(ShopOwned):
     """A warehouse that an app runs for a shop, with its own location and callback endpoints.
 
     Attributes:
-        handle: Identifies the service in variants; never changes, even if the name does.
-        location: Created and renamed with the service.
-        callback_url: The base URL of the service's endpoints; ends with a slash.
+        handle: The identifier of the service in variants. The handle does not change when the service is renamed.
+        location: The service's location, which is created and renamed together with the service.
+        callback_url: The base URL of the service's endpoints, with a trailing slash.
     """
 
     app = models.ForeignKey(
@@ -49,7 +49,7 @@ class FulfillmentService(ShopOwned):
     permits_sku_sharing = models.BooleanField(
         gettext_lazy("permits SKU sharing"),
         default=True,
-        help_text=gettext_lazy("Items of this service can also be stocked at other locations."),
+        help_text=gettext_lazy("Items stocked by this service can also be stocked at other locations."),
     )
     version = VersionField()
 

@@ -1,4 +1,4 @@
-"""Panel pages of inventory items: a list in the form of a stock grid, and a page with each item's customs data."""
+"""Panel pages of inventory items: the stock grid, and a page with the customs data of each item."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -40,7 +40,7 @@ REASONS = (Reason.COUNT, Reason.RECEIVED, Reason.DAMAGED, Reason.CORRECTION, Rea
 
 
 class InventoryItemForm(PanelForm[InventoryItem]):
-    """Form of an item's cost and customs data."""
+    """The form of an item's cost and customs data."""
 
     cost = MoneyField(help_text=InventoryItem._meta.get_field("cost").help_text, label=gettext_lazy("Cost"))
     country_code_of_origin = forms.ChoiceField(
@@ -63,17 +63,17 @@ class InventoryItemForm(PanelForm[InventoryItem]):
         self.set_choices("country_code_of_origin", [("", _("Unknown")), *get_country_choices()])
 
     def clean_country_code_of_origin(self) -> str | None:
-        """Return the country code, or None if the country is unknown."""
+        """Return the country code, or None if the field is blank."""
         return self.cleaned_data["country_code_of_origin"] or None
 
     def clean_province_code_of_origin(self) -> str | None:
-        """Return the code of the province, which can be entered as a code or a name."""
+        """Return the code of the province. Staff can enter a code or a name."""
         value: str | None = self.cleaned_data["province_code_of_origin"]
         if not value:
             return None
         province = find_province(self.cleaned_data.get("country_code_of_origin") or "", value)
         if province is None:
-            raise forms.ValidationError(_("Enter a province of the country of origin."))
+            raise forms.ValidationError(_("Enter a state or province of the country of origin."))
         return province.code
 
     def clean_harmonized_system_code(self) -> str | None:
@@ -86,7 +86,7 @@ class InventoryItemForm(PanelForm[InventoryItem]):
 
 @admin.register(InventoryItem)
 class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
-    """Admin of inventory items, which are created and deleted together with their variants."""
+    """Admin for inventory items, which are created and deleted together with their variants."""
 
     menu = MenuItem(
         "Catalog",
@@ -111,17 +111,17 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
     change_form_template = "panel/inventory/item.html"
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False because items are created together with their variants."""
+        """Return False, because items are created together with their variants."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: InventoryItem | None = None) -> bool:
-        """Return False because items are deleted together with their variants."""
+        """Return False, because items are deleted together with their variants."""
         return False
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[InventoryItem], search_term: str
     ) -> tuple[QuerySet[InventoryItem], bool]:
-        """Search by SKU and by the names that the catalog gives to items."""
+        """Search by SKU, product title and barcode."""
         if not search_term:
             return queryset, False
         most = get_result_limit(request)
@@ -129,7 +129,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         return union_first_rows(queryset, parts, limit=most, newest=not is_palette_search(request)), False
 
     def palette_titles(self, rows: Sequence[InventoryItem]) -> Mapping[int, str]:
-        """Return the names that the catalog gives to the items."""
+        """Return the product and variant name of each item."""
         return get_item_names(rows)
 
     def palette_details(self, instance: InventoryItem) -> Sequence[str]:
@@ -137,7 +137,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         return [instance.sku] if instance.sku else []
 
     def save_model(self, request: HttpRequest, obj: InventoryItem, form: InventoryItemForm, change: bool) -> None:
-        """Save the item through the service, which notifies the listeners."""
+        """Save the item with a domain function that notifies the listeners."""
         item = InventoryItem.objects.get(pk=obj.pk)
         values = {name: form.cleaned_data[name] for name in InventoryItemForm.Meta.fields}
         stock.update_item(item, values, **self.event_kwargs(request))
@@ -145,7 +145,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show the name that the catalog gives to the item as the title of the page."""
+        """Use the item's product and variant name as the page title."""
         item = self.get_object(request, object_id)
         title = {"title": get_item_names([item])[item.pk]} if item is not None else {}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **title})
@@ -247,7 +247,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
 home.add_task(
     home.Task(
         gettext_lazy("Low stock"),
-        gettext_lazy("items with low stock at a location"),
+        gettext_lazy("items at or below the low-stock threshold at a location"),
         InventoryItem,
         f"stock={LOW_STOCK}",
         lambda request: low_stock.get_low_items(),

@@ -26,7 +26,7 @@ CHANGE = "inventory.change_location"
 
 
 class LocationForm(PanelForm[Location]):
-    """Form of a location's name, address and priority."""
+    """The form of a location's name, address and priority."""
 
     country_code = forms.ChoiceField(label=gettext_lazy("Country"), widget=ThemedSelect)
 
@@ -41,7 +41,7 @@ class LocationForm(PanelForm[Location]):
             self.initial.setdefault("country_code", self.instance.shop.country_code)
 
     def clean_province(self) -> str | None:
-        """Return the province as it is named in the list of its country."""
+        """Return the official name of the province."""
         value: str | None = self.cleaned_data.get("province")
         province = find_province(self.data.get("country_code", ""), value) if value else None
         return province.name if province else value
@@ -49,7 +49,7 @@ class LocationForm(PanelForm[Location]):
 
 @admin.register(Location)
 class LocationAdmin(ShopOwnedAdmin[Location]):
-    """Admin of locations."""
+    """Admin for locations."""
 
     menu = MenuItem(
         "Catalog",
@@ -58,7 +58,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         search_terms=pgettext_lazy("search", "depot, warehouse, address, pickup, place, store, branch"),
     )
     intro = gettext_lazy(
-        "Places where you stock items or fulfill orders. Only the fulfillment service can change its own location."
+        "Places where you stock items or fulfill orders. You can't edit the location of a fulfillment service."
     )
     form = LocationForm
     list_display = ("name", "place", "status", "priority")
@@ -77,7 +77,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         ),
     )
 
-    @display(description=gettext_lazy("City"))
+    @display(description=gettext_lazy("Address"))
     def place(self, location: Location) -> str:
         """Return the city and the country."""
         return ", ".join(filter(None, (location.city, localize_country(location.country_code))))
@@ -89,16 +89,16 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
             return "off", _("Inactive")
         return ("service", _("Fulfillment service")) if location.legacy else ("active", _("Active"))
 
-    @display(description=gettext_lazy("Available"))
+    @display(description=gettext_lazy("Available quantity"))
     def units(self, location: Location) -> str:
-        """Return the total available quantity, or a dash if it is not loaded. Only the location's page loads it."""
+        """Return the total available quantity, or a dash if it is not loaded. Only the location page loads it."""
         units: int | None = getattr(location, "units", None)
         return "–" if units is None else languages.format_integer(units)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Location | None:
-        """Return the location with its total available quantity, ignoring oversold items.
+        """Return the location with the total available quantity. Oversold items are not subtracted.
 
-        The quantity is loaded here because the page reads it several times.
+        The quantity is loaded here, because the page reads the quantity several times.
         """
         location = super().get_object(request, object_id, from_field)
         if location is not None:
@@ -111,11 +111,11 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         return bool(super().has_change_permission(request, obj)) and not (obj is not None and obj.legacy)
 
     def has_delete_permission(self, request: HttpRequest, obj: Location | None = None) -> bool:
-        """Return False because orders and stock movements refer to locations. Locations can be deactivated instead."""
+        """Return False, because orders and inventory changes refer to locations. Staff can deactivate a location."""
         return False
 
     def save_model(self, request: HttpRequest, obj: Location, form: LocationForm, change: bool) -> None:
-        """Save the location through the service, which completes country and province."""
+        """Save the location with a domain function that completes the country and the province."""
         values = {name: form.cleaned_data[name] for name in LocationForm.Meta.fields}
         actor, now = self.actor(request), timezone.now()
         if change:

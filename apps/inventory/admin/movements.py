@@ -1,4 +1,4 @@
-"""Panel page of stock movements."""
+"""The panel page of inventory changes."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ from apps.panel.menu import MenuItem
 from apps.panel.theme import display
 from apps.staff.domain.actor_names import get_actor_names
 
-# A search by name only finds movements of this many items.
+# A search by name only finds the inventory changes of up to this many items.
 MAX_SEARCHED_ITEMS = 1_000
 
 
@@ -34,7 +34,7 @@ NamedMovement: TypeAlias = "WithAnnotations[StockMovement, _Names]"
 
 
 class LocationFilter(admin.SimpleListFilter):
-    """Filter movements by location."""
+    """Filter inventory changes by location."""
 
     title = gettext_lazy("location")
     parameter_name = "location__id__exact"
@@ -44,14 +44,14 @@ class LocationFilter(admin.SimpleListFilter):
         return [(str(location.pk), location.name) for location in Location.rows().order_by("name", "id")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[StockMovement]) -> QuerySet[StockMovement]:
-        """Return the movements at the selected location."""
+        """Return the inventory changes at the selected location."""
         value = self.value()
         return queryset.filter(location_id=value) if value and value.isdecimal() else queryset
 
 
 @admin.register(StockMovement)
 class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
-    """Read-only admin of stock movements."""
+    """Read-only admin of inventory changes."""
 
     menu = MenuItem(
         "Catalog",
@@ -60,7 +60,7 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
         gettext_lazy("Inventory history"),
         search_terms=pgettext_lazy("search", "stock movements, stock history, ledger, adjustment, receipt of goods"),
     )
-    intro = gettext_lazy("Every inventory change, with its reason and who made it.")
+    intro = gettext_lazy("All inventory changes, with the reason and who made each change.")
     empty_text = gettext_lazy("No inventory changes yet.")
     list_display = ("when", "thing", "location", "change", "available", "why", "who", "reference")
     mobile_hide_labels = ("when", "thing", "location", "why", "who", "reference")
@@ -86,7 +86,7 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[StockMovement], search_term: str
     ) -> tuple[QuerySet[StockMovement], bool]:
-        """Search by the items' names as well."""
+        """Search by reference, SKU, product title and barcode."""
         if not search_term:
             return queryset, False
         most = get_result_limit(request)
@@ -100,12 +100,12 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
         return union_first_rows(queryset, parts, limit=most, newest=not is_palette_search(request)), False
 
     def palette_titles(self, rows: Sequence[StockMovement]) -> Mapping[int, str]:
-        """Return the item name and the change of each movement."""
+        """Return the item name and the changed quantity of each inventory change."""
         item_names = get_item_names([row.item for row in rows])
         return {row.pk: f"{item_names[row.item_id]}: {row}" for row in rows}
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Allow filtering by item, because the stock grid links to this filter."""
+        """Allow filtering by item, because the stock grid links to lists with this filter."""
         return lookup == "item__id__exact" or super().lookup_allowed(lookup, value, request)
 
     @display(description=gettext_lazy("Date"), ordering="id")

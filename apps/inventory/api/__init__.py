@@ -1,1 +1,1 @@
-"""The REST interface of the inventory app."""
+"""REST API for inventory."""

@@ -30,7 +30,7 @@ class CountryCodesField(ApiField, serializers.JSONField):
     }
 
     def to_internal_value(self, data: object) -> list[dict[str, str]]:
-        """Parse the list. If a country occurs twice, its last code is used."""
+        """Parse the list. If a country occurs twice, the last code is used."""
         if not isinstance(data, list) or len(data) > MAX_CODES:
             self.fail("invalid")
         codes: dict[str, str] = {}
@@ -61,7 +61,7 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
         model = InventoryItem
 
     def validate_across_fields(self, attrs: Attrs, instance: InventoryItem | None, errors: Errors) -> None:
-        """Normalize and check country, province and HS code. Replace a null SKU or cost by the default."""
+        """Normalize and check country, province and HS code. Replace a null SKU or cost with the default."""
         attrs |= {
             name: neutral for name, neutral in (("sku", ""), ("cost", Decimal(0))) if attrs.get(name, neutral) is None
         }
@@ -74,7 +74,7 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
                 attrs["country_code_of_origin"] = match.code
         current = instance.country_code_of_origin if instance else None
         if attrs.get("country_code_of_origin", current) != current:
-            # Clear the province, which belongs to the previous country.
+            # Clear the province, because it belongs to the previous country.
             attrs.setdefault("province_code_of_origin", None)
         province = attrs.get("province_code_of_origin")
         if province is not None:
@@ -98,5 +98,4 @@ class InventoryItemViewSet(ShopViewSet[InventoryItem]):
     version_columns = ("version",)
 
     def perform_update(self, instance: InventoryItem, attrs: Attrs) -> None:
-        """Update the item."""
         stock.update_item(instance, attrs, actor=self.actor, at=self.at)

@@ -43,7 +43,7 @@ class InventoryLevelSerializer(ResourceSerializer[InventoryLevel]):
 
 
 class InventoryLevelFilter(ResourceFilter):
-    """Filters of inventory levels. A request must name items or locations."""
+    """Filters of inventory levels. A request must contain item ids or location ids."""
 
     inventory_item_ids = IdsFilter("item_id")
     location_ids = IdsFilter("location_id")
@@ -82,13 +82,13 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
     success_statuses = {"connect": 201}
 
     def filter_rows(self, filters: Mapping[str, str]) -> models.QuerySet[InventoryLevel] | type[InventoryLevel]:
-        """Reject requests without items or locations, because the levels of a whole shop cannot be listed."""
+        """Reject requests without item or location ids, because listing all levels of a shop is not supported."""
         if not filters.keys() & {"inventory_item_ids", "location_ids"}:
             raise Unprocessable({"base": [WITHOUT_PARAMETERS]})
         return super().filter_rows(filters)
 
     def set(self, request: Request) -> HttpResponse:
-        """Set the available quantity of an item at a location."""
+        """Set the available quantity of an inventory item at a location."""
         params = validate_members(_SET, self.body)
         item, location = self._get_item_and_location(params)
         relocate = params["disconnect_if_necessary"]
@@ -97,19 +97,19 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
         )
 
     def adjust(self, request: Request) -> HttpResponse:
-        """Adjust the available quantity of an item at a location."""
+        """Adjust the available quantity of an inventory item at a location."""
         params = validate_members(_ADJUST, self.body)
         ids = params["inventory_item_id"], params["location_id"]
         try:
             level = stock.adjust_available(*ids, params["available_adjustment"], actor=self.actor, at=self.at)
         except NotStocked:
-            # Return 404 if the item or the location does not exist.
+            # Respond with 404 if the item or the location does not exist.
             self._get_item_and_location(params)
             raise
         return self._respond(level)
 
     def connect(self, request: Request) -> HttpResponse:
-        """Connect an item with a location."""
+        """Connect an inventory item to a location."""
         params = validate_members(_CONNECT, self.body)
         item, location = self._get_item_and_location(params)
         relocate = params["relocate_if_necessary"]
@@ -117,7 +117,7 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
         return self._respond(level, 201)
 
     def destroy(self, request: Request, **_: int) -> HttpResponse:
-        """Disconnect an item from a location, both given in the query."""
+        """Disconnect an item from a location."""
         params = validate_members(_DELETE, self.query)
         with transaction.atomic():
             item, location = self._get_item_and_location(params)
@@ -127,7 +127,7 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
         return self.json_response({})
 
     def _respond(self, level: InventoryLevel, status: int = 200) -> HttpResponse:
-        """Render the level that the service returned. Do not reload the row, because it may have changed since then."""
+        """Render the level that the domain function returned, because a reloaded row could contain a later change."""
         return self.json_response({self.singular: self.get_read_plan().render_instance(level, self.context)}, status)
 
     def _get_item_and_location(self, params: RequestData) -> tuple[InventoryItem, Location]:

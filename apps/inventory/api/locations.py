@@ -42,7 +42,7 @@ class LocationSerializer(ResourceSerializer[Location]):
 
 
 class LocationViewSet(ShopViewSet[Location]):
-    """Views of ``/locations``, which also list inactive locations."""
+    """Views for ``/locations``, which also list inactive locations."""
 
     scope = "locations"
     model = Location
@@ -54,7 +54,7 @@ class LocationViewSet(ShopViewSet[Location]):
 
 
 class LevelsOfLocationViewSet(ShopViewSet[InventoryLevel]):
-    """Views of ``/locations/{id}/inventory_levels``."""
+    """Views for ``/locations/{id}/inventory_levels``."""
 
     model = InventoryLevel
     serializer_class = InventoryLevelSerializer

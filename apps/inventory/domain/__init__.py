@@ -1,1 +1,1 @@
-"""Services of the inventory app."""
+"""Domain functions of the inventory app."""

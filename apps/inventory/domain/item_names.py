@@ -1,4 +1,4 @@
-"""Display names of inventory items, which the app that sells the items provides."""
+"""Display names of inventory items, which other Django apps provide, such as the catalog."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,16 +17,16 @@ def register_item_names(*, names: NameSource, matching: SearchSource) -> None:
     """Register a source of item names.
 
     Args:
-        names: A function that returns ``{item id: name}`` for the items that it knows, in a fixed number of queries.
-        matching: A function that returns conditions on items for a search term. Each condition uses an index and
-            follows a limited number of rows of another table.
+        names: A function that returns ``{item id: name}`` for the known items, with a fixed number of queries.
+        matching: A function that returns conditions on items for a search term. Each condition uses an index and joins
+            a limited number of rows of another table.
     """
     _name_sources.append(names)
     _condition_sources.append(matching)
 
 
 def get_item_names(items: Sequence[InventoryItem]) -> dict[int, str]:
-    """Return the name of each item. If no source has a name for an item, return its SKU or id."""
+    """Return the name of each item. If no source has a name for an item, return the item's SKU or id."""
     result = {item.pk: str(item) for item in items}
     for names in _name_sources:
         result |= names(list(result))
@@ -34,9 +34,9 @@ def get_item_names(items: Sequence[InventoryItem]) -> dict[int, str]:
 
 
 def get_search_conditions(term: str, most: int) -> list[Q]:
-    """Return alternative conditions on items for a search term.
+    """Return conditions on items for a search term. An item matches if at least one condition is true.
 
-    Each condition follows at most ``most`` rows of another table.
+    Each condition joins at most ``most`` rows of another table.
     """
     return [
         Q(sku__istartswith=term),

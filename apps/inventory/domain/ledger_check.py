@@ -1,4 +1,4 @@
-"""Check that every inventory level equals the sum of its movements."""
+"""Check that every inventory level equals the sum of its inventory changes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from apps.inventory.models import InventoryLevel, StockMovement
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A level that differs from the sum of its movements."""
+    """An inventory level that differs from the sum of its inventory changes."""
 
     shop_id: int
     item_id: int
@@ -21,12 +21,12 @@ class Difference:
     def __str__(self) -> str:
         return (
             f"Shop {self.shop_id}, item {self.item_id} at location {self.location_id}: "
-            f"{self.available} available, {self.ledger} by the ledger"
+            f"{self.available} available, {self.ledger} according to the ledger"
         )
 
 
-# The query reads both tables once. A level without movements must be 0. Movements without a level must add up to 0,
-# because disconnecting an item also records a movement that removes the remaining quantity.
+# The query reads both tables once. A level without inventory changes must be 0. Inventory changes without a level must
+# add up to 0, because disconnecting an item also records an inventory change that removes the remaining quantity.
 _SQL = f"""
 SELECT shop_id, item_id, location_id, SUM(available), SUM(delta)
 FROM (
@@ -41,7 +41,10 @@ ORDER BY shop_id, item_id, location_id
 
 
 def find_differences() -> Iterator[Difference]:
-    """Yield the differences in all shops. A single query reads all data, so concurrent changes do not matter."""
+    """Yield the differences in all shops.
+
+    A single query reads all data, so concurrent changes cannot cause false differences.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_SQL)
         for row in cursor.fetchall():

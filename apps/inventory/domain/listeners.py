@@ -1,6 +1,6 @@
-"""Listeners for inventory changes, which are called in the transaction of the change.
+"""Listeners for inventory changes. A listener runs in the transaction of the change.
 
-Listeners lock rows in primary key order, like all other code.
+Listeners must lock rows in primary key order, like all other code, to avoid deadlocks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,14 +11,14 @@ from apps.ground.statement_batches import StatementBatch, collect_statements
 
 
 class StockListener(Protocol):
-    """A function that handles changes of the total quantity of items.
+    """A function that handles changes to the total quantity of items.
 
-    Other transactions wait for the levels while the listener runs, so the listener should add its statements to the
-    batch.
+    Other transactions wait for the locked levels while the listener runs. The listener should therefore add statements
+    to the batch instead of running them.
     """
 
     def __call__(self, deltas: Mapping[int, int], *, batch: StatementBatch, actor: str, at: datetime) -> None:
-        """Handle the changes of the total quantities, ``{item id: delta}``."""
+        """Handle changes to total quantities, given as ``{item id: delta}``."""
 
 
 ItemListener = Callable[[Sequence[int]], None]
@@ -28,7 +28,7 @@ _item_listeners: list[ItemListener] = []
 
 
 def register_stock_listener(listener: StockListener) -> None:
-    """Register a listener for changes of the total quantity of items."""
+    """Register a listener for changes to the total quantity of items."""
     _stock_listeners.append(listener)
 
 
@@ -43,7 +43,7 @@ def notify_stock_listeners(
     """Call the stock listeners if a total quantity changed.
 
     Args:
-        deltas: The changes of the total quantity by item id.
+        deltas: The change of each item's total quantity, keyed by item id.
         actor: The actor of the change.
         at: The time of the change.
         batch: The batch for the listeners' statements.

@@ -21,7 +21,7 @@ from apps.shops.domain.countries import complete_region
 from apps.shops.domain.locks import lock_shop
 from apps.shops.models import Shop
 
-# A function that yields the reasons why a location cannot be deactivated, one sentence each.
+# A function that yields the reasons why a location cannot be deactivated. Each reason is a sentence.
 ObjectionSource = Callable[[Location], Iterable[str]]
 _objection_sources: dict[str, ObjectionSource] = {}
 
@@ -39,7 +39,7 @@ class LocationLimitReached(DomainError):
 
 
 class ServiceLocation(DomainError):
-    """Raised when a user or another app changes the location of a fulfillment service."""
+    """Raised when staff or an app may not change the location of a fulfillment service."""
 
     code = "service_location"
 
@@ -51,12 +51,12 @@ def register_objection_source(name: str, source: ObjectionSource) -> None:
 
 @transaction.atomic
 def create_location(*, actor: str, at: datetime, **fields: object) -> Location:
-    """Create an active location. Country and province can be given as names or codes.
+    """Create an active location. The country and the province can be names or codes.
 
     Args:
         actor: The actor of the event.
         at: The time of the event.
-        fields: Columns of ``Location``, and optionally ``country`` as a name.
+        fields: Values for columns of ``Location``, and optionally ``country`` as a name.
 
     Raises:
         LocationLimitReached: The shop has the maximum number of active locations.
@@ -83,10 +83,10 @@ def update_location(
 
     Args:
         location: The location, which is updated in place.
-        fields: The changed columns, as in ``create_location``.
+        fields: The new values of changed columns, as in ``create_location``.
         actor: The actor of the event.
         at: The time of the event.
-        by_service: True if the location's own fulfillment service makes the change.
+        by_service: True if the caller is the fulfillment service that the location belongs to.
 
     Raises:
         ServiceLocation: The location belongs to a fulfillment service, and the caller is not that service.
@@ -107,7 +107,7 @@ def update_location(
 
 
 def get_deactivation_objections(location: Location) -> list[str]:
-    """Return the reasons why a location cannot be deactivated, one sentence each."""
+    """Return the reasons why a location cannot be deactivated. Each reason is a sentence."""
     reasons = []
     other_locations = Location.objects.filter(active=True, legacy=False).exclude(pk=location.pk)
     if not location.legacy and not other_locations.exists():
@@ -123,16 +123,16 @@ def get_deactivation_objections(location: Location) -> list[str]:
 
 @transaction.atomic
 def deactivate_location(location: Location, *, actor: str, at: datetime) -> Location:
-    """Deactivate a location, so that it no longer sells, stocks or fulfills items.
+    """Deactivate a location. An inactive location cannot sell, stock or fulfill items.
 
     Raises:
-        LocationInUse: A reason prevents the deactivation, or the location is already inactive.
+        LocationInUse: The location is in use, or is already inactive.
     """
     shop = lock_shop()
-    # Wait for running stock movements at this location, and block later ones, which take a shared lock on the row.
+    # Wait for running inventory changes at this location, and block later changes, which need a shared lock on the row.
     row = get_for_update(Location, location.pk)
     if not row.active:
-        raise LocationInUse(_("The location is not active."))
+        raise LocationInUse(_("The location is already inactive."))
     if reasons := get_deactivation_objections(row):
         raise LocationInUse({"base": reasons})
     _set_active(location, active=False)
@@ -153,7 +153,7 @@ def activate_location(location: Location, *, actor: str, at: datetime) -> Locati
     """
     lock_shop()
     if Location.objects.get(pk=location.pk).active:
-        raise TransitionRefused(_("The location is active."))
+        raise TransitionRefused(_("The location is already active."))
     _check_location_limit()
     _set_active(location, active=True)
     record_event("locations/activate", location, actor=actor, at=at)
@@ -164,15 +164,15 @@ def activate_location(location: Location, *, actor: str, at: datetime) -> Locati
 def close_service_location(location: Location, *, actor: str, at: datetime) -> bool:
     """Close the location of a deleted fulfillment service and remove its stock.
 
-    Items that no other location stocks are connected with the primary location.
+    If no other location stocks an item, the item is connected to the primary location.
 
     Returns:
-        True if the location was deleted, False if it was only deactivated because other rows refer to it.
+        True if the location was deleted, or False if it was only deactivated because other rows refer to it.
     """
     lock_shop()
     levels = InventoryLevel.objects.filter(location=location)
-    # Lock all levels first. Removing a level locks its product, and that lock must not be held while waiting for the
-    # next level.
+    # Lock all levels first. Removing a level also locks the product, and waiting for another level while the product
+    # is locked could cause a deadlock.
     lock_items(levels.values_list("item_id", flat=True))
     list(levels.select_for_update().order_by("item_id").values_list("pk", flat=True))
     elsewhere = InventoryLevel.objects.filter(item_id=OuterRef("item_id")).exclude(location=location)
@@ -210,7 +210,7 @@ def create_first_location(shop: Shop, at: datetime) -> None:
 
 
 def _complete_region(fields: Attrs) -> Attrs:
-    """Replace the country and province in ``fields`` by complete names and codes."""
+    """Replace the country and province in ``fields`` with complete names and codes."""
     values = dict(fields)
     names = {name: values.pop(name, None) for name in ("country", "country_code", "province", "province_code")}
     region = complete_region(**names)

@@ -1,9 +1,10 @@
-"""Mark inventory levels with low stock, which are at or below the shop's threshold.
+"""Mark inventory levels with low stock: levels at or below the shop's threshold.
 
 The threshold is ``Shop.low_stock_at``. A shop without a threshold has no low stock. The statement that changes a level
 also sets ``InventoryLevel.is_low``. Low levels can therefore be counted with a small index, and a change that does not
-cross the threshold touches no index. A change of the threshold enqueues a job that updates the levels. If a concurrent
-transaction still used the old threshold, the next change of the level or the nightly update corrects it.
+cross the threshold does not write to an index. Changing the threshold enqueues a job that updates the levels. If a
+concurrent transaction still used the old threshold, the next change of the level or the nightly update corrects
+``is_low``.
 """
 
 from datetime import datetime
@@ -20,12 +21,12 @@ from apps.shops.models import Shop
 
 MARK_TASK = "inventory.mark_low"
 BATCH_SIZE = 500
-# All code locks levels in this order.
+# All code locks levels in this order, to avoid deadlocks.
 _ORDER = ("item_id", "location_id")
 
 
 def is_low_after(delta: int) -> Exists:
-    """Return an expression for an UPDATE of levels, which is true if the level is low after a change by ``delta``."""
+    """Return an expression for an UPDATE that is true if the level is low after a change by ``delta``."""
     return Exists(Shop.objects.filter(pk=OuterRef("shop_id"), low_stock_at__gte=OuterRef("available") + delta))
 
 
@@ -41,12 +42,12 @@ def get_low_items() -> QuerySet[InventoryItem]:
 
 
 def enqueue_mark_low(actor: str) -> None:
-    """Enqueue a job that updates the levels for the current threshold."""
+    """Enqueue a job that updates ``is_low`` of all levels to match the current threshold."""
     queue.enqueue(MARK_TASK, actor=actor)
 
 
 def run_mark_low(job: Job, **arguments: Any) -> None:
-    """Run the job that ``enqueue_mark_low`` enqueued, and update the current shop's levels."""
+    """Update ``is_low`` of the current shop's levels. ``enqueue_mark_low`` enqueues this task."""
     mark_low_levels()
 
 
@@ -59,7 +60,7 @@ def mark_low_levels() -> int:
 
 
 def mark_low_levels_of_all_shops(at: datetime) -> int:
-    """Update ``is_low`` of the levels of all shops that are not read-only. Return the number of changed levels."""
+    """Update ``is_low`` in all shops that are not read-only. Return the number of changed levels."""
     marked = 0
     for shop in Shop.objects.filter(read_only_at=None).order_by("pk").iterator():
         with shop_scope(shop):
@@ -69,7 +70,7 @@ def mark_low_levels_of_all_shops(at: datetime) -> int:
 
 @transaction.atomic
 def _mark_batch(last: tuple[int, int]) -> list[tuple[int, int]]:
-    """Update the next batch of levels with a wrong ``is_low``. Return their item and location ids.
+    """Correct ``is_low`` in the next batch of levels. Return the item and location ids of the corrected levels.
 
     The batch starts after the item id and location id in ``last``.
     """
@@ -80,7 +81,7 @@ def _mark_batch(last: tuple[int, int]) -> list[tuple[int, int]]:
     after = Q(item_id__gt=last[0]) | Q(item_id=last[0], location_id__gt=last[1])
     levels = InventoryLevel.objects.select_for_update().filter(wrong, after).order_by(*_ORDER)
     keys = list(levels.values_list("pk", "item_id", "location_id")[:BATCH_SIZE])
-    # No response contains ``is_low``, so timestamp and version stay unchanged.
+    # Do not update the timestamp and version, because the API does not return ``is_low``.
     InventoryLevel.objects.filter(pk__in=[pk for pk, _item, _location in keys]).update(
         is_low=is_low_after(0), updated_at=F("updated_at"), version=F("version")
     )

@@ -1,13 +1,13 @@
-"""Change inventory levels and record each change in the ledger. No other module writes levels.
+"""Change inventory levels, and record each change in the ledger. No other module changes quantities.
 
-Either all changes of a call are made or none.
+A call makes either all changes or none.
 
-All code acquires locks in the same order: items if levels are created or deleted, levels by item and location, then
-rows that the listeners change, then locations. The UPDATE itself prevents negative stock, so if two transactions sell
-the last unit concurrently, only one of their UPDATEs matches the row.
+All code acquires locks in the same order: first items (if levels are created or deleted), then levels sorted by item
+and location, then rows that the listeners change, and finally locations. The UPDATE itself prevents negative stock: if
+two transactions sell the last unit concurrently, only the first UPDATE matches the row.
 
-Changes of the same item wait for its level. Therefore only two round trips to the database happen while the level is
-locked: the UPDATE that locks and returns the level, and one batch with all other statements.
+Concurrent changes to the same level wait for the lock. The code therefore makes only two round trips to the database
+while the level is locked: the UPDATE that locks and returns the level, and one batch with all other statements.
 """
 
 from collections.abc import Iterable, Sequence
@@ -49,7 +49,7 @@ _CHANGE = (
 
 
 class OutOfStock(DomainError):
-    """Raised when less is available than requested."""
+    """Raised when the available quantity is less than the requested quantity."""
 
     code = "out_of_stock"
     field = "available"
@@ -62,14 +62,14 @@ class NotStocked(DomainError):
 
 
 class LocationInactive(DomainError):
-    """Raised when a location is deactivated."""
+    """Raised when a location is inactive."""
 
     code = "location_inactive"
     field = "location_id"
 
 
 class QuantityOutOfRange(DomainError):
-    """Raised when a quantity would be outside of the allowed range."""
+    """Raised when a quantity would be outside the allowed range."""
 
     code = "quantity_out_of_range"
     field = "available"
@@ -82,9 +82,9 @@ class StockChange:
     Attributes:
         item_id: The inventory item.
         location_id: The location.
-        delta: The change of the available quantity, negative to reduce it.
+        delta: The change of the available quantity. A negative number reduces the quantity.
         may_oversell: True if the level may become negative.
-        connect: True to connect the item with the location if necessary, instead of raising an error.
+        connect: True to connect the item to the location if necessary, instead of raising an error.
     """
 
     item_id: int
@@ -102,7 +102,7 @@ class StockChange:
 def apply_stock_changes(
     moves: Iterable[StockChange], *, reason: Reason, actor: str, at: datetime, reference: str = ""
 ) -> list[InventoryLevel]:
-    """Make either all changes or none. Call this function once per transaction, so that two callers cannot deadlock.
+    """Make either all changes or none. Call this function only once per transaction, to avoid deadlocks.
 
     Args:
         moves: The changes. A change of 0 is ignored.
@@ -115,15 +115,15 @@ def apply_stock_changes(
         The changed levels, sorted by item and location.
 
     Raises:
-        OutOfStock: A level would become negative although this is not allowed.
-        NotStocked: An item is not connected with the location.
-        LocationInactive: A location is deactivated.
-        QuantityOutOfRange: A level would be outside of the allowed range.
+        OutOfStock: A level would become negative, and overselling is not allowed.
+        NotStocked: An item is not connected to the location.
+        LocationInactive: A location is inactive.
+        QuantityOutOfRange: A level would be outside the allowed range.
     """
     ordered = sorted((move for move in moves if move.delta), key=lambda move: move.key)
     _connect_missing(ordered, actor=actor, at=at)
     changed = _update_levels(ordered, at)
-    # If a level changed several times, the last change returned the final state.
+    # If a level was changed several times, the dict contains the level after the last change.
     levels = {move.key: level for move, level in zip(ordered, changed, strict=True)}
     deltas: dict[int, int] = {}
     for move in ordered:
@@ -151,7 +151,7 @@ def get_or_create_level(item_id: int, location_id: int, *, actor: str, at: datet
 
 
 def _connect_missing(moves: Sequence[StockChange], *, actor: str, at: datetime) -> None:
-    """Create the missing levels of changes that may connect the item with the location."""
+    """Create the missing levels for changes with ``connect`` set."""
     connecting = [move for move in moves if move.connect]
     present = _get_levels(connecting) if connecting else {}
     absent = sorted({move.key for move in connecting} - present.keys())
@@ -166,7 +166,7 @@ def _connect_missing(moves: Sequence[StockChange], *, actor: str, at: datetime) 
         with transaction.atomic():
             levels = InventoryLevel.objects.bulk_create(rows)
     except IntegrityError:
-        # Another transaction has connected some of the items: connect them one by one.
+        # Another transaction has already connected some of the items, so connect the items one by one.
         for item, location in absent:
             get_or_create_level(item, location, actor=actor, at=at)
     else:
@@ -174,12 +174,12 @@ def _connect_missing(moves: Sequence[StockChange], *, actor: str, at: datetime) 
 
 
 def _update_levels(moves: Sequence[StockChange], at: datetime) -> list[InventoryLevel]:
-    """Run the UPDATE of each change in order, and return the changed levels, which are then locked.
+    """Run the UPDATE of each change in order, which locks the levels. Return the changed levels.
 
     Raises:
-        NotStocked: An item is not connected with the location.
-        OutOfStock: A level would become negative although this is not allowed.
-        QuantityOutOfRange: A level would be outside of the allowed range.
+        NotStocked: An item is not connected to the location.
+        OutOfStock: A level would become negative, and overselling is not allowed.
+        QuantityOutOfRange: A level would be outside the allowed range.
     """
     shop = get_current_shop().pk
     shared_params = connection.ops.adapt_datetimefield_value(at), create_version(), shop
@@ -203,7 +203,7 @@ def _update_levels(moves: Sequence[StockChange], at: datetime) -> list[Inventory
 
 
 def _get_allowed_range(move: StockChange) -> tuple[int, int]:
-    """Return the minimum and maximum quantity that a level may have before a change."""
+    """Return the lowest and highest quantity for which a change is allowed."""
     least = -MAX_AVAILABLE - move.delta
     return max(least, -move.delta) if move.delta < 0 and not move.may_oversell else least, MAX_AVAILABLE - move.delta
 
@@ -213,7 +213,7 @@ def _build_error(move: StockChange, since: int) -> DomainError:
 
     Args:
         move: The change.
-        since: The sum of later changes of the level in the same call.
+        since: The sum of later changes to the level in the same call, which have already been made.
     """
     (item, location) = move.key
     level = InventoryLevel.objects.filter(item_id=item, location_id=location).first()
@@ -221,7 +221,7 @@ def _build_error(move: StockChange, since: int) -> DomainError:
         return NotStocked(_("The item is not stocked at this location."))
     available = level.available - since
     if move.delta < 0 and not move.may_oversell and available + move.delta < 0:
-        text = _("is not enough: {available} of {wanted} available")
+        text = _("is not enough: {available} available, {wanted} requested")
         return OutOfStock(text.format(available=available, wanted=-move.delta))
     return QuantityOutOfRange(between(-MAX_AVAILABLE, MAX_AVAILABLE))
 
@@ -266,18 +266,18 @@ def insert_movements(
 
 
 def lock_active_locations(location_ids: Iterable[int], *, batch: StatementBatch | None = None) -> None:
-    """Check that locations are active, and keep them active until the commit.
+    """Check that locations are active, and prevent their deactivation until the commit.
 
-    The rows are locked ``FOR SHARE``. The query waits for a concurrent deactivation and sees its result, and a later
-    deactivation waits and sees the stock. Foreign keys are not sufficient, because the database only checks them at the
-    commit.
+    The rows are locked ``FOR SHARE``. The query waits until a concurrent deactivation has finished, and then reads its
+    result. A later deactivation waits for this transaction and then finds the stock. Foreign keys are not sufficient,
+    because they do not prevent the deactivation of a location.
 
     Args:
         location_ids: The ids of the locations.
         batch: The batch that runs the query.
 
     Raises:
-        LocationInactive: A location is deactivated. With a batch, the error is raised when the batch runs.
+        LocationInactive: A location is inactive. With a batch, the error is raised when the batch runs.
     """
     ids = sorted(set(location_ids))
     if not ids:
@@ -294,7 +294,7 @@ def _check_active(rows: Rows) -> None:
 
 
 def get_total_available(item_ids: Iterable[int]) -> dict[int, int]:
-    """Return the available quantity of each item over all locations, or 0 if no location stocks the item."""
+    """Return the available quantity of each item at all locations, or 0 if no location stocks the item."""
     ids = list(item_ids)
     rows = InventoryLevel.objects.filter(item_id__in=ids).order_by().values_list("item_id").annotate(Sum("available"))
     return dict.fromkeys(ids, 0) | dict(rows)

@@ -1,7 +1,7 @@
-"""Set, adjust, reserve and restock quantities, and connect items with locations.
+"""Set, adjust, reserve and restock quantities, and connect items to locations.
 
-Each function is one transaction, which writes a ledger row and an event for every changed level. Levels that change
-together are changed by one call of ``apps.inventory.domain.movements.apply_stock_changes``.
+Each function runs in one transaction and writes a ledger row and an event for every changed level. To change several
+levels, call ``apps.inventory.domain.movements.apply_stock_changes``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -64,18 +64,18 @@ _LOCK_LEVEL = CompiledModelQuery(
     int,
     int,
 )
-# Inventory policies of variants: ``deny`` or ``continue`` selling an item that is out of stock.
+# The inventory policies of variants. ``continue`` allows the sale of an item that is out of stock.
 DENY, CONTINUE = "deny", "continue"
 
 
 class LastLevel(DomainError):
-    """Raised when no location would stock an item any more."""
+    """Raised when an item would be disconnected from its last location."""
 
     code = "last_level"
 
 
 class NotShared(DomainError):
-    """Raised when two locations would stock an item although one of them does not share its items."""
+    """Raised when an item would be stocked at two locations, but one location does not share its items."""
 
     code = "not_shared"
 
@@ -92,7 +92,7 @@ def set_available(
     reference: str = "",
     relocate: bool = False,
 ) -> InventoryLevel:
-    """Set the available quantity of a level. Connect the item with the location if necessary.
+    """Set the available quantity of a level. Connect the item to the location if necessary.
 
     Args:
         item: The inventory item.
@@ -108,7 +108,8 @@ def set_available(
         RowDeleted: The item has been deleted.
         QuantityOutOfRange: The quantity is negative or too large.
         LocationInactive: The location is deactivated.
-        NotShared: Another location stocks the item, one of the two does not share its items, and ``relocate`` is false.
+        NotShared: ``relocate`` is false, another location stocks the item, and one of the two locations does not share
+            items.
     """
     if available < 0:
         raise QuantityOutOfRange(at_least(0))
@@ -162,13 +163,14 @@ def reserve_stock(
         item: The sold item.
         location: The location that provides the stock.
         quantity: The sold quantity.
-        policy: ``deny`` never makes a level negative. ``continue`` can, and also sells items that are not stocked.
+        policy: ``deny`` prevents negative levels. ``continue`` allows negative levels, and sales of items that are not
+            stocked at the location.
         actor: The actor for the ledger.
         at: The time of the sale.
         reference: The name of the order.
 
     Raises:
-        OutOfStock: The policy is ``deny``, and less is available.
+        OutOfStock: The policy is ``deny``, and the available quantity is too low.
         NotStocked: The policy is ``deny``, and the location does not stock the item.
         LocationInactive: The location is deactivated.
     """
@@ -184,7 +186,7 @@ def reserve_stock(
 def return_stock(
     item: InventoryItem, location: Location, quantity: int, *, actor: str, at: datetime, reference: str = ""
 ) -> InventoryLevel | None:
-    """Restock an item at a location, and connect them if necessary. Return None if the item is not tracked.
+    """Restock an item, and connect it to the location if necessary. Return None if the item is not tracked.
 
     Raises:
         LocationInactive: The location is deactivated.
@@ -200,21 +202,22 @@ def return_stock(
 def connect_item(
     item: InventoryItem, location: Location, *, actor: str, at: datetime, relocate: bool = False
 ) -> InventoryLevel:
-    """Connect an item with a location, unless the location already stocks the item.
+    """Connect an item to a location, unless the location already stocks the item.
 
     Args:
         item: The inventory item.
         location: The location.
         actor: The actor for the ledger.
         at: The time of the change.
-        relocate: True to disconnect other locations that cannot share the item.
+        relocate: True to disconnect the item from locations that cannot share it with the new location.
 
     Raises:
         RowDeleted: The item has been deleted.
         LocationInactive: The location is deactivated.
-        NotShared: Another location stocks the item, one of the two does not share its items, and ``relocate`` is false.
+        NotShared: ``relocate`` is false, another location stocks the item, and one of the two locations does not share
+            items.
     """
-    # Lock the item, because two concurrent calls would not see each other's level.
+    # Lock the item. Otherwise concurrent calls would not see each other's uncommitted levels, and both would succeed.
     lock_items([item.pk])
     if existing := _LEVEL.fetch(item.pk, location.pk):
         return existing[0]
@@ -252,13 +255,13 @@ def disconnect_item(item: InventoryItem, location: Location, *, actor: str, at: 
 def remove_from_location(item: InventoryItem, location: Location, *, actor: str, at: datetime) -> None:
     """Disconnect an item from a location, even if no other location stocks it.
 
-    Only for callers that connect another location or delete this location.
+    Call this function only before connecting the item to another location or deleting this location.
 
     Raises:
         RowDeleted: The item has been deleted.
         NotStocked: The location does not stock the item.
     """
-    # Lock the item, because transactions that hold this lock rely on the item's levels not being deleted.
+    # Lock the item, because other transactions lock items to prevent the deletion of levels.
     lock_items([item.pk])
     level = InventoryLevel.objects.select_for_update().filter(item=item, location=location).first()
     if level is None:
@@ -274,7 +277,9 @@ def remove_from_location(item: InventoryItem, location: Location, *, actor: str,
 
 
 def lock_items(item_ids: Iterable[int]) -> None:
-    """Lock items before their levels, so that no level is created or deleted. Movements can still be inserted.
+    """Lock items, so that no level is created or deleted. Inventory changes can still be inserted.
+
+    Call this function before locking levels.
 
     Raises:
         RowDeleted: An item has been deleted.
@@ -289,7 +294,7 @@ def create_items(rows: Sequence[Attrs], *, actor: str, at: datetime) -> list[Inv
     """Create items, each with a level of 0 at the shop's primary location.
 
     Args:
-        rows: The columns of each item.
+        rows: The column values of each item.
         actor: The actor of the events.
         at: The time of the events.
     """
@@ -324,7 +329,7 @@ def update_item(item: InventoryItem, attrs: Attrs, *, actor: str, at: datetime) 
 
 @transaction.atomic
 def update_items(requested: Iterable[tuple[InventoryItem, Attrs]], *, actor: str, at: datetime) -> bool:
-    """Update locked items in place, each with its own columns. Return True if anything changed."""
+    """Update locked items in place, each with the given column values. Return True if anything changed."""
     changed = [(item, changes) for item, attrs in requested if (changes := apply_changes(item, attrs))]
     if not changed:
         return False
@@ -338,7 +343,7 @@ def update_items(requested: Iterable[tuple[InventoryItem, Attrs]], *, actor: str
 
 @transaction.atomic
 def delete_items(item_ids: Sequence[int], *, actor: str, at: datetime) -> None:
-    """Delete items with their levels and movements. Must be called after rows that refer to the items are deleted."""
+    """Delete items with their levels and inventory changes. Rows that refer to the items must already be deleted."""
     items = list(InventoryItem.objects.select_for_update().filter(pk__in=item_ids).order_by("pk"))
     record_events([EventInput("inventory_items/delete", item) for item in items], actor=actor, at=at)
     delete_rows(items)
@@ -350,11 +355,11 @@ def check_cost_decimals(shop: Shop, currency: str) -> str | None:
     A new currency must not have fewer decimals than the stored costs.
     """
     finer = has_finer_amounts(InventoryItem.objects.all(), "cost", currency)
-    return _("some items have costs with more decimals than the currency has") if finer else None
+    return _("some items have costs with more decimal places than the currency allows") if finer else None
 
 
 def get_primary_location() -> Location:
-    """Return the active location at which new items of the current shop are stocked."""
+    """Return the active location where new items of the current shop are stocked."""
     return Location.objects.get(pk=_get_primary_location_id())
 
 
@@ -362,7 +367,7 @@ def lock_primary_location() -> int:
     """Lock the primary location so that it stays active until the commit, and return its id.
 
     Raises:
-        LocationInactive: The location and the location that replaced it were deactivated concurrently.
+        LocationInactive: The primary location was deactivated concurrently, and so was its replacement.
     """
     primary = _get_primary_location_id()
     try:
@@ -374,7 +379,7 @@ def lock_primary_location() -> int:
 
 
 def _get_primary_location_id() -> int:
-    # Query the database, because the shop object of the scope may be outdated.
+    # Query the database, because the shop instance of the current scope may be outdated.
     pk = Shop.objects.values_list("primary_location_id", flat=True).get(pk=get_current_shop().pk)
     if pk is None:
         raise Location.DoesNotExist("The shop has no primary location")

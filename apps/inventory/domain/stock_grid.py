@@ -1,7 +1,7 @@
-"""The stock grid, which shows the quantities of items by location and is saved as a whole.
+"""The stock grid, which shows item quantities per location. Either all changes are saved or none.
 
-Each cell of the form contains the quantity that the page showed. If any of these quantities has changed since, nothing
-is saved and the changed cells are reported. A count therefore never overwrites a sale.
+Each cell of the form contains the quantity that the page showed. If any of these quantities has changed since then,
+nothing is saved, and the page lists the changed cells. A counted quantity therefore never overwrites a sale.
 """
 
 import re
@@ -25,18 +25,18 @@ CellKey = tuple[int, int]
 
 
 class CellsRefused(DomainError):
-    """Raised when cells cannot be saved. ``cells`` contains the reasons by item id and location id."""
+    """Raised when cells cannot be saved. ``cells`` maps item id and location id to the reason."""
 
     code = "cells_refused"
 
     def __init__(self, cells: Mapping[CellKey, str]) -> None:
-        """Store the reasons by cell."""
+        """Store the reason for each refused cell."""
         super().__init__(_("Nothing was saved. Correct the marked cells."))
         self.cells = dict(cells)
 
 
 class FormOutdated(DomainError):
-    """Raised when the cell names of a submitted form are no longer valid."""
+    """Raised when the field names of a submitted form are invalid, for example because the format has changed."""
 
     code = "form_outdated"
 
@@ -98,7 +98,7 @@ def parse_cells(data: Mapping[str, str]) -> dict[CellKey, Cell]:
     """Return the cells of a submitted form in which the user changed the quantity. Blank cells are ignored.
 
     Raises:
-        CellsRefused: A text is not a valid quantity.
+        CellsRefused: A cell contains an invalid quantity.
         FormOutdated: A cell name is invalid.
     """
     cells: dict[CellKey, Cell] = {}
@@ -123,10 +123,10 @@ def parse_cells(data: Mapping[str, str]) -> dict[CellKey, Cell]:
 def save_cells(
     cells: Mapping[CellKey, Cell], *, reason: StockMovement.Reason, actor: str, at: datetime
 ) -> list[InventoryLevel]:
-    """Save either all changed cells or none. A quantity in an empty cell connects the item with the location.
+    """Save either all changed cells or none. A quantity in an empty cell connects the item to the location.
 
     Raises:
-        CellsRefused: A quantity has changed since the page was shown, or the shop has no such item or location.
+        CellsRefused: A quantity has changed since the page was loaded, or the item or location does not exist.
         LocationInactive: A location is deactivated.
         NotShared: An item is stocked at a location that does not share its items.
     """
@@ -141,11 +141,11 @@ def save_cells(
         level = levels.get((item, location))
         current = level.available if level else None
         if item not in items or location not in locations:
-            errors[item, location] = _("This can't be changed here.")
+            errors[item, location] = _("This quantity can no longer be changed. Reload the page.")
         elif current != cell.expected:
-            errors[item, location] = _("The quantity has changed to {now}. Review it, then save again.").format(
-                now=_("not stocked") if current is None else current
-            )
+            errors[item, location] = _(
+                "This quantity was changed to “{now}” while you were editing. Check your number, then save again."
+            ).format(now=_("not stocked") if current is None else current)
         else:
             moves.append(StockChange(item, location, cell.quantity - (current or 0), may_oversell=True))
     if errors:
@@ -156,7 +156,7 @@ def save_cells(
 
 
 def _lock_levels(cells: Iterable[CellKey]) -> dict[CellKey, InventoryLevel]:
-    """Lock and return the levels of the cells, in the order in which all code locks levels."""
+    """Lock and return the levels of the cells, in the same order as all other code."""
     keys = set(cells)
     rows = (
         InventoryLevel.objects.select_for_update()
@@ -167,7 +167,7 @@ def _lock_levels(cells: Iterable[CellKey]) -> dict[CellKey, InventoryLevel]:
 
 
 def get_cell_levels(items: Sequence[InventoryItem], locations: Sequence[Location]) -> dict[CellKey, CellLevel]:
-    """Return the available quantities of items at locations, by item id and location id."""
+    """Return the available quantities of items at locations, keyed by item id and location id."""
     rows = InventoryLevel.objects.filter(item__in=items, location__in=locations)
     columns = rows.values_list("item_id", "location_id", "available", "is_low", "item__tracked")
     return {

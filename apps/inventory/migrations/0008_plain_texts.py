@@ -33,12 +33,12 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='location',
             name='permits_sku_sharing',
-            field=models.BooleanField(default=True, editable=False, help_text='Items of this location can also be stocked at other locations.', verbose_name='permits SKU sharing'),
+            field=models.BooleanField(default=True, editable=False, help_text='Items stocked at this location can also be stocked at other locations.', verbose_name='permits SKU sharing'),
         ),
         migrations.AlterField(
             model_name='location',
             name='priority',
-            field=models.PositiveSmallIntegerField(default=0, help_text='If several locations can fulfill an order equally well, the location with the lowest number is used.', verbose_name='fulfillment priority'),
+            field=models.PositiveSmallIntegerField(default=0, help_text='If several locations can fulfill an order equally well, the location with the lowest priority number is used.', verbose_name='fulfillment priority'),
         ),
         migrations.AlterField(
             model_name='stockmovement',
@@ -58,6 +58,36 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='stockmovement',
             name='reference',
-            field=models.CharField(blank=True, help_text="The object that caused the change, for example an order's name.", max_length=255, verbose_name='reference'),
+            field=models.CharField(blank=True, help_text='What caused the change, for example an order number.', max_length=255, verbose_name='reference'),
+        ),
+        migrations.AlterField(
+            model_name='inventoryitem',
+            name='province_code_of_origin',
+            field=models.CharField(blank=True, max_length=10, null=True, verbose_name='state or province of origin'),
+        ),
+        migrations.AlterField(
+            model_name='location',
+            name='address2',
+            field=models.CharField(blank=True, max_length=255, null=True, verbose_name='apartment, suite, etc.'),
+        ),
+        migrations.AlterField(
+            model_name='location',
+            name='country_code',
+            field=models.CharField(max_length=2, verbose_name='country'),
+        ),
+        migrations.AlterField(
+            model_name='location',
+            name='province',
+            field=models.CharField(blank=True, max_length=255, null=True, verbose_name='state or province'),
+        ),
+        migrations.AlterField(
+            model_name='location',
+            name='province_code',
+            field=models.CharField(blank=True, editable=False, max_length=10, null=True, verbose_name='state or province code'),
+        ),
+        migrations.AlterField(
+            model_name='stockmovement',
+            name='reason',
+            field=models.CharField(choices=[('correction', 'Corrected'), ('count', 'Counted'), ('received', 'Received'), ('damaged', 'Damaged or lost'), ('sale', 'Sold'), ('restock', 'Restocked'), ('transfer', 'Moved to another location'), ('disconnected', 'No longer stocked here'), ('service', 'Reported by the fulfillment service')], max_length=20, verbose_name='reason'),
         ),
     ]

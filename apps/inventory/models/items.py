@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from apps.ground.base_models import ShopOwned, VersionField, unindexed_shop_fk
 from apps.ground.error_messages import at_least
 
-# A number of the Harmonized System, by which customs authorities classify products.
+# A code of the Harmonized System, which customs authorities use to classify products.
 HS_CODE = re.compile(r"[0-9.]{6,13}", re.ASCII)
 
 
@@ -33,7 +33,9 @@ class InventoryItem(ShopOwned):
         help_text=gettext_lazy("The cost per item in the shop currency."),
     )
     country_code_of_origin = models.CharField(gettext_lazy("country of origin"), max_length=2, null=True, blank=True)
-    province_code_of_origin = models.CharField(gettext_lazy("province of origin"), max_length=10, null=True, blank=True)
+    province_code_of_origin = models.CharField(
+        gettext_lazy("state or province of origin"), max_length=10, null=True, blank=True
+    )
     harmonized_system_code = models.CharField(gettext_lazy("HS code"), max_length=13, null=True, blank=True)
     country_harmonized_system_codes = models.JSONField(gettext_lazy("HS codes by country"), default=list, blank=True)
     version = VersionField()

@@ -1,7 +1,7 @@
-"""Inventory levels, and the ledger of all stock movements.
+"""Inventory levels, and the ledger of all inventory changes.
 
 ``InventoryLevel.available`` always equals the sum of the level's ``StockMovement`` rows. Only ``apps.inventory.domain``
-changes the two, in the same transaction.
+writes to these two tables, and it changes both in the same transaction.
 """
 
 from django.db import models
@@ -13,12 +13,12 @@ from apps.ground.error_messages import between
 from apps.inventory.models.items import InventoryItem
 from apps.inventory.models.locations import Location
 
-# This limit keeps the sum of a level and a change within the range of the column.
+# With this limit, the sum of a level and a change cannot exceed the range of the column.
 MAX_AVAILABLE = 1_000_000_000
 
 
 class InventoryLevel(ShopOwned):
-    """The available quantity of an item at a location. The quantity is negative if orders oversold the item."""
+    """The available quantity of an item at a location. The quantity is negative if the item is oversold."""
 
     shop = unindexed_shop_fk()
     item = models.ForeignKey(
@@ -61,13 +61,14 @@ class InventoryLevel(ShopOwned):
 
 
 class StockMovement(ShopOwned):
-    """A ledger row, which records one change of one level with its actor and reason. Rows are never updated.
+    """A ledger row, which records one change of one level with the actor and the reason. Rows are never updated.
 
-    The row refers to the item and the location instead of the level, so that it remains after the item is disconnected.
+    The row refers to the item and the location instead of the level. The row therefore still exists after the item is
+    disconnected from the location.
     """
 
     class Reason(models.TextChoices):
-        CORRECTION = "correction", gettext_lazy("Correction")
+        CORRECTION = "correction", gettext_lazy("Corrected")
         COUNT = "count", gettext_lazy("Counted")
         RECEIVED = "received", gettext_lazy("Received")
         DAMAGED = "damaged", gettext_lazy("Damaged or lost")
@@ -93,7 +94,7 @@ class StockMovement(ShopOwned):
         gettext_lazy("reference"),
         max_length=255,
         blank=True,
-        help_text=gettext_lazy("The object that caused the change, for example an order's name."),
+        help_text=gettext_lazy("What caused the change, for example an order number."),
     )
     at = models.DateTimeField(gettext_lazy("changed at"))
 
@@ -104,7 +105,7 @@ class StockMovement(ShopOwned):
         indexes = (
             models.Index(fields=("item", "location", "-id"), name="inventory_movement_by_level"),
             models.Index(fields=("shop", "-id"), name="inventory_movement_by_shop"),
-            # This index leaves out sales, because most movements are sales.
+            # Most inventory changes are sales. Leaving them out keeps the index small.
             models.Index(
                 fields=("shop", "reason", "-id"), condition=~Q(reason="sale"), name="inventory_movement_by_reason"
             ),

@@ -1,4 +1,4 @@
-"""``manage.py demo_warehouse``: run a demo fulfillment service on localhost that works or misbehaves as configured."""
+"""``manage.py demo_warehouse``: run a demo fulfillment service on localhost, optionally with deliberate errors."""
 
 import signal
 import time
@@ -27,16 +27,16 @@ from apps.shops.models import App, Installation, Shop
 
 
 class Command(BaseCommand):
-    """Run the demo warehouse until Ctrl-C."""
+    """Run the demo warehouse until Ctrl-C is pressed."""
 
     help = (
-        "Run a demo fulfillment service on 127.0.0.1. It registers itself with a shop, accepts fulfillment requests, "
-        "ships, and reports stock and tracking numbers. Start all processes of the installation, and this one, "
-        "with BACKOFFICE_OUTGOING_ALLOW=127.0.0.1."
+        "Run a demo fulfillment service on 127.0.0.1. The service registers itself with a shop, accepts fulfillment "
+        "requests, ships items, and reports stock and tracking numbers. Start all processes of the installation, and "
+        "this command, with BACKOFFICE_OUTGOING_ALLOW=127.0.0.1."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the shop, the address, and options for misbehavior."""
+        """Add options for the shop, the port and stock, and for deliberate errors."""
         parser.add_argument("--shop", required=True, help="domain of the shop")
         parser.add_argument("--name", default=SERVICE_NAME, help="name of the service and of its app")
         parser.add_argument("--port", type=int, default=8098)
@@ -46,11 +46,13 @@ class Command(BaseCommand):
         parser.add_argument("--no-ship", action="store_true", help="never ship accepted fulfillment orders")
         parser.add_argument("--ship-after", type=float, default=0.0, help="seconds between acceptance and shipping")
         parser.add_argument(
-            "--numbers-later", action="store_true", help="ship without a tracking number and report it on request"
+            "--numbers-later",
+            action="store_true",
+            help="ship without tracking numbers, and report the numbers on request",
         )
         parser.add_argument("--slow", type=float, default=0.0, help="seconds before each response to a callback")
         parser.add_argument(
-            "--bad", choices=sorted(BAD_RESPONSES), default="", help="return this bad response to requests"
+            "--bad", choices=sorted(BAD_RESPONSES), default="", help="respond to requests with this bad response"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -75,7 +77,7 @@ class Command(BaseCommand):
             ),
             log=self._print,
         )
-        # Signal handlers must not take a lock that the interrupted code may hold.
+        # A signal handler must not acquire locks, because the interrupted code could hold the same lock (deadlock).
         signals: list[int] = []
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda number, _frame: signals.append(number))
@@ -113,6 +115,6 @@ def _parse_stock(words: list[str]) -> dict[str, int]:
     for word in words:
         sku, _, number = word.rpartition("=")
         if not (sku and number.isascii() and number.isdigit()):
-            raise CommandError(f"{word}: use the form SKU=NUMBER")
+            raise CommandError(f"{word} is invalid. Use SKU=NUMBER.")
         stock[sku] = int(number)
     return stock

@@ -1,4 +1,4 @@
-"""``manage.py check_stock``: check that every inventory level equals the sum of its movements."""
+"""``manage.py check_stock``: check that every inventory level equals the sum of its inventory changes."""
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -6,9 +6,9 @@ from apps.inventory.domain.ledger_check import find_differences
 
 
 class Command(BaseCommand):
-    """Checks the levels of all shops, and exits with code 1 if a level differs from the sum of its movements."""
+    """Checks the levels of all shops. Exits with code 1 if a level differs from the sum of its inventory changes."""
 
-    help = "Check that every inventory level equals the sum of its stock movements, in all shops."
+    help = "Check that every inventory level equals the sum of its inventory changes, in all shops."
 
     def handle(self, *args: object, **options: object) -> None:
         """Check all levels and print the differences."""
@@ -16,5 +16,5 @@ class Command(BaseCommand):
         for difference in mismatches:
             self.stderr.write(str(difference))
         if mismatches:
-            raise CommandError(f"{len(mismatches)} inventory levels differ from their ledger.")
-        self.stdout.write("Every inventory level equals the sum of its movements.")
+            raise CommandError(f"{len(mismatches)} inventory levels differ from the sum of their inventory changes.")
+        self.stdout.write("Every inventory level equals the sum of its inventory changes.")
