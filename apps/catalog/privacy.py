@@ -1,4 +1,4 @@
-"""Catalog columns that never hold personal data (see ``apps.ground.privacy_registry``)."""
+"""Catalog columns that never contain personal data (see ``apps.ground.privacy_registry``)."""
 
 from apps.ground.privacy_registry import ColumnsByModel
 

@@ -50,7 +50,7 @@ urlpatterns = [
     api_path("collects/<id>.json", CollectViewSet, get="retrieve", delete="destroy"),
 ]
 
-# This route is outside of the REST interface, at the root of the site.
+# This route is outside the REST API, at the root of the site.
 image_urlpatterns = [
     path("content/images/<int:shop_id>/<str:key>/<str:name>", views.serve_image, name="catalog-image"),
 ]

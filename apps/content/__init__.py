@@ -1,1 +1,1 @@
-"""Blogs, articles, themes, files, script tags and mobile apps of shops."""
+"""The content of shops: blogs, articles, themes, files, script tags and mobile apps."""

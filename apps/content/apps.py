@@ -9,7 +9,7 @@ class ContentConfig(AppConfig):
     name = "apps.content"
 
     def ready(self) -> None:
-        """Register topics, tasks, metafield owners, demo data, the starter theme and the uninstall cleanup."""
+        """Register the topics, tasks, metafield owners, demo data, starter theme and uninstall cleanup."""
         from apps.content import tasks, topics
         from apps.content.demo import load
         from apps.content.domain import article_images, script_tags, theme_extraction
@@ -26,7 +26,7 @@ class ContentConfig(AppConfig):
         register_owner("blogs", "blog", Blog, scope="content")
         register_owner("articles", "article", Article, scope="content", below="blogs/<blog_id>/articles")
         topics.register_content_topics()
-        metadata_stripping.register_metadata_stripper("pictures of articles", article_images.strip_article_images)
+        metadata_stripping.register_metadata_stripper("article images", article_images.strip_article_images)
         tasks.register_content_tasks()
         register_shop_initializer("theme", theme_extraction.create_starter_theme)
         register_demo_data("content", load.load_demo_content)

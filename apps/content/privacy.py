@@ -1,4 +1,4 @@
-"""Content columns that never hold personal data (see ``apps.ground.privacy_registry``)."""
+"""Content columns that never contain personal data of customers (see ``apps.ground.privacy_registry``)."""
 
 from apps.ground.privacy_registry import ColumnsByModel
 

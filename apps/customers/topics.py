@@ -216,9 +216,9 @@ def register_customers_topics() -> None:
         ("customers/export", gettext_noop("Personal data exported")),
         ("customers/erase", gettext_noop("Personal data erased")),
     ):
-        # These topics are only for the audit log: apps cannot subscribe to a topic without a scope.
+        # These topics are only for the audit log. They have no scope, so apps cannot subscribe to them.
         topics.register_topic(name, scope="", render=_render_account, label=label)
-    # Privacy webhooks: apps subscribe to them only in their configuration file. The payload includes the customer's
+    # Apps can subscribe to the privacy topics only in their configuration file. The payload includes the customer's
     # contact data.
     label = gettext_noop("Customer data request sent to apps")
     topics.register_topic(

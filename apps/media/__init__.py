@@ -1,5 +1,4 @@
 """Validate, name and resize images and other uploaded content, without database access.
 
-A rendition is a resized version of an image, created on the first request. A shop stores equal content only once, even
-if many rows refer to it.
+A rendition is a resized version of an image, created on the first request.
 """

@@ -6,27 +6,26 @@ from apps.ground.error_messages import BLANK, larger_than
 
 
 class AttachmentRefused(ValueError):
-    """Raised when an attachment cannot be decoded; the message completes "Attachment …"."""
+    """Raised when an attachment cannot be decoded. The message continues a sentence that starts with "Attachment"."""
 
 
 class AttachmentTooLarge(AttachmentRefused):
-    """Raised before decoding when an attachment is larger than allowed."""
+    """Raised when an attachment is larger than allowed, before any data is decoded."""
 
 
 def decode_attachment(text: object, max_bytes: int) -> bytes:
-    """Decode a strict Base64 text in the standard alphabet, with padding.
+    """Decode strict Base64 text in the standard alphabet, with padding.
 
-    Line breaks are allowed, because many clients wrap lines as in MIME. All other characters outside of the alphabet
-    are
-    refused.
+    Line breaks are allowed, because many clients wrap lines as in MIME. All other characters outside the alphabet are
+    rejected.
 
     Args:
-        text: The value from the request body, of any JSON type.
-        max_bytes: The maximum decoded size, checked before decoding.
+        text: The value from the request body, which may have any JSON type.
+        max_bytes: The maximum decoded size, which is checked before decoding.
 
     Raises:
         AttachmentTooLarge: The decoded data would be larger than `max_bytes`.
-        AttachmentRefused: The value is not a string, empty, a data URL, or not strict Base64.
+        AttachmentRefused: The value is empty, is not a string, is a data URL, or is not strict Base64.
     """
     if not isinstance(text, str):
         raise AttachmentRefused("must be a Base64 string")

@@ -1,8 +1,9 @@
-"""Parser for the block structure of GIF files: count frames and drop metadata without decoding or re-encoding."""
+"""Parse the block structure of GIF files, to count frames and remove metadata without decoding any pixels."""
 
 from dataclasses import dataclass
 
-# The largest accepted file has about 82,000 full sub-blocks; a file with more sub-blocks would only waste time.
+# The largest accepted file contains about 82,000 full sub-blocks. A file with far more sub-blocks would only waste CPU
+# time.
 MAX_BLOCKS = 400_000
 
 _HEADER_SIZE = 13
@@ -12,7 +13,7 @@ _LOOPING = (b"\x0bNETSCAPE2.0", b"\x0bANIMEXTS1.0")
 
 
 class InvalidGif(ValueError):
-    """Raised when the data violates the block structure of GIF or ends before the trailer."""
+    """Raised when the data is not a valid sequence of GIF blocks or ends before the trailer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def parse_gif_structure(data: bytes) -> GifStructure:
     """Parse the blocks of a GIF.
 
     Raises:
-        InvalidGif: The structure is broken, truncated, without frames or extremely fragmented.
+        InvalidGif: The structure is broken or truncated, has no frames, or has too many blocks.
     """
     walker = _Walker(data)
     try:
@@ -63,8 +64,8 @@ class _Walker:
         while data[position] != _TRAILER:
             start, kind = position, data[position]
             if kind == _IMAGE:
-                # An image has a descriptor of ten bytes, an optional color table, one byte for the code size, and
-                # sub-blocks.
+                # An image consists of a descriptor of ten bytes, an optional color table, one byte for the code size,
+                # and sub-blocks.
                 position = self._after_sub_blocks(start + 10 + _color_table_size(data[start + 9]) + 1)
                 frames += 1
                 keep = True

@@ -1,4 +1,4 @@
-"""Identify images by decoding them; file names and declared types are ignored.
+"""Identify images by decoding them. File names and declared types are ignored.
 
 Importing this module lowers Pillow's pixel limit for the whole process and turns its decompression bomb warning into an
 error, so that no other use of Pillow is less strict. It also silences Pillow's warnings about odd metadata, which
@@ -23,8 +23,8 @@ MAX_BYTES = 20 * 1024 * 1024
 MAX_MEGAPIXELS = 25
 MAX_PIXELS = MAX_MEGAPIXELS * 10**6
 MAX_FRAMES = 250
-# Pillow parses headers in Python, a few bytes at a time. A normal 20 MiB file needs well below 200,000 reads; a file of
-# millions of empty chunks would block the process for several seconds.
+# Pillow parses headers in Python, a few bytes at a time. A normal 20 MiB file needs far fewer than 200,000 reads. A
+# file with millions of empty chunks would block the process for several seconds.
 MAX_READS = 500_000
 
 TOO_MANY_BYTES = f"is {larger_than(MAX_BYTES)}"
@@ -32,7 +32,7 @@ TOO_MANY_PIXELS = f"is larger than {MAX_MEGAPIXELS} megapixels"
 TOO_MANY_FRAMES = f"has more than {MAX_FRAMES} frames"
 
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
-# Set the filters once and not around each call, because `catch_warnings` is not thread-safe.
+# Set the filters once for the whole process, because `catch_warnings` around each call is not thread-safe.
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
 warnings.simplefilter("error", Image.DecompressionBombWarning)
 
@@ -50,7 +50,7 @@ _SIDEWAYS = frozenset({5, 6, 7, 8})
 
 
 class ImageRefused(ValueError):
-    """Raised when data is not an acceptable image; the message completes "Image …"."""
+    """Raised when data is not an acceptable image. The message continues a sentence that starts with "Image"."""
 
 
 class ImageFormat(StrEnum):
@@ -69,7 +69,7 @@ class ImageFormat(StrEnum):
         return "jpg" if self is ImageFormat.JPEG else self.value
 
 
-# Pillow reports JPEGs with a second image inside (most cameras add a preview) as "MPO"; browsers treat them as JPEG.
+# Pillow reports a JPEG that contains a second image, such as a camera preview, as "MPO". Browsers treat it as JPEG.
 _FORMATS = {"PNG": ImageFormat.PNG, "GIF": ImageFormat.GIF, "JPEG": ImageFormat.JPEG, "MPO": ImageFormat.JPEG}
 
 
@@ -83,7 +83,7 @@ class ImageInfo:
         height: The displayed height in pixels.
         content_type: The media type.
         extension: The usual file extension, without the dot.
-        frames: The number of frames of an animated GIF; otherwise 1.
+        frames: The number of frames of an animated GIF, or 1 for all other images.
     """
 
     format: ImageFormat
@@ -99,10 +99,10 @@ class OpenedImage:
     """An image with a validated header, but without decoded pixels.
 
     Attributes:
-        picture: The Pillow image, at its first frame.
+        picture: The Pillow image, positioned at the first frame.
         format: The format of the content.
-        orientation: The EXIF orientation, 1 to 8; 1 if missing or invalid.
-        gif: The block structure of a GIF; None for other formats.
+        orientation: The EXIF orientation from 1 to 8. A missing or invalid value becomes 1.
+        gif: The block structure of a GIF, or None for other formats.
     """
 
     picture: Image.Image
@@ -112,18 +112,18 @@ class OpenedImage:
 
     @property
     def is_sideways(self) -> bool:
-        """True if the orientation swaps width and height."""
+        """Return True if the orientation swaps width and height."""
         return self.orientation in _SIDEWAYS
 
     @property
     def displayed_size(self) -> tuple[int, int]:
-        """Width and height with the orientation applied."""
+        """Return the width and height with the orientation applied."""
         width, height = self.picture.size
         return (height, width) if self.is_sideways else (width, height)
 
     @property
     def transposition(self) -> Image.Transpose | None:
-        """The operation that turns the pixels upright, or None if they are already upright."""
+        """Return the operation that turns the pixels upright, or None if the pixels are already upright."""
         return _ORIENTATIONS.get(self.orientation)
 
 
@@ -132,8 +132,8 @@ def identify_image(data: bytes | BinaryIO, *, is_cleaned_next: bool = False) -> 
 
     Args:
         data: The content, or a binary file that is read from its current position.
-        is_cleaned_next: True if the caller strips metadata next. That step decodes rotated images and refuses damaged
-            ones, so they are not decoded twice.
+        is_cleaned_next: True if the caller strips metadata next. Stripping decodes rotated images and rejects damaged
+            images, so this function does not decode rotated images.
 
     Raises:
         ImageRefused: The content is not a PNG, GIF or JPEG, is damaged or truncated, or exceeds a limit.
@@ -160,7 +160,8 @@ def open_image(content: bytes) -> OpenedImage:
     """Validate the header of an image without decoding its pixels.
 
     Raises:
-        ImageRefused: As for `identify_image`, except for damaged pixel data.
+        ImageRefused: The content is not a PNG, GIF or JPEG, has a damaged structure, or exceeds a limit. Damaged pixel
+            data is not detected.
     """
     if len(content) > MAX_BYTES:
         raise ImageRefused(TOO_MANY_BYTES)
@@ -179,7 +180,7 @@ def open_image(content: bytes) -> OpenedImage:
 
 
 def check_pixels(pillow_image: Image.Image) -> None:
-    """Refuse images beyond the pixel limit.
+    """Raise ``ImageRefused`` if the image has too many pixels.
 
     Repeat this check after each GIF frame, because a frame can enlarge the canvas.
     """
@@ -199,12 +200,13 @@ def convert_pillow_errors() -> Iterator[None]:
     except InvalidGif as error:
         raise ImageRefused(INVALID) from error
     except Exception as error:
-        # Pillow documents no complete list: damage raises SyntaxError, struct.error, IndexError, zlib.error and more.
+        # Pillow does not document all exceptions. Damaged files raise SyntaxError, struct.error, IndexError, zlib.error
+        # and more.
         raise ImageRefused(INVALID) from error
 
 
 class _MeteredBytes(io.BytesIO):
-    """Bytes in memory with a limited number of reads."""
+    """An in-memory file that raises ``ImageRefused`` after too many reads."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__(content)
@@ -218,10 +220,10 @@ class _MeteredBytes(io.BytesIO):
 
 
 def _check_png_end(content: bytes) -> None:
-    """Refuse a PNG without its last chunk. Pillow accepts such files if all pixels can be decoded."""
+    """Reject a PNG without its last chunk. Pillow accepts a truncated PNG if all pixels can be decoded."""
     position, kind = 8, b""
     while kind != b"IEND":
-        # struct.error means that the data ends early.
+        # A truncated file raises struct.error, which the caller converts to ``ImageRefused``.
         length, kind = struct.unpack_from(">I4s", content, position)
         position += 12 + length
     if position > len(content):
@@ -229,12 +231,12 @@ def _check_png_end(content: bytes) -> None:
 
 
 def _read_orientation(pillow_image: Image.Image) -> int:
-    # `getexif()` would fall back to XMP, which browsers ignore: the image would be rotated differently.
+    # Do not use `getexif()`, which falls back to XMP. Browsers ignore XMP, so they would rotate the image differently.
     exif = Image.Exif()
     try:
         exif.load(pillow_image.info.get("exif", b""))
         value = exif.get(_ORIENTATION_TAG, 1)
     except Exception:
-        # Damaged EXIF is common in valid photos and raises all kinds of errors; such images are shown as stored.
+        # Damaged EXIF data is common in valid photos and raises all kinds of errors. Do not rotate such images.
         return 1
     return value if isinstance(value, int) and value in _ORIENTATIONS else 1

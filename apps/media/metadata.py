@@ -1,6 +1,6 @@
-"""Strip metadata from images: location, author, texts and trailing bytes.
+"""Strip metadata from images: location, author, comments and trailing bytes.
 
-Pixels are only re-encoded to apply an EXIF orientation. Color profiles stay, because they define the colors.
+Pixels are re-encoded only to apply an EXIF orientation. Color profiles are kept, because they define the colors.
 """
 
 import struct
@@ -13,12 +13,12 @@ from apps.media.names import Transformation
 from apps.media.transform import transform_image
 
 _SOI, _EOI, _SOS = 0xD8, 0xD9, 0xDA
-# Markers without a length: the temporary marker (0x01), restarts, and start and end of image.
+# Markers without a length: the temporary marker (0x01), restart markers, start of image and end of image.
 _MARKERS_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xDA)})
 # The first bytes of the segments that are kept: JFIF (density), ICC profile and Adobe (color encoding).
 _JFIF, _JFIF_SIZE = 0xE0, 14
 _KEPT_SEGMENTS = {_JFIF: b"JFIF\0", 0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
-# Chunks that affect how PNG and APNG are drawn; text, time, EXIF and all other chunks are dropped.
+# Chunks that affect how PNG and APNG images are drawn. Text, time, EXIF and all other chunks are dropped.
 _KEPT_CHUNKS = frozenset(
     {b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"cHRM", b"gAMA", b"iCCP", b"sBIT", b"sRGB", b"cICP", b"mDCV"}
     | {b"cLLI", b"bKGD", b"pHYs", b"acTL", b"fcTL", b"fdAT"}
@@ -82,7 +82,7 @@ def _iterate_jpeg(data: bytes) -> Iterator[bytes]:
 
 
 def _find_end_of_scan(data: bytes, position: int) -> int:
-    """Return the position of the next marker. Stuffed bytes and restart markers belong to the scan."""
+    """Return the position of the next marker. Stuffed bytes and restart markers are part of the scan."""
     while True:
         position = data.index(0xFF, position)
         following = data[position + 1]
@@ -100,5 +100,5 @@ def _keep_segment(segment: bytes, marker: int) -> bool:
     prefix = _KEPT_SEGMENTS.get(marker)
     if prefix is None or not content.startswith(prefix):
         return False
-    # A longer JFIF segment contains a thumbnail, perhaps of the image before it was cropped.
+    # Drop longer JFIF segments. They contain a thumbnail, which may show the image before it was cropped.
     return marker != _JFIF or len(content) == _JFIF_SIZE

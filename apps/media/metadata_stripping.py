@@ -1,4 +1,4 @@
-"""Registry of jobs that strip metadata from images stored before uploads were stripped."""
+"""Registry of functions that strip metadata from stored images, for images uploaded by old versions."""
 
 from collections.abc import Callable
 
@@ -13,5 +13,5 @@ def register_metadata_stripper(name: str, clean: MetadataStripper) -> None:
 
 
 def strip_all_metadata() -> dict[str, int]:
-    """Strip all images of the current shop and return the number of changed images by registered name."""
+    """Strip all images of the current shop. Return the number of changed images for each registered name."""
     return {name: clean() for name, clean in _registered.items()}

@@ -1,8 +1,8 @@
-"""File names of images, which are sanitized for storage and parsed as transformations when served.
+"""Sanitize the file names of images, and parse the transformations in requested names.
 
-A name such as `mug_200x200.jpg` is ambiguous: it may be a file of exactly that name, or a smaller version of `mug.jpg`.
-The exact name takes precedence. Views therefore look up the requested name first, and only then call
-`parse_transformation` for the base name. If the result is None or the base is unknown, the response is 404.
+A name such as `mug_200x200.jpg` is ambiguous. It may be a file with exactly that name, or a smaller version of
+`mug.jpg`. The exact name takes precedence. Views therefore look up the requested name first, and only then call
+`parse_transformation`. If the result is None or the original does not exist, the response is 404.
 """
 
 import re
@@ -48,7 +48,7 @@ _TRANSFORMED = re.compile(
 
 
 class Crop(StrEnum):
-    """The part that remains when an image is cropped to a box."""
+    """The part of an image to keep when the image is cropped."""
 
     TOP = "top"
     CENTER = "center"
@@ -61,12 +61,13 @@ class Crop(StrEnum):
 class Transformation:
     """A requested size of an image.
 
-    Equal transformations compare equal regardless of their spelling (`_small`, `_100x100`), so `str()` is a cache key.
+    Different spellings of the same size, such as `_small` and `_100x100`, compare equal and have the same `str()`,
+    which can therefore be used as a cache key.
 
     Attributes:
-        width: The maximum width in CSS pixels; None for any.
-        height: The maximum height in CSS pixels; None for any.
-        crop: The part that remains if the image fills the box; None to fit the whole image. A crop needs both sides.
+        width: The maximum width in CSS pixels, or None for no limit.
+        height: The maximum height in CSS pixels, or None for no limit.
+        crop: The part to keep if the image is cropped, or None to fit the whole image. A crop needs width and height.
         scale: Device pixels per CSS pixel: 1, 2 or 3.
     """
 
@@ -97,7 +98,7 @@ def normalize_filename(name: str, image_format: ImageFormat) -> str:
     extension of the content's format.
 
     Args:
-        name: The name from the client; directories are dropped.
+        name: The name from the client. Directories are dropped.
         image_format: The format of the content, which determines the extension.
     """
     base = re.split(r"[/\\]", name[-1000:])[-1].strip()
@@ -118,7 +119,7 @@ def parse_transformation(name: str) -> tuple[str, Transformation] | None:
     """Split the name of a transformed image into the original's name and the transformation.
 
     Args:
-        name: The requested file name, without directory, for which no file of that exact name exists.
+        name: The requested file name without a directory. No file with this exact name may exist.
 
     Returns:
         The original's name and the transformation, or None if the name requests no valid size.
@@ -141,5 +142,6 @@ def parse_transformation(name: str) -> tuple[str, Transformation] | None:
 def _build_transformation(width: int, height: int, crop: Crop | None, scale: int) -> Transformation | None:
     if not (width or height) or max(width, height) * scale > MAX_SIDE:
         return None
-    # With only one side there is nothing to crop, so the names with and without a crop mean the same size.
+    # If only the width or only the height is given, nothing is cropped. Drop the crop, so that equal sizes compare
+    # equal.
     return Transformation(width or None, height or None, crop if width and height else None, scale)

@@ -1,4 +1,4 @@
-"""Resized versions of images: created on first request and stored up to a limit."""
+"""Resized versions of images, which are created on the first request and stored up to a limit per image."""
 
 import logging
 from collections.abc import Callable
@@ -12,22 +12,23 @@ from apps.media.storage import list_files, read_file
 
 logger = logging.getLogger(__name__)
 
-# Maximum number of stored renditions per image, so that requests cannot fill the storage.
+# The maximum number of stored renditions per image, so that requests cannot fill the storage.
 MAX_RENDITIONS = 50
-# Number of renditions to delete at once; checking the age of each file is slow on some storages.
+# The number of renditions to delete at once. Deleting several is faster, because some storages are slow to return the
+# age of each file.
 DELETED_AT_ONCE = 10
 
 
 def get_or_create_rendition(storage: Storage, folder: str, name: str, make: Callable[[], bytes]) -> bytes:
-    """Return a stored rendition of an image, or create and store the rendition.
+    """Return a rendition of an image. Create and store the rendition if necessary.
 
-    Beyond the limit, the oldest renditions are deleted.
+    If the image already has the maximum number of renditions, the oldest renditions are deleted.
 
     Args:
         storage: The storage of renditions.
         folder: A folder for this image only.
         name: The name of this rendition, unique in the folder.
-        make: Creates the rendition.
+        make: A function that creates the rendition and returns its bytes.
     """
     path = f"{folder}/{name}"
     stored_data = read_file(storage, path)
@@ -38,11 +39,12 @@ def get_or_create_rendition(storage: Storage, folder: str, name: str, make: Call
         _delete_oldest_renditions(storage, folder)
         stored_name = storage.save(path, ContentFile(data))
         if stored_name != path:
-            # Another request stored the same rendition first, and this storage never overwrites.
+            # Another request stored the same rendition first, so the storage has chosen another name. Delete this copy.
             storage.delete(stored_name)
     except Exception:
-        # Storages raise various errors when full or unavailable; the rendition can be served anyway.
-        logger.exception("Could not store an image rendition: %s", path)
+        # Storages raise various errors when they are full or unavailable. Ignore all errors, because the rendition can
+        # be served even if it is not stored.
+        logger.exception("Could not store image rendition %s", path)
     return data
 
 

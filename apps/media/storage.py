@@ -1,7 +1,7 @@
 """Access to the storages of uploaded and generated files.
 
-There are two storages, in folders by default, or in a bucket if ``STORAGE_URL`` is set: ``default`` never reuses a
-name, and ``contents`` names each file by its digest.
+There are two storages: ``default``, which never reuses a name, and ``contents``, which names each file by its digest.
+Both are local folders, or a bucket if ``STORAGE_URL`` is set.
 """
 
 import logging
@@ -20,7 +20,7 @@ from apps.ground.exceptions import DomainError
 
 logger = logging.getLogger(__name__)
 
-# Errors that storages in folders and buckets raise.
+# Errors that folder and bucket storages raise.
 FAILURES = (OSError, BotoCoreError, ClientError)
 _RETRY_SECONDS = 5.0
 
@@ -38,7 +38,7 @@ def convert_storage_errors(name: str, action: str) -> Iterator[None]:
 
     Args:
         name: The name of the file.
-        action: The attempted action as a participle, e.g. "read".
+        action: The past participle of the attempted action, e.g. "read" or "stored".
 
     Raises:
         StorageFailed: The storage failed.
@@ -47,14 +47,14 @@ def convert_storage_errors(name: str, action: str) -> Iterator[None]:
         yield
     except FAILURES as error:
         logger.error("File %s could not be %s: %s", name, action, error)
-        # An OSError's ``strerror`` contains no path; errors of bucket clients contain the bucket name and are
-        # not shown.
+        # Show only the ``strerror`` of an OSError, which contains no path. Errors of bucket clients contain the bucket
+        # name.
         reason = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
         raise StorageFailed(f"The file could not be {action}{reason}", retry_after=_RETRY_SECONDS) from error
 
 
 class AtomicFileStorage(FileSystemStorage):
-    """A folder storage with atomic writes: readers never see partial files, even if the writer is killed."""
+    """A folder storage with atomic writes. Readers never see partial files, even if the writer is killed."""
 
     def _save(self, name: str, content: File[bytes]) -> str:
         folder = name.rpartition("/")[0]
@@ -69,14 +69,14 @@ class AtomicFileStorage(FileSystemStorage):
 
 
 class ContentFileStorage(FileSystemStorage):
-    """A folder storage with atomic writes for content-addressed files.
+    """A folder storage with atomic writes for files that are named by their digest.
 
-    Names are digests of the content, so concurrent writers of a name write the same bytes. They may share a partial
-    file, and the order of their renames does not matter.
+    Concurrent writers of the same name write the same bytes. The writers may therefore share a partial file, and rename
+    it in any order.
     """
 
     def save(self, name: str | None, content: Any, max_length: int | None = None) -> str:
-        """Write a file, or overwrite an existing file. Digests need no validation or alternative name."""
+        """Write or overwrite a file. Names are digests, so they need no validation and no alternative name."""
         return self._save(str(name), content)
 
     def _save(self, name: str, content: File[bytes]) -> str:
@@ -98,7 +98,7 @@ class ContentFileStorage(FileSystemStorage):
         return name
 
     def delete(self, name: str) -> None:
-        """Delete the file and the partial file of a killed writer."""
+        """Delete the file, and any partial file that a killed writer left behind."""
         for path in (_get_partial_path(self.path(name)), self.path(name)):
             try:
                 os.unlink(path)  # noqa: PTH108
@@ -107,7 +107,7 @@ class ContentFileStorage(FileSystemStorage):
 
 
 def _open_for_writing(path: str) -> int:
-    """Open a file for writing without truncating, because other writers write the same bytes."""
+    """Open a file for writing, but do not truncate the file, because another writer may be writing the same bytes."""
     try:
         return os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
     except FileNotFoundError:
@@ -120,7 +120,7 @@ def _get_partial_path(path: str) -> str:
 
 
 def get_content_storage() -> Storage:
-    """Return the storage of file contents, in which files are named by digest."""
+    """Return the storage for file contents, in which each file is named by its digest."""
     return storages["contents"]
 
 

@@ -12,12 +12,12 @@ from PIL import Image
 from apps.media.image_validation import ImageFormat, OpenedImage, check_pixels, convert_pillow_errors, open_image
 from apps.media.names import Crop, Transformation
 
-# Larger animations become a still image of the first frame, because the work must fit into a request.
+# Larger animations are reduced to their first frame, because resizing all frames would take too long for a request.
 MAX_ANIMATION_PIXELS_IN = 100_000_000
 MAX_ANIMATION_PIXELS_OUT = 50_000_000
 
-# PNG compression levels; the maximum is 9. Images that are only rotated may be large: with level 1 encoding takes less
-# than a second, and the file becomes at most a tenth larger.
+# PNG compression levels from 0 to 9. Images that are only rotated may be large. With level 1, encoding takes less than
+# a second, and the file becomes at most 10 percent larger.
 RESIZED_COMPRESSION, UNRESIZED_COMPRESSION = 6, 1
 RESIZED_QUALITY = 85
 UNRESIZED_QUALITY = 95
@@ -29,18 +29,17 @@ _MODELS = {"L": "gray", "LA": "gray", "P": "rgb", "RGB": "rgb", "RGBA": "rgb"}
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The part of the upright image to use, in pixels of the image, and the size of the result."""
+    """The source box in pixels of the upright image, and the size of the result."""
 
     source: tuple[float, float, float, float]
     size: tuple[int, int]
 
 
 def transform_image(data: bytes, transformation: Transformation) -> bytes:
-    """Create the image that a transformation requests, in the same format.
+    """Create the image that a transformation requests, in the format of the original.
 
-    The result is never larger than the original. The EXIF orientation is applied; metadata, comments and trailing
-    bytes are removed. Animated GIFs stay animated unless that takes too much work. Only the first image of other
-    formats is used.
+    The result is never larger than the original. The EXIF orientation is applied. Metadata, comments and trailing bytes
+    are removed. Animated GIFs stay animated unless they are too large. For other formats, only the first image is used.
 
     Args:
         data: An image that `apps.media.image_validation.identify_image` accepts.
@@ -71,9 +70,8 @@ def transform_image(data: bytes, transformation: Transformation) -> bytes:
 def _get_png_options(pillow_image: Image.Image, size: int, *, resized: bool) -> dict[str, int]:
     """Return the compression options for a PNG, given the size of the original file.
 
-    If the original was compressed to no less than half of its raw size, it has few repetitions. Searching for
-    repetitions
-    takes half of the time and saves almost nothing, so only Huffman coding is used.
+    If the original is larger than half of the raw pixel data, it contains few repetitions. Searching for repetitions
+    would double the time and save almost nothing, so only Huffman coding is used.
     """
     if resized:
         return {"compress_level": RESIZED_COMPRESSION}
@@ -89,7 +87,8 @@ def _make_plan(original: tuple[int, int], transformation: Transformation) -> _Pl
     ratios = [box / side for box, side in ((box_width, width), (box_height, height)) if box is not None]
     if transformation.crop and box_width and box_height:
         ratio = min(1.0, max(ratios))
-        # Crop at whole pixels of the result; rounding must not move the crop box outside of the image.
+        # Round to whole pixels of the result, and clamp the size so that rounding cannot move the crop box outside the
+        # image.
         size = (min(box_width, max(1, round(width * ratio))), min(box_height, max(1, round(height * ratio))))
         return _Plan(_get_crop_box(original, (size[0] / ratio, size[1] / ratio), transformation.crop), size)
     ratio = min([1.0, *ratios])
@@ -113,7 +112,8 @@ def _decode(image: OpenedImage, plan: _Plan, *, resized: bool) -> Image.Image:
     width, height = image.displayed_size
     with convert_pillow_errors():
         if resized:
-            # JPEG can be decoded at 1/2, 1/4 or 1/8; twice the required size keeps the final resampling sharp.
+            # JPEG can be decoded at 1/2, 1/4 or 1/8 of its size. Twice the required size keeps the final resampling
+            # sharp.
             ratio = plan.size[0] / (plan.source[2] - plan.source[0])
             pillow_image.draft(
                 None, (math.ceil(pillow_image.width * ratio * 2), math.ceil(pillow_image.height * ratio * 2))
@@ -137,13 +137,13 @@ def _decode(image: OpenedImage, plan: _Plan, *, resized: bool) -> Image.Image:
 
 
 def _convert_for_resampling(pillow_image: Image.Image) -> Image.Image:
-    """Convert the image to a mode that can be averaged and saved: L, LA, RGB or RGBA."""
+    """Convert the image to a mode that can be resampled and saved: L, LA, RGB or RGBA."""
     if "transparency" in pillow_image.info:
         return pillow_image.convert("RGBA")
     if pillow_image.mode in {"L", "LA", "RGB", "RGBA"}:
         return pillow_image
     if pillow_image.mode.startswith("I"):
-        # The mode has 16 bits per pixel. `convert` alone would clip values at 255 instead of scaling them.
+        # Scale the values from 16 to 8 bits. `convert` alone would clip values at 255.
         return pillow_image.point(lambda value: value * (1 / 256) + 0).convert("L")
     if pillow_image.mode == "1":
         return pillow_image.convert("L")
@@ -151,7 +151,7 @@ def _convert_for_resampling(pillow_image: Image.Image) -> Image.Image:
 
 
 def _strip(pillow_image: Image.Image) -> None:
-    """Remove data that Pillow would write, such as JPEG comments. Data that affects the pixels is kept."""
+    """Remove data that Pillow would write to the file, such as JPEG comments. Data that affects the pixels is kept."""
     info: dict[str | tuple[int, int], object] = {
         key: value for key, value in pillow_image.info.items() if key == "transparency" and pillow_image.mode != "RGBA"
     }
@@ -159,7 +159,7 @@ def _strip(pillow_image: Image.Image) -> None:
 
 
 def _color_profile(original: Image.Image, result: Image.Image) -> bytes | None:
-    """Return the original's color profile if it still fits the pixels and has a reasonable size."""
+    """Return the original's color profile if the profile still matches the color mode and is not too large."""
     profile = original.info.get("icc_profile")
     if not isinstance(profile, bytes) or len(profile) > MAX_COLOR_PROFILE:
         return None
@@ -179,7 +179,7 @@ def _transform_gif(pillow_image: Image.Image, frames: int, plan: _Plan) -> bytes
     first_frame = next(resized_frames)
     output = io.BytesIO()
     if animated:
-        # The frames come from a generator, so that only quantized frames are held in memory.
+        # The frames come from a generator, so that only quantized frames are kept in memory.
         first_frame.save(output, "GIF", save_all=True, append_images=resized_frames, disposal=2, **options)
     else:
         first_frame.save(output, "GIF")
@@ -192,9 +192,10 @@ def _gif_frames(pillow_image: Image.Image, plan: _Plan, count: int) -> Iterator[
             pillow_image.seek(index)
             check_pixels(pillow_image)
             frame = pillow_image.convert("RGBA")
-        # The source box refers to the first canvas: parts of later frames beyond it are clipped, as in browsers.
+        # The source box is based on the first canvas. Parts of later frames outside this canvas are clipped, as in
+        # browsers.
         frame = frame.resize(plan.size, Image.Resampling.LANCZOS, box=plan.source)
-        # GIF has no partial transparency; a hard threshold avoids dark fringes.
+        # GIF has no partial transparency. A hard threshold avoids dark fringes.
         frame.putalpha(frame.getchannel("A").point(lambda alpha: 255 if alpha >= _OPAQUE_FROM else 0))
         frame.info = {"duration": pillow_image.info.get("duration", 0)}
         yield frame

@@ -1,4 +1,4 @@
-"""Load images from a Base64 attachment, a URL or an upload, and validate their pixels."""
+"""Load images from Base64 attachments, URLs and uploads, and validate them."""
 
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
@@ -21,7 +21,7 @@ MAX_SECONDS = 10.0
 
 
 class UploadRefused(DomainError):
-    """Raised when an image is missing, invalid or cannot be downloaded."""
+    """Raised when an image is missing or invalid, or cannot be downloaded."""
 
     code = "picture_refused"
     field = "image"
@@ -47,17 +47,17 @@ class ValidatedImage:
 def load_image_from_body(
     *, attachment: object, src: object, filename: object, seconds: float = MAX_SECONDS, longest_url: int = MAX_URL
 ) -> ValidatedImage:
-    """Load the image of a request body, either attached or given by URL.
+    """Load the image from a request body, either from an attachment or from a URL.
 
     Args:
         attachment: Base64 data.
         src: A URL to download.
-        filename: The file name from the client. If it is missing, the name comes from the URL or is a neutral name.
+        filename: The file name from the client. Without it, the name is taken from the URL, or a generic name is used.
         seconds: The time limit of a download.
         longest_url: The maximum length of a URL.
 
     Raises:
-        UploadRefused: The image is missing, given twice, invalid or cannot be downloaded.
+        UploadRefused: The image is missing, is given twice, is invalid or cannot be downloaded.
     """
     if attachment is not None and src is not None:
         raise UploadRefused("cannot have both attachment and src")

@@ -1,8 +1,8 @@
 """Read untrusted ZIP files.
 
-The standard library's reader needs additional checks: it creates an object per entry before entries can be counted,
-accepts overlapping entries (up to Python 3.12), silently truncates entries that are longer than declared, and repairs
-dangerous names instead of refusing them. This module writes nothing to disk.
+The standard library's reader is not safe enough. It creates an object per entry before entries can be counted, accepts
+overlapping entries (up to Python 3.12), silently truncates entries that are longer than declared, and repairs dangerous
+names instead of rejecting them. This module adds the missing checks and writes nothing to disk.
 """
 
 import copy
@@ -30,10 +30,10 @@ _ENTRY_SIGNATURE = b"PK\x01\x02"
 _LOCAL_HEADER = struct.Struct("<4s22x2H")
 _LOCAL_SIGNATURE = b"PK\x03\x04"
 _MAX_COMMENT = 0xFFFF
-# A directory entry has 46 bytes, the name and a few dozen bytes of extra fields.
+# A directory entry consists of 46 bytes, the name, and a few dozen bytes of extra fields.
 _MAX_DIRECTORY_BYTES_PER_ENTRY = 1024
 
-# Flags of refused entries: encryption, compressed patch data, strong encryption and masked headers.
+# Entries with these flags are rejected: encryption, compressed patch data, strong encryption and masked headers.
 _REFUSED_FLAGS = 0x0001 | 0x0020 | 0x0040 | 0x2000
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _RESERVED = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
@@ -42,7 +42,7 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
 
 
 class ArchiveRefused(ValueError):
-    """Raised when an archive is unsafe, damaged or too large; the message is a sentence for people."""
+    """Raised when an archive is unsafe, damaged or too large. The message is a full sentence for display."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ZipEntry:
     """A validated entry of an archive.
 
     Attributes:
-        name: The path inside the archive, without the final slash of a directory.
+        name: The path inside the archive, without a trailing slash for directories.
         is_dir: True for directories.
         size: The declared size in bytes.
         offset: The position of the entry in the file.
@@ -75,11 +75,11 @@ class EntryReader:
 
     @property
     def size(self) -> int:
-        """The declared size in bytes; the data must match."""
+        """Return the declared size in bytes, which the data must match."""
         return self._entry.size
 
     def read(self, size: int = -1) -> bytes:
-        """Read up to `size` bytes, or the rest of the entry.
+        """Read up to `size` bytes, or all remaining bytes of the entry.
 
         Raises:
             ArchiveRefused: The data is damaged or differs from the declared size.
@@ -98,24 +98,24 @@ class EntryReader:
         return chunk
 
     def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
-        """Yield the rest of the entry in chunks of at most `size` bytes.
+        """Yield the remaining data in chunks of at most `size` bytes.
 
         Raises:
-            ArchiveRefused: As for `read`.
+            ArchiveRefused: The data is damaged or differs from the declared size.
         """
         while chunk := self.read(size):
             yield chunk
 
 
 class ValidatedZip:
-    """A ZIP file with a fully validated directory.
+    """A ZIP file with a fully validated central directory.
 
     Attributes:
-        entries: All entries including directories, in directory order.
+        entries: All entries including directories, in the order of the central directory.
     """
 
     def __init__(self, file: BinaryIO, *, packed_bytes: int, unpacked_bytes: int, max_entries: int) -> None:
-        """Validate the directory without unpacking.
+        """Validate the central directory without unpacking any entry.
 
         Args:
             file: A seekable binary file, which must stay open while entries are read.
@@ -137,18 +137,17 @@ class ValidatedZip:
         refuse_if(sum(entry.size for entry in self.entries) > unpacked_bytes, _format_too_large(unpacked_bytes))
 
     def unpack(self, entries: Iterable[ZipEntry]) -> Iterator[tuple[ZipEntry, EntryReader]]:
-        """Unpack entries one after the other.
+        """Unpack entries one at a time.
 
-        An entry that the caller does not read to its end is verified before the next entry, so a completed iteration
-        has
-        verified all entries.
+        If the caller does not read an entry to the end, the iterator reads and verifies it before yielding the next
+        entry. A completed iteration has therefore verified all entries.
 
         Raises:
             ArchiveRefused: An entry is damaged, or larger than declared or allowed.
         """
         meter = _Meter(self._unpacked_bytes)
         for entry in entries:
-            # zipfile stops silently at the declared size; requesting one more byte reveals longer data.
+            # zipfile silently stops at the declared size. Requesting one more byte reveals whether the data is longer.
             probe = copy.copy(entry.info)
             probe.file_size += 1
             with _convert_errors():
@@ -167,7 +166,7 @@ def refuse_if(condition: bool, reason: str) -> None:
 
 
 def quote_name(name: str) -> str:
-    """Quote an untrusted name for use in a sentence."""
+    """Quote and shorten an untrusted name for use in a sentence."""
     text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in name[:80])
     return f"“{text}…”" if len(name) > len(text) else f"“{text}”"
 
@@ -191,41 +190,41 @@ def _convert_errors() -> Iterator[None]:
         yield
     except (
         zipfile.BadZipFile,
-        RuntimeError,  # The entry is encrypted, or (NotImplementedError) has an unknown method or version.
+        RuntimeError,  # The entry is encrypted, or has an unknown method or version (NotImplementedError).
         zlib.error,
         EOFError,
         struct.error,
         OverflowError,
         UnicodeDecodeError,
     ) as error:
-        message = "The archive is damaged or no ZIP file."
+        message = "The file is not a ZIP archive, or it is damaged."
         raise ArchiveRefused(message) from error
 
 
 def _check_end_record(file: BinaryIO, packed_bytes: int, max_entries: int) -> int:
-    """Limit the directory before zipfile creates an object per entry, and return the start of the directory."""
+    """Check the size of the central directory before zipfile creates an object per entry. Return its position."""
     size = file.seek(0, 2)
     refuse_if(size > packed_bytes, f"The archive is {larger_than(packed_bytes)}.")
     tail_start = max(0, size - _MAX_COMMENT - _END_RECORD.size - _ZIP64_LOCATOR_SIZE)
     file.seek(tail_start)
     tail = file.read()
-    # zipfile searches in the same way. The record must be at the end of the file, so that only one interpretation
-    # is possible.
+    # Search the same way as zipfile does. The record must be at the very end of the file. Otherwise, another program
+    # could find a different record and unpack other files.
     record_start = tail.rfind(_END_SIGNATURE)
     refuse_if(
-        record_start < 0 or len(tail) - record_start < _END_RECORD.size, "The file is no ZIP archive, or is cut short."
+        record_start < 0 or len(tail) - record_start < _END_RECORD.size, "The file is not a complete ZIP archive."
     )
     _, disk, start_disk, on_disk, count, length, start, comment = _END_RECORD.unpack_from(tail, record_start)
     exact = record_start + _END_RECORD.size + comment == len(tail) and start + length == tail_start + record_start
-    refuse_if(not exact, "The archive is damaged, or has foreign data before or after it.")
+    refuse_if(not exact, "The archive is damaged, or the file contains other data before or after the archive.")
     zip64 = record_start >= _ZIP64_LOCATOR_SIZE and tail.startswith(
         _ZIP64_LOCATOR_SIGNATURE, record_start - _ZIP64_LOCATOR_SIZE
     )
     unusual = bool(disk or start_disk or on_disk != count or zip64)
-    refuse_if(unusual, "The archive has several volumes or the ZIP64 form, for which it is too small.")
+    refuse_if(unusual, "The archive has several volumes or uses ZIP64. Create the archive without these options.")
     refuse_if(length > max_entries * _MAX_DIRECTORY_BYTES_PER_ENTRY, "The archive's directory is too large.")
     file.seek(start)
-    # The declared count cannot be trusted; the number of signatures is an upper limit for entries.
+    # Do not trust the declared count. There cannot be more entries than signatures.
     entries = max(count, file.read(length).count(_ENTRY_SIGNATURE))
     refuse_if(entries > max_entries, f"The archive has more than {max_entries:,} entries.")
     return int(start)
@@ -236,19 +235,21 @@ def _validate_entry(info: zipfile.ZipInfo) -> ZipEntry:
     path = name.removesuffix("/")
     quoted_name = quote_name(name)
     refuse_if(
-        not name or len(name) > MAX_NAME, f"The archive has a name that is empty or longer than {MAX_NAME} characters."
+        not name or len(name) > MAX_NAME,
+        f"The archive contains a name that is empty or longer than {MAX_NAME} characters.",
     )
     control = not name.isprintable() and any(unicodedata.category(character) == "Cc" for character in name)
-    refuse_if(control, f"The archive has a control character in a name: {quoted_name}")
-    # Windows ignores trailing dots and blanks (".. " equals "..") and everything after the dot of a device name.
+    refuse_if(control, f"The archive contains a name with a control character: {quoted_name}")
+    # The checks cover Windows, which ignores trailing dots and spaces (".. " equals "..") and everything after the
+    # first dot of a device name.
     parts = path.split("/")
-    refuse_if(not _is_relative(parts, name), f"The archive has a name that is no plain relative path: {quoted_name}")
+    refuse_if(not _is_relative(parts, name), f"The archive contains an unsafe path: {quoted_name}")
     reserved = any(_is_reserved(part) for part in parts)
-    refuse_if(reserved, f"The archive has a name that is reserved on some systems: {quoted_name}")
-    refuse_if(bool(info.flag_bits & _REFUSED_FLAGS), f"The archive has an encrypted entry: {quoted_name}")
-    refuse_if(info.compress_type not in _METHODS, f"The archive has an unknown compression method: {quoted_name}")
+    refuse_if(reserved, f"The archive contains a name that is reserved on some systems: {quoted_name}")
+    refuse_if(bool(info.flag_bits & _REFUSED_FLAGS), f"The archive contains an encrypted entry: {quoted_name}")
+    refuse_if(info.compress_type not in _METHODS, f"The archive uses an unknown compression method: {quoted_name}")
     kind = stat.S_IFMT(info.external_attr >> 16)
-    refuse_if(kind not in {0, stat.S_IFREG, stat.S_IFDIR}, f"The archive has a link or a device: {quoted_name}")
+    refuse_if(kind not in {0, stat.S_IFREG, stat.S_IFDIR}, f"The archive contains a link or a device: {quoted_name}")
     is_dir = name.endswith("/")
     is_uncompressed = info.compress_type == zipfile.ZIP_STORED
     has_wrong_size = (is_uncompressed and info.compress_size != info.file_size) or (is_dir and info.file_size > 0)
@@ -257,7 +258,7 @@ def _validate_entry(info: zipfile.ZipInfo) -> ZipEntry:
 
 
 def is_plain_path(path: str) -> bool:
-    """Return True if a path without a final slash may occur in an accepted archive."""
+    """Return True if the path is safe on all systems. The path must not end with a slash."""
     parts = path.split("/")
     return len(path) <= MAX_NAME and _is_relative(parts, path) and not any(_is_reserved(part) for part in parts)
 
@@ -271,33 +272,33 @@ def _is_reserved(part: str) -> bool:
 
 
 def _check_unique(entries: Iterable[ZipEntry]) -> None:
-    """Refuse names that some file systems treat as equal, and files that are also directories."""
+    """Reject names that some file systems treat as equal, and paths that are both a file and a directory."""
     names: set[str] = set()
     files: set[str] = set()
     parents: set[str] = set()
     for entry in entries:
         folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", entry.name).casefold())
-        refuse_if(folded in names, f"The archive has a name twice: {quote_name(entry.name)}")
+        refuse_if(folded in names, f"The archive contains a name twice: {quote_name(entry.name)}")
         names.add(folded)
         if not entry.is_dir:
             files.add(folded)
         while (folded := folded.rpartition("/")[0]) and folded not in parents:
             parents.add(folded)
     both = files & parents
-    refuse_if(bool(both), f"The archive has a file that is also a directory: {quote_name(min(both, default=''))}")
+    refuse_if(bool(both), f"The archive contains a file that is also a directory: {quote_name(min(both, default=''))}")
 
 
 def _check_disjoint(file: BinaryIO, entries: Iterable[ZipEntry], directory_start: int) -> None:
-    """Refuse entries that share bytes, which would let a small file unpack the same data thousands of times."""
+    """Reject entries that share bytes, because a small archive could unpack the same bytes thousands of times."""
     end = 0
     for entry in sorted(entries, key=lambda entry: entry.offset):
         overlapping = entry.offset < end or entry.offset + _LOCAL_HEADER.size > directory_start
-        refuse_if(overlapping, f"The archive has overlapping entries: {quote_name(entry.name)}")
+        refuse_if(overlapping, f"The archive contains overlapping entries: {quote_name(entry.name)}")
         file.seek(entry.offset)
         signature, name_size, extra_size = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
         refuse_if(signature != _LOCAL_SIGNATURE, f"The archive is damaged at {quote_name(entry.name)}.")
         end = entry.offset + _LOCAL_HEADER.size + name_size + extra_size + entry.info.compress_size
-        refuse_if(end > directory_start, f"The archive has overlapping entries: {quote_name(entry.name)}")
+        refuse_if(end > directory_start, f"The archive contains overlapping entries: {quote_name(entry.name)}")
 
 
 def _format_wrong_size(name: str) -> str:

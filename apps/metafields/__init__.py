@@ -1,1 +1,1 @@
-"""Metafields: typed custom fields for any resource."""
+"""Metafields, which are typed custom fields for many resources."""

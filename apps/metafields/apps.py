@@ -1,10 +1,10 @@
-"""Django app configuration of metafields."""
+"""App config of the metafields app."""
 
 from django.apps import AppConfig
 
 
 class MetafieldsConfig(AppConfig):
-    """The app configuration. It registers topics for each owner type, and the shop as the first owner type."""
+    """App config that registers topics for each owner type, and the shop as the first owner type."""
 
     name = "apps.metafields"
 

@@ -1,4 +1,4 @@
-"""Columns of metafields that contain no personal data of customers. Values of metafields may be personal.
+"""Metafield columns that never contain personal data of customers. The values may contain such data.
 
 See ``apps.ground.privacy_registry``.
 """

@@ -1,6 +1,6 @@
-"""URL routes of metafields: below each registered owner type and, for the shop's own metafields, at the top level.
+"""URL routes for metafields: a path under each registered owner type, and ``/metafields``.
 
-Import this module only after all apps have registered their owner types.
+This module must be imported after all apps have registered their owner types.
 """
 
 from collections.abc import Iterator

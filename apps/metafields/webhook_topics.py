@@ -1,4 +1,4 @@
-"""Registers webhook topics of metafields: create, update and delete for each owner type."""
+"""Register the webhook topics for metafields: create, update and delete for each owner type."""
 
 from django.db.models import Model
 from django.utils.translation import gettext, gettext_noop
@@ -10,7 +10,7 @@ from apps.metafields.domain.owners import OwnerType
 from apps.metafields.models import Metafield
 
 _LABEL = register_message(gettext_noop("{owner} metafield"), owner=gettext)
-# Labels of owner types without topics of their own, marked for translation here.
+# Mark the names of these owner types for translation. The names of all other types are marked elsewhere.
 _OWNERS = (gettext_noop("Product image"), gettext_noop("Shop"))
 
 

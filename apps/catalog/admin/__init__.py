@@ -47,7 +47,7 @@ for kind in (CustomCollection, SmartCollection):
         gettext_lazy("collection entries (the products are not deleted)"),
         with_=kind,
     )
-# Hide manual positions on the product's delete page. The positions are deleted with the product.
+# Manual positions are deleted with the product. Staff do not know these rows, so the delete page hides them.
 hide_from_delete_page(ManualPlace)
 
 __all__ = ["CustomCollectionAdmin", "ProductAdmin", "SmartCollectionAdmin", "VariantAdmin"]

@@ -1,4 +1,4 @@
-"""Panel page of a collection's products: search, add, reorder and remove."""
+"""Panel page for a collection's products: search, add, reorder and remove them."""
 
 from typing import TypeAlias, TypedDict
 
@@ -39,7 +39,7 @@ class CollectionProductsPage(ShopOwnedAdmin[Collection]):
     """Adds the products page to the collection admins."""
 
     def products_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the products, or apply a submitted form."""
+        """Show the collection's products, or apply the submitted form."""
         collection = self.get_row_or_404(request, object_id)
         change = f"catalog.change_{self.opts.model_name}"
         view = f"catalog.view_{self.opts.model_name}"
@@ -72,7 +72,7 @@ class CollectionProductsPage(ShopOwnedAdmin[Collection]):
         return self.page(
             request,
             "panel/catalog/collection_products.html",
-            _("Products of {name}").format(name=collection),
+            _("Products in {name}").format(name=collection),
             **context,
         )
 
@@ -87,7 +87,7 @@ def _thumbnail(row: ProductWithImage) -> SafeString:
 
 
 def _search_products(collection: Collection, term: str) -> list[tuple[ProductWithImage, SafeString]]:
-    """Return products that have the term in their title and are not in the collection yet."""
+    """Return products with the term in the title that are not in the collection yet."""
     rows = (
         Product.rows().filter(title_key__contains=term).exclude(pk__in=get_collection_products(collection).values("pk"))
     )
@@ -95,12 +95,12 @@ def _search_products(collection: Collection, term: str) -> list[tuple[ProductWit
 
 
 def _apply_form(collection: Collection, request: HttpRequest, by: EventKwargs) -> str:
-    """Add a product, or save the order and the removals, and return the success message."""
+    """Add a product, or save the new order and the removals. Return the success message."""
     add = request.POST.get("add", "")
     if add.isdecimal() and not collection.is_smart:
         product = Product.rows().filter(pk=add).first()
         if product is None or get_collection_products(collection).filter(pk=product.pk).exists():
-            return _("No product was added.")
+            return _("The product was not added because it is already in the collection or no longer exists.")
         add_collect(collection_id=collection.pk, product_id=product.pk, position=None, **by)
         return _("{name} added.").format(name=product)
     removed_ids = [int(text) for text in request.POST.getlist("remove") if text.isdecimal()]

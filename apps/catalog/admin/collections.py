@@ -35,11 +35,11 @@ from apps.panel.theme import Fieldset, ThemedFileInput, display
 COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
 
 
-_LIMITS = format_lazy(gettext_lazy("PNG, GIF or JPEG, at most {size}."), size=format_bytes(MAX_BYTES))
+_LIMITS = format_lazy(gettext_lazy("PNG, GIF or JPEG, up to {size}."), size=format_bytes(MAX_BYTES))
 
 
 class CollectionForm(PanelForm[Collection]):
-    """Form of a collection. A blank handle is derived from the title."""
+    """Form for a collection. A blank handle is derived from the title."""
 
     body_html = MarkupField(label=gettext_lazy("Description"))
     published = forms.BooleanField(
@@ -68,7 +68,7 @@ class CollectionForm(PanelForm[Collection]):
         if not self.instance._state.adding:
             self.initial["published"] = self.instance.published_at is not None
         if "handle" in self.fields:
-            self.fields["handle"].help_text = _("Part of the URL. Leave blank to create it from the title.")
+            self.fields["handle"].help_text = _("Part of the URL. Leave blank to create the handle from the title.")
 
     def clean_handle(self) -> str:
         """Normalize the handle."""
@@ -90,7 +90,7 @@ class CollectionForm(PanelForm[Collection]):
 
 
 class CollectionAdmin(CollectionProductsPage):
-    """Base class of the admin pages of collections."""
+    """Base class of the collection admins."""
 
     kind: ClassVar[Collection.Kind]
     inlines = (MetafieldInline,)
@@ -113,7 +113,7 @@ class CollectionAdmin(CollectionProductsPage):
         """Return a thumbnail of the collection's image."""
         return thumbnail(collection.shop_id, collection.image_key, collection.image_name, collection.title)
 
-    @display(description=pgettext_lazy("sorting", "Order"), ordering="sort_order")
+    @display(description=gettext_lazy("Sort order"), ordering="sort_order")
     def sorted_by(self, collection: Collection) -> str:
         """Return the label of the sort order."""
         return collection.get_sort_order_display()
@@ -144,7 +144,7 @@ class CollectionAdmin(CollectionProductsPage):
         return super().change_view(request, object_id, form_url, context)
 
     def save_model(self, request: HttpRequest, obj: Collection, form: CollectionForm, change: bool) -> None:
-        """Save the collection through the service, which also sets the handle, products and image."""
+        """Store the image, then save the collection through the service."""
         parts = CollectionParts(removes_image=form.cleaned_data["remove_picture"])
         if file := form.cleaned_data["picture"]:
             parts.image = image_files.store_uploaded_image(self.shop(request).pk, file.read(), file.name)
@@ -160,7 +160,7 @@ class CollectionAdmin(CollectionProductsPage):
             raise
 
     def delete_model(self, request: HttpRequest, obj: Collection) -> None:
-        """Delete the collection through the service. Its products are not deleted."""
+        """Delete the collection, but not its products, through the service."""
         lifecycle.delete_collection(obj, **self.event_kwargs(request))
 
 
@@ -174,7 +174,7 @@ _STORE: Fieldset = (
 
 @admin.register(CustomCollection)
 class CustomCollectionAdmin(CollectionAdmin):
-    """Admin of custom collections."""
+    """Admin for custom collections."""
 
     kind = Collection.Kind.CUSTOM
     menu = MenuItem(
@@ -185,6 +185,8 @@ class CustomCollectionAdmin(CollectionAdmin):
         search_terms=pgettext_lazy("search", "category, categories, group, department"),
     )
     form = CollectionForm
-    intro = gettext_lazy("Collections of products that you choose. Smart collections select products by rules.")
+    intro = gettext_lazy(
+        "Collections with products that you choose yourself. To select products by rules, create a smart collection."
+    )
     empty_text = gettext_lazy("No collections yet. Create a collection, then add products.")
     fieldsets = ((None, {"fields": _ABOUT}), _IMAGE_FIELDSET, _STORE)

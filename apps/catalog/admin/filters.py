@@ -53,7 +53,7 @@ class TagFilter(WordFilter):
 class CreatedFilter(DaysFilter):
     """Filter by creation date."""
 
-    title = gettext_lazy("creation")
+    title = gettext_lazy("creation date")
     parameter_name = "created"
     field = "created_at"
 
@@ -61,8 +61,8 @@ class CreatedFilter(DaysFilter):
 class VariantProductFilter(WordFilter):
     """Filter by exact product title, ignoring case.
 
-    There is no filter by vendor because it would be slow: a vendor can have many variants, which may all be at the end
-    of the list.
+    There is no vendor filter because it would be slow: if all variants of a vendor are at the end of the list, the
+    database reads the whole list to find them.
     """
 
     title = gettext_lazy("product")
@@ -83,10 +83,10 @@ class PriceFilter(AmountsFilter):
 
 
 class LowStockFilter(SelectFilter):
-    """Filter variants with low stock at any location. Only shown if the shop has a low-stock threshold.
+    """Filter variants with low stock at any location. The filter is hidden if the shop has no low-stock threshold.
 
-    There is no filter for sold-out variants: the quantity changes with each sale, and an index on the quantity would
-    slow sales down.
+    There is no filter for sold-out variants, because it would need an index on the quantity. Every sale would have to
+    update this index.
     """
 
     title = pgettext_lazy("filter", "inventory")

@@ -31,7 +31,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
     """Adds the images page to the product admin."""
 
     def images_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the images, or apply a submitted form."""
+        """Show the images, or apply the submitted form."""
         product = self.get_row_or_404(request, object_id)
         require_permission(request, CHANGE if request.method == "POST" else VIEW, CHANGE)
         if request.method == "POST":
@@ -81,7 +81,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
         )
 
     def _change_images(self, request: HttpRequest, product: Product) -> str:
-        """Reorder, describe and delete images as submitted. Images that were added concurrently move to the end."""
+        """Apply the submitted order, alternative texts and deletions. Images added concurrently move to the end."""
         images_by_id = {row.pk: row for row in ProductImage.rows().filter(product=product).order_by("position", "id")}
         submitted_ids = list(dict.fromkeys(_parse_ids(request.POST.getlist("image"), images_by_id)))
         removed_ids = set(_parse_ids(request.POST.getlist("remove"), images_by_id))
@@ -101,14 +101,14 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
 
 
 def _parse_ids(texts: Iterable[str], valid_ids: Container[int]) -> list[int]:
-    """Return the ids in ``texts`` that are in ``valid_ids``."""
+    """Parse the ids in ``texts``, and return the ids that are also in ``valid_ids``."""
     return [int(text) for text in texts if text.isdecimal() and int(text) in valid_ids]
 
 
 def _get_changed_alt(data: QueryDict, pk: int) -> Context:
     """Return the submitted alternative text as image attributes, or no attributes if the text is unchanged.
 
-    Leaving an unchanged text out keeps a concurrent change of it.
+    An unchanged text is not saved, so that it does not overwrite a concurrent change.
     """
     text = data.get(f"alt-{pk}")
     if text is None or text.strip() == data.get(f"seen-alt-{pk}"):
@@ -117,7 +117,7 @@ def _get_changed_alt(data: QueryDict, pk: int) -> Context:
 
 
 def move_id(ids: list[int], move: str) -> list[int]:
-    """Return the ids after one move: ``"17:-1"`` moves id 17 one position towards the front."""
+    """Return the ids after one move: ``"17:-1"`` moves id 17 one position toward the front."""
     text, _, step = move.partition(":")
     if not text.isdecimal() or step not in {"-1", "1"} or int(text) not in ids:
         return ids

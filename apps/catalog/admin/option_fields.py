@@ -1,4 +1,4 @@
-"""Form field for the options of a product: up to three rows of a name and its values, shown as chips by scripts."""
+"""Form field for product options: up to three rows, each with a name and values that JavaScript shows as chips."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class OptionRow:
     """One row of the options field.
 
     Attributes:
-        pk: The option's id as text, or an empty string for a new option.
+        pk: The option's id as a string, or an empty string for a new option.
         name: The option name, which may be empty.
         values: The values separated by commas. A value that contains a comma is quoted.
     """
@@ -44,14 +44,14 @@ class OptionRow:
 
 
 def get_option_labels(product: Product | None) -> dict[str, str]:
-    """Return the product's option names by variant column, without the default option."""
+    """Return the product's option names, keyed by variant column. The default option is omitted."""
     options = product.options.all() if product else ()
     pairs = zip(COLUMNS, (OptionRow.from_option(option).name for option in options), strict=False)
     return {column: name for column, name in pairs if name}
 
 
 def format_values(values: Sequence[str]) -> str:
-    """Join option values to one line of text that ``parse_values`` can parse."""
+    """Join option values into one line of text that ``parse_values`` can parse."""
     return ", ".join(f'"{value.replace(chr(34), chr(34) * 2)}"' if _needs_quotes(value) else value for value in values)
 
 
@@ -79,7 +79,7 @@ def _needs_quotes(value: str) -> bool:
 
 
 class OptionsWidget(forms.Widget):
-    """Three rows of inputs. The inputs of a row are named ``<name>-<index>-id``, ``-name`` and ``-values``."""
+    """Widget with three rows. The inputs of each row are named ``<name>-<index>-id``, ``-name`` and ``-values``."""
 
     template_name = "panel/catalog/options.html"
 
@@ -114,7 +114,7 @@ class OptionsWidget(forms.Widget):
 
 
 class OptionsField(forms.Field):
-    """A form field that parses the rows into options and ignores rows without a name."""
+    """Form field that converts the rows to options. Empty rows are ignored."""
 
     widget = OptionsWidget
 
@@ -137,7 +137,7 @@ class OptionsField(forms.Field):
         return options
 
     def has_changed(self, initial: Sequence[OptionRow] | Any, data: Sequence[OptionRow] | Any) -> bool:
-        """Return True if the names, the values or their order changed."""
+        """Return True if the options, their values or the order changed."""
 
         def without_empty_rows(rows: Sequence[OptionRow] | None) -> list[OptionRow]:
             return [row for row in rows or [] if row.name or row.values]

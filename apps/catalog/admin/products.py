@@ -1,4 +1,4 @@
-"""Panel pages of products: one form with options, variants and images, and a page for the images."""
+"""Panel pages of products: the product form with options, variants and images, and a separate images page."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, TypedDict, cast
@@ -47,7 +47,7 @@ COLUMN_NAMES = {field.name for field in Product._meta.concrete_fields}
 
 
 class ProductForm(PanelForm[Product]):
-    """Form of a product. A blank handle is derived from the title."""
+    """Form for a product. A blank handle is derived from the title."""
 
     body_html = MarkupField(label=gettext_lazy("Description"))
     published = forms.BooleanField(
@@ -58,7 +58,7 @@ class ProductForm(PanelForm[Product]):
     )
     options = OptionsField(
         required=False,
-        help_text=gettext_lazy("Up to three options, such as size and color. New values create new variants."),
+        help_text=gettext_lazy("Add up to three options, such as size and color. New values create new variants."),
         label=gettext_lazy("Options"),
     )
 
@@ -87,10 +87,10 @@ class ProductForm(PanelForm[Product]):
             self.initial["published"] = self.instance.published_at is not None
             self.initial["options"] = [OptionRow.from_option(option) for option in self.existing]
         if "handle" in self.fields:
-            self.fields["handle"].help_text = _("Part of the URL. Leave blank to create it from the title.")
+            self.fields["handle"].help_text = _("Part of the URL. Leave blank to create the handle from the title.")
 
     def clean_tags(self) -> str:
-        """Remove duplicate tags and sort them."""
+        """Sort the tags and remove duplicates."""
         return str(validate_with_api_field(TagsField(), self.cleaned_data["tags"]))
 
     def clean_handle(self) -> str:
@@ -98,7 +98,7 @@ class ProductForm(PanelForm[Product]):
         return str(validate_with_api_field(HandleField(), self.cleaned_data["handle"]))
 
     def clean_options(self) -> list[OptionInput]:
-        """Check the number of options and that their names are unique."""
+        """Check the number of options, and check that the option names are unique."""
         options: list[OptionInput] = self.cleaned_data["options"]
         try:
             check_options(options)
@@ -147,7 +147,7 @@ ListedProduct: TypeAlias = "WithAnnotations[Product, _Aggregates]"
 
 @admin.register(Product)
 class ProductAdmin(ProductUploads, ProductImagesPage):
-    """Admin of products. All changes go through the catalog's services."""
+    """Admin for products. All changes go through the catalog's services."""
 
     menu = MenuItem(
         "Catalog",
@@ -159,8 +159,8 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         10,
         gettext_lazy("Your products"),
         gettext_lazy(
-            "A product's prices, images and inventory are on one page, and its options create the variants. "
-            "To edit several products at once, select them in the list and choose an action."
+            "Set a product's prices, images and inventory on one page. The variants are created from the product's "
+            "options. To edit several products at once, select them in the list and choose an action."
         ),
     )
     form = ProductForm
@@ -172,10 +172,10 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     list_filter = ("status", "published_scope", VendorFilter, TypeFilter, TagFilter, CreatedFilter)
     search_fields = ("title_key__contains", "handle__istartswith")
     palette_order = 10
-    search_help_text = gettext_lazy("Title, handle, SKU, barcode, vendor, exact tag or metafield value")
+    search_help_text = gettext_lazy("Title, SKU, barcode, vendor, tag or handle")
     ordering = ("-id",)
     intro = gettext_lazy("The products you sell. Edit variants, images and inventory on each product's page.")
-    empty_text = gettext_lazy("No products yet. Add your first product; a title is enough to start.")
+    empty_text = gettext_lazy("No products yet. Add your first product. A title is enough to start.")
     change_form_template = "panel/catalog/product.html"
 
     class Media:
@@ -196,7 +196,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         return f"/products/{instance.handle}"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Product]:
-        """Annotate the products with values of other tables that the list shows."""
+        """Annotate the products with the values from other tables that the list shows."""
         variants = Variant.objects.filter(product=OuterRef("pk")).order_by().values("product")
         first = ProductImage.objects.filter(product=OuterRef("pk")).order_by("position", "id")
         return (
@@ -227,7 +227,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         return thumbnail(row.shop_id, key, name, side=32) if key else ""
 
     def get_inlines(self, request: HttpRequest, obj: Product | None) -> list[Inline]:
-        """Leave out the variant inline if the product has too many variants for the form."""
+        """Omit the variant inline if the product has too many variants for the form."""
         if obj is not None and _count_variants(obj) > MAX_GRID_ROWS:
             return [MetafieldInline]
         return super().get_inlines(request, obj)
@@ -248,7 +248,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
 
     @display(description=gettext_lazy("Inventory"))
     def stock(self, product: ListedProduct) -> str:
-        """Return the total quantity of all variants at all locations, as text."""
+        """Return the total quantity at all locations and the number of variants, e.g. ``12 in 3 variants``."""
         text = ngettext("{units} in {number} variant", "{units} in {number} variants", product.forms)
         return text.format(units=product.units or 0, number=product.forms)
 
@@ -259,7 +259,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
 
     @display(description=gettext_lazy("Items sold"))
     def sold(self, product: Product) -> int:
-        """Return the number of units sold, over all variants."""
+        """Return the total number of units sold, for all variants."""
         return product.units_sold
 
     @display(description=gettext_lazy("Published"), boolean=True)
@@ -269,7 +269,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
 
     @display(description=gettext_lazy("Options"))
     def options(self, product: Product) -> str:
-        """Return the options as text. Only shown to staff who may view but not change products."""
+        """Return the options as a string. Only shown to staff who may view but not change products."""
         return "; ".join(f"{option.name}: {', '.join(option.values)}" for option in product.options.all())
 
     def get_urls(self) -> list[URLPattern]:
@@ -284,7 +284,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Add the uploaded images to the page. For a product with many variants, also add the link to the variants."""
+        """Add the uploaded images to the page. If the product has many variants, also link to the variant list."""
         writes = self.has_change_permission(request) if object_id else self.has_add_permission(request)
         staged_images, upload_errors = (
             collect_uploads(request, self.shop(request).pk) if writes and request.method == "POST" else ([], [])
@@ -344,7 +344,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
                 self.save_formset(request, form, formset, change=change)
 
     def _save_stock(self, request: HttpRequest, product_id: int, sheet: VariantFormSet) -> None:
-        """Save the submitted stock quantities in the same transaction."""
+        """Save the submitted stock quantities in the transaction that saves the product."""
         variants = Variant.objects.filter(product=product_id).order_by("position", "id")
         cells = get_stock_cells_by_item(sheet.stock_rows, list(variants.values_list("inventory_item_id", flat=True)))
         if not cells:
@@ -354,7 +354,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         except stock_grid.CellsRefused as error:
             message = next(iter(error.cells.values()))
             raise DomainError(
-                _("The inventory of a variant was not saved. {refusal}").format(refusal=message)
+                _("The inventory of a variant can't be saved. {refusal}").format(refusal=message)
             ) from error
 
     def delete_model(self, request: HttpRequest, obj: Product) -> None:
@@ -372,7 +372,7 @@ def _with_uploaded_images(form: ProductForm) -> list[ImageInput] | None:
 
 
 def _check_values_unchanged(options: Sequence[OptionInput] | None, existing: Sequence[ProductOption]) -> None:
-    """Check that the submitted option values are unchanged. Used if the form has no variant rows.
+    """Check that the submitted option values are unchanged. Called if the form has no variant rows.
 
     Raises:
         DomainError: The submitted values differ from the saved values.
@@ -382,8 +382,8 @@ def _check_values_unchanged(options: Sequence[OptionInput] | None, existing: Seq
         row is None or set(item.values) != set(row.values) for item, row in zip(options or [], partners, strict=True)
     ):
         text = _(
-            "Option values of a product with more than {limit} variants can't be edited here. "
-            "Edit them on the variants' pages."
+            "You can't edit option values here if the product has more than {limit} variants. "
+            "Edit the option values on each variant's page."
         )
         raise DomainError(text.format(limit=MAX_GRID_ROWS))
 

@@ -1,4 +1,4 @@
-"""Search products by other columns than title and handle. Every query uses an index and limits the rows it reads."""
+"""Search products by columns other than title and handle. Every query uses an index."""
 
 from collections.abc import Iterator
 
@@ -14,14 +14,15 @@ from apps.metafields.models.metafields import INDEXED_LENGTH
 
 
 def search_products(products: QuerySet[Product], term: str, most: int) -> Iterator[QuerySet[Product]]:
-    """Yield queries for products by exact tag, metafield value or barcode, and by the beginning of a vendor or SKU.
+    """Yield querysets of the products with a matching vendor, tag, barcode, SKU or metafield value.
 
-    If the term has fewer than three letters, a vendor must equal the term.
+    A vendor or SKU matches if it begins with the term. Any other value must equal the term. A vendor must also equal
+    the term if the term has fewer than three characters.
 
     Args:
         products: The products to search.
         term: The search text.
-        most: The maximum number of matching tags, variants or metafields. Further matches are not read.
+        most: The maximum number of matching tags, variants or metafields that a query reads.
     """
     yield products.filter(**{f"vendor_key__{'startswith' if len(term) >= MIN_TRIGRAM_LENGTH else 'exact'}": term})
     tags = ProductTag.rows().filter(key=casefold_text(term)).order_by("-product_id")

@@ -42,31 +42,31 @@ _PART_LABELS = {
 }
 
 
-# Mark the labels of rule columns and relations for translation.
-_LABELS = (
-    gettext_noop("title"),
-    gettext_noop("type"),
-    gettext_noop("vendor"),
-    gettext_noop("tag"),
-    gettext_noop("variant title"),
-    gettext_noop("variant price"),
-    gettext_noop("variant compare at price"),
-    gettext_noop("variant weight"),
-    gettext_noop("variant inventory"),
-    gettext_noop("equals"),
-    gettext_noop("not equals"),
-    gettext_noop("greater than"),
-    gettext_noop("less than"),
-    gettext_noop("starts with"),
-    gettext_noop("ends with"),
-    gettext_noop("contains"),
-    gettext_noop("not contains"),
-)
+# The labels of rule columns and relations.
+_LABELS = {
+    "title": gettext_noop("title"),
+    "type": gettext_noop("type"),
+    "vendor": gettext_noop("vendor"),
+    "tag": gettext_noop("tag"),
+    "variant_title": gettext_noop("variant title"),
+    "variant_price": gettext_noop("variant price"),
+    "variant_compare_at_price": gettext_noop("variant compare-at price"),
+    "variant_weight": gettext_noop("variant weight"),
+    "variant_inventory": gettext_noop("variant inventory"),
+    "equals": gettext_noop("is equal to"),
+    "not_equals": gettext_noop("is not equal to"),
+    "greater_than": gettext_noop("is greater than"),
+    "less_than": gettext_noop("is less than"),
+    "starts_with": gettext_noop("starts with"),
+    "ends_with": gettext_noop("ends with"),
+    "contains": gettext_noop("contains"),
+    "not_contains": gettext_noop("does not contain"),
+}
 
 
 def format_rule_name(name: str) -> str:
     """Return the label of a rule column or relation, for example "Variant price" for ``variant_price``."""
-    return capfirst(_(name.replace("_", " ")))
+    return capfirst(_(_LABELS[name]))
 
 
 class RulesWidget(forms.Widget):
@@ -110,7 +110,7 @@ def parse_rule_rows(data: QueryDict, name: str) -> list[dict[str, str]]:
 
 
 class RulesField(forms.Field):
-    """Form field for rules, with the same validation as in the REST interface."""
+    """Form field for rules, with the same validation as the REST API."""
 
     widget = RulesWidget
 
@@ -131,7 +131,7 @@ class RulesField(forms.Field):
 
 
 def _format_error(field: str, texts: list[str]) -> str:
-    """Format the error of a form field such as ``rules.0.condition``."""
+    """Format an error for staff. ``field`` is an error key, such as ``rules.0.condition``."""
     parts = field.split(".")
     if len(parts) == 1:
         return _("Rules: {refusal}.").format(refusal=translate_stored(texts[0]))
@@ -142,7 +142,7 @@ def _format_error(field: str, texts: list[str]) -> str:
 
 
 class SmartCollectionForm(CollectionForm):
-    """Form of a smart collection."""
+    """Form for a smart collection."""
 
     rules = RulesField(label=gettext_lazy("Rules"))
 
@@ -153,7 +153,7 @@ class SmartCollectionForm(CollectionForm):
 
 @admin.register(SmartCollection)
 class SmartCollectionAdmin(CollectionAdmin):
-    """Admin of smart collections."""
+    """Admin for smart collections."""
 
     kind = Collection.Kind.SMART
     menu = MenuItem(
@@ -161,7 +161,9 @@ class SmartCollectionAdmin(CollectionAdmin):
     )
     form = SmartCollectionForm
     intro = gettext_lazy("Smart collections contain every product that matches their rules.")
-    empty_text = gettext_lazy("No smart collections yet. Create one with a rule such as: tag equals summer.")
+    empty_text = gettext_lazy(
+        "No smart collections yet. Create a smart collection with a rule such as “Tag equals summer”."
+    )
     list_filter = ("sort_order", "disjunctive")
     fieldsets = (
         (None, {"fields": ("title", "body_html")}),

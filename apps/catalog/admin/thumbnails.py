@@ -10,7 +10,7 @@ from apps.media.names import parse_transformation
 def thumbnail(shop_id: int, key: str, name: str, alt: str = "", side: int = 48) -> SafeString:
     """Return the HTML of a thumbnail, or of an empty square if there is no image."""
     if not key:
-        # Give the empty square an accessible name like an image has, because it may be the only content of a link.
+        # The empty square may be the only content of a link, so it needs an accessible name.
         label_attrs = format_html(' role="img" aria-label="{}"', alt) if alt else ""
         return format_html('<span class="bo-thumb" data-side="{}"{}></span>', side, label_attrs)
     stem, _, extension = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""Store images as soon as they are dropped on the product form, and keep them staged until the form is saved."""
+"""Store images when staff drop them on the product form, and stage the images until the form is saved."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -29,7 +29,7 @@ SIDE = 240
 
 @dataclass(frozen=True, slots=True)
 class StagedImage:
-    """An uploaded image of a product form that is not saved yet.
+    """An image that was uploaded to a product form and is not saved yet.
 
     Attributes:
         image: The stored file.
@@ -75,7 +75,7 @@ def stage_upload(shop_id: int, data: bytes, size: int, name: str) -> StagedImage
 def collect_uploads(request: HttpRequest, shop_id: int) -> tuple[list[StagedImage], list[str]]:
     """Return the uploaded images of a submitted form and the errors of rejected files.
 
-    Images that were staged before come before the files of this request.
+    Images that earlier requests staged come first, followed by the files of this request.
     """
     staged_images: dict[str, StagedImage] = {}
     errors: list[str] = []

@@ -1,4 +1,4 @@
-"""Inline variant grid of the product form, with one row per variant that includes stock and image."""
+"""Variant grid of the product form: one inline row per variant, including stock and image."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,9 +34,9 @@ from apps.panel.money import MoneyField
 from apps.panel.permissions import has_permission
 from apps.panel.theme import ThemedSelect, ThemedTextInput, display
 
-# Browsers and servers limit the size of a form, so products with more variants have no grid.
+# Products with more variants have no grid, because browsers and servers limit the size of a form.
 MAX_GRID_ROWS = 100
-# The grid shows stock at this many locations. Stock at other locations is edited on the stock page.
+# The maximum number of locations in the grid. Stock at other locations is edited on the inventory page.
 MAX_GRID_LOCATIONS = 6
 CHANGE_STOCK = "inventory.change_inventoryitem"
 # The fields of a row. The template inserts the stock fields after the barcode.
@@ -63,9 +63,9 @@ class VariantGridData:
 
     Attributes:
         locations: The locations that have stock fields in the rows.
-        hidden_location_count: The number of other locations.
+        hidden_location_count: The number of locations without stock fields.
         primary: The location where new variants are stocked.
-        levels: The available quantity by item and location.
+        levels: The available quantities, keyed by item id and location id.
         images: The saved images of the product.
         staged_images: The images uploaded with the form.
     """
@@ -111,13 +111,13 @@ class VariantGridData:
 
     @property
     def thumbnail_urls(self) -> list[tuple[str, str]]:
-        """Return the thumbnail URL of each image choice, as pairs."""
+        """Return pairs of an image choice and its thumbnail URL."""
         saved = [(str(row.pk), _get_thumbnail_url(row)) for row in self.images]
         return [*saved, *((staged_image.choice, staged_image.thumbnail_url) for staged_image in self.staged_images)]
 
 
 class VariantRow(BaseVariantForm):
-    """One variant as a row of the grid."""
+    """Form for one variant, shown as a row of the grid."""
 
     cost = MoneyField(required=False, initial=0, label=gettext_lazy("Cost"))
     picture = forms.ChoiceField(required=False, label=gettext_lazy("Image"), widget=ThemedSelect)
@@ -145,7 +145,7 @@ class VariantRow(BaseVariantForm):
 
     @property
     def values_to_store(self) -> Values:
-        """Return the submitted values. Skip cost and image if the form was rendered before these fields existed."""
+        """Return the submitted values. Omit the cost and image if the submitted form lacks these fields."""
         return {
             name: value
             for name, value in super().values_to_store.items()
@@ -159,11 +159,11 @@ class VariantRow(BaseVariantForm):
 
     @property
     def hidden_position(self) -> forms.BoundField:
-        """Return the hidden field that holds the row's position."""
+        """Return the hidden field with the row's position."""
         return self["place"]
 
     def get_variant_input(self) -> VariantInput:
-        """Add cost and image to the input of the variant."""
+        """Add the cost and the image to the variant input."""
         variant = super().get_variant_input()
         values = self.values_to_store
         if "cost" in values:
@@ -180,7 +180,7 @@ class VariantRow(BaseVariantForm):
         return variant
 
     def clean(self) -> Values | None:
-        """Reject negative quantities, except for an oversold level that was not changed."""
+        """Reject a negative quantity, unless the variant is oversold and the quantity did not change."""
         cleaned = super().clean()
         for location in self.grid_data.locations:
             name = f"stock_{location.pk}"
@@ -189,7 +189,7 @@ class VariantRow(BaseVariantForm):
         return cleaned
 
     def get_stock_cells(self) -> dict[int, Cell]:
-        """Return the submitted quantity by location id, together with the quantity that the page showed."""
+        """Return the changed quantities, keyed by location id, each with the quantity that the page showed."""
         changed_cells = {}
         for location in self.grid_data.locations:
             name = f"stock_{location.pk}"
@@ -216,7 +216,7 @@ class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant
 
     @property
     def rows(self) -> list[VariantRow]:
-        """Return the rows that are not marked for deletion, in their order."""
+        """Return the rows that are not marked for deletion, sorted by position."""
         deleted_forms = set(self.deleted_forms)
         adding = self.instance._state.adding
         remaining = [
@@ -232,7 +232,7 @@ class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant
     ) -> list[VariantInput] | None:
         """Return the requested variants, or None if nothing changed.
 
-        The variants result from the rows of the grid and from new option values.
+        The variants come from the grid rows and from new option values.
 
         Args:
             options: The requested options, or None if they did not change.
@@ -280,14 +280,14 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
         return formset_class
 
     def get_fields(self, request: HttpRequest, obj: Product | None = None) -> list[Any]:
-        """Return the fields of the grid. Read-only pages leave out empty option columns."""
+        """Return the fields of the grid. Read-only pages omit empty option columns."""
         if obj is None or self.has_change_permission(request, obj):
             return [*GRID_FIELDS]
         named_options = get_option_labels(obj)
         return [name for name in GRID_FIELDS if name in named_options or name not in COLUMNS]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
-        """Load the variants with their inventory items and images, and the product for the name of its only variant."""
+        """Load each variant with its item, image and product. A default variant is named after its product."""
         return Variant.rows().select_related("inventory_item", "product", "image").order_by(*self.ordering)
 
     @display(description=gettext_lazy("SKU"))
@@ -323,7 +323,7 @@ def _generate_variants(
     options: Sequence[OptionInput],
     existing: Sequence[ProductOption],
 ) -> list[VariantInput]:
-    """Return the variants to add for new option values, and give existing rows the first value of new options."""
+    """Return the variants to add for new option values, and set the first value of new options in existing rows."""
     partners = match_options(existing, options)
     indexes = {option.pk: index for index, option in enumerate(existing)}
     sources = [indexes[option.pk] if option else None for option in partners]
@@ -387,11 +387,12 @@ def _get_thumbnail_url(row: ProductImage) -> str:
 
 
 def get_stock_cells_by_item(rows: Iterable[VariantRow], items: Sequence[int]) -> dict[tuple[int, int], Cell]:
-    """Return the stock that was submitted in the rows, by item id and location id.
+    """Return the changed stock quantities of the rows, keyed by item id and location id.
 
     Args:
-        rows: The variant rows, in their order.
-        items: The ids of the saved variants' inventory items, in the same order. Additional ids at the end are ignored.
+        rows: The variant rows, sorted by position.
+        items: The ids of the saved variants' inventory items, in the order of ``rows``. Additional ids at the end are
+            ignored.
     """
     pairs = zip(rows, items, strict=False)
     return {(item, location_id): cell for row, item in pairs for location_id, cell in row.get_stock_cells().items()}

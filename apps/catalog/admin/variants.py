@@ -57,7 +57,8 @@ class BaseVariantForm(ShopOwnedForm[Variant]):
             item = self.instance.inventory_item
             self.initial.update(sku=item.sku, tracked=item.tracked)
         for name in COLUMNS:
-            # A product without options has an internal default value. The field is blank instead and keeps this value.
+            # The variant of a product without options has an internal default value. The form shows a blank field, and
+            # the default value is kept if the field remains blank.
             if name in self.fields and getattr(self.instance, name) == DEFAULT_VALUE:
                 self.initial[name] = ""
                 self.fields[name].required = False
@@ -81,7 +82,7 @@ class BaseVariantForm(ShopOwnedForm[Variant]):
 
 
 class VariantForm(BaseVariantForm, PanelForm[Variant]):
-    """Form of a single variant, with image and weight."""
+    """Form for a single variant, with fields for the image and weight."""
 
     class Meta(BaseVariantForm.Meta):
         # The admin adds the image field because its choices depend on the product.
@@ -117,7 +118,7 @@ def _build_priced_form(shop: Shop) -> type[VariantForm]:
 
 
 class PricedVariantForm(VariantForm):
-    """Variant form with fixed prices in presentment currencies. A blank price is converted from the shop currency."""
+    """Variant form with fixed prices in presentment currencies. If a price is blank, the shop price is converted."""
 
     def prepare(self) -> None:
         """Set the initial fixed prices and show the converted prices as help texts."""
@@ -134,16 +135,16 @@ class PricedVariantForm(VariantForm):
                 converted = None if amount is None else presentment.price(amount)
                 if name in self.fields and converted is not None:
                     amount_text = languages.format_amount(converted, code)
-                    text = _("Leave blank to use {amount} (converted).").format(amount=amount_text)
+                    text = _("Leave blank to use the converted price of {amount}.").format(amount=amount_text)
                     self.fields[name].help_text = text if key == "price" else ""
 
     def clean(self) -> Values | None:
-        """Check that each compare-at price comes with a price."""
+        """Require a price for each compare-at price."""
         cleaned = super().clean() or {}
         for presentment in get_presentments(get_current_shop()):
             code = presentment.currency
             if cleaned.get(f"compare_{code}") is not None and cleaned.get(f"price_{code}") is None:
-                self.add_error(f"price_{code}", _("Enter a price as well."))
+                self.add_error(f"price_{code}", _("Enter a price if you enter a compare-at price."))
         return cleaned
 
     def get_variant_input(self) -> VariantInput:
@@ -164,7 +165,7 @@ class PricedVariantForm(VariantForm):
 
 @admin.register(Variant)
 class VariantAdmin(ShopOwnedAdmin[Variant]):
-    """Admin of single variants. New variants are created on the product page."""
+    """Admin for single variants. New variants are created on the product page."""
 
     menu = MenuItem(
         "Catalog",
@@ -191,7 +192,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     ordering = ("product_id", "position", "id")
     # Other columns are not sortable, because no index covers variant titles and quantities.
     sortable_by = ("product_title", "price_shown")
-    empty_text = gettext_lazy("No variants yet. Each product has at least one variant.")
+    empty_text = gettext_lazy("No variants yet. Add a product to create its first variant.")
     fieldsets = (
         (None, {"fields": (COLUMNS, ("price", "compare_at_price"), ("sku", "barcode"), "image")}),
         (gettext_lazy("Inventory"), {"fields": ("tracked", "inventory_policy")}),
@@ -231,7 +232,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
 
     @display(description=gettext_lazy("In other currencies"))
     def other_prices(self, variant: Variant) -> str:
-        """Return the presentment prices as text. Only shown to staff who may view but not change variants."""
+        """Return the presentment prices as a string. Only shown to staff who may view but not change variants."""
         tags = {
             presentment.currency: get_prices_in_currency(
                 presentment, variant.price, variant.compare_at_price, variant.fixed_prices
@@ -254,12 +255,12 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
         """Load the shop's variants with their products and inventory items."""
-        # Filter by the product's shop too, because the indexes of products start with the shop.
+        # Also filter by the product's shop, because product indexes begin with the shop column.
         variants = super().get_queryset(request).filter(product__shop=self.shop(request))
         return variants.select_related(*self.list_select_related)
 
     def palette_titles(self, rows: Sequence[Variant]) -> Mapping[int, str]:
-        """Return full names, which include the product title."""
+        """Return the full name of each variant, which includes the product title."""
         return {row.pk: row.full_name for row in rows}
 
     def palette_details(self, instance: Variant) -> Sequence[str]:
@@ -309,12 +310,12 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         return variant.product.vendor
 
     def lock_row(self, instance: Variant) -> None:
-        """Lock the variant's stock, then its product, which guards all its variants."""
+        """Lock the variant's stock, then the product. The product lock protects all variants of the product."""
         lock_stock(variant_ids=[instance.pk], deleting=True)
         lock_product(instance.product_id)
 
     def save_model(self, request: HttpRequest, obj: Variant, form: VariantForm, change: bool) -> None:
-        """Save the variant through the service, which compares its option values with the other variants."""
+        """Save the variant through the service, which checks that no other variant has the same option values."""
         variant_input = form.get_variant_input()
         if "image" in variant_input.attrs:
             image = variant_input.attrs.pop("image")
@@ -326,5 +327,5 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         variants.delete_variant(obj, **self.event_kwargs(request))
 
     def response_post_save_change(self, request: HttpRequest, obj: Variant) -> HttpResponseRedirect:
-        """Redirect to the page of the product."""
+        """Redirect to the product page."""
         return HttpResponseRedirect(reverse("admin:catalog_product_change", args=(obj.product_id,)))

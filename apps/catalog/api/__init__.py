@@ -1,1 +1,1 @@
-"""The REST interface of the catalog."""
+"""REST API for catalog."""

@@ -1,7 +1,7 @@
 """Serializers of collections.
 
-The views add ``products_count``, and only to responses with a single collection, because the number is computed from
-other tables.
+The views add ``products_count``. Only responses with a single collection contain this number, because counting the
+products costs a query.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ def _image(  # noqa: PLR0917 - the columns of one row
 
 
 class _BaseCollectionSerializer(ResourceSerializer[Collection]):
-    """Base class with the fields that responses contain for both custom and smart collections."""
+    """Base class with the response fields of custom and smart collections."""
 
     handle: ApiField = ModelDerivedField()
     title = ModelDerivedField()
@@ -77,13 +77,13 @@ class _BaseCollectionSerializer(ResourceSerializer[Collection]):
 
 
 class CollectionSerializer(_BaseCollectionSerializer):
-    """A custom or smart collection, read only."""
+    """A custom or smart collection in a response."""
 
     collection_type = ReadOnlyColumn("kind")
 
 
 class _WritableCollectionSerializer(_BaseCollectionSerializer):
-    """Base class with the fields that requests accept for both custom and smart collections."""
+    """Base class with the request fields of custom and smart collections."""
 
     body_html = HtmlField()
     handle = HandleField()
@@ -106,7 +106,7 @@ class CustomCollectionSerializer(_WritableCollectionSerializer):
 
 
 class RulesField(JsonField):
-    """A field for rules that are not parsed yet: a condition may be a number, which a JSON field would change."""
+    """A field that accepts rules without parsing them. A JSON field would change conditions that are numbers."""
 
     def to_internal_value(self, data: object) -> object:
         """Return the data unchanged. ``validate_across_fields`` validates the rules."""
@@ -139,7 +139,7 @@ class SmartCollectionSerializer(_WritableCollectionSerializer):
         model = SmartCollection
 
     def validate_across_fields(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
-        """Validate the rules after the fields of all collections."""
+        """Validate the fields that all collections have, then the rules."""
         super().validate_across_fields(attrs, instance, errors)
         if "rules" in attrs:
             try:
@@ -168,7 +168,7 @@ def parse_collection(
         upload_error: The error of a new image that could not be stored.
 
     Raises:
-        Unprocessable: ``{field: messages}`` of all errors.
+        Unprocessable: The body is invalid. The exception contains all errors as ``{field: messages}``.
     """
     attrs, errors = check_body(serializer, version, data, instance=instance)
     parts = CollectionParts(

@@ -1,4 +1,4 @@
-"""Views of custom collections, of smart collections, of both together, and of a collection's products."""
+"""Views for collections (custom, smart or both) and of the products in a collection."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -54,7 +54,7 @@ class ProductCountViewSet(ShopViewSet[Collection]):
     order = ("title", "id")
     version_columns = ("version",)
     detail_properties: ClassVar[Mapping[str, Schema]] = {
-        "products_count": {"type": "integer", "description": "How many products it holds; not in lists."}
+        "products_count": {"type": "integer", "description": "The number of products in the collection. Not in lists."}
     }
 
     def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:
@@ -76,7 +76,7 @@ class ProductCountViewSet(ShopViewSet[Collection]):
 
 
 class CollectionViewSet(ProductCountViewSet):
-    """Views of ``/collections/{id}``, for custom and smart collections."""
+    """Views for ``/collections/{id}``, for custom and smart collections."""
 
     model = Collection
     serializer_class = CollectionSerializer
@@ -104,12 +104,12 @@ class SmartCollectionFilter(CollectionFilter):
     product_id = IdFilter(method="with_product")
 
     def with_product(self, queryset: QuerySet[Collection], name: str, value: int) -> QuerySet[Collection]:
-        """Return the collections with rules that match the product."""
+        """Return the smart collections that contain the product."""
         return queryset.filter(pk__in=find_smart_collections(value))
 
 
 class _KindViewSet(ProductCountViewSet, ImageUploadViewSet[Collection]):
-    """Base class of the views of custom collections and of smart collections."""
+    """Base class of the custom and smart collection views."""
 
     kind: Collection.Kind
     singular = "collection"
@@ -118,11 +118,11 @@ class _KindViewSet(ProductCountViewSet, ImageUploadViewSet[Collection]):
     upload_error: UploadRefused | None = None
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schemas of image and metafields, and for custom collections also of ``collects``."""
+        """Return the schemas of the image and metafields, and of ``collects`` for custom collections."""
         return get_collection_schemas(self.kind)
 
     def prepare_write(self) -> None:
-        """Store a new image before the transaction."""
+        """Store a new image before the transaction starts."""
         image = self.unwrap_body(self.singular).get("image") if self.action in {"create", "update"} else None
         if not has_image(image):
             return
@@ -155,14 +155,14 @@ class _KindViewSet(ProductCountViewSet, ImageUploadViewSet[Collection]):
         lifecycle.update_collection(instance, attrs, self.parts, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Collection) -> None:
-        """Delete the collection. Its products are not deleted."""
+        """Delete the collection, but not its products."""
         lifecycle.delete_collection(instance, actor=self.actor, at=self.at)
 
 
 def _without_current_url(image: RequestData, collection: Collection) -> RequestData:
     """Remove the URL of the current image from the image object.
 
-    Clients often send a whole collection back, with the URL of the current image in it.
+    Clients often send back a whole collection, which includes the URL of the current image.
     """
     current_url = (
         get_image_url(collection.shop_id, collection.image_key, collection.image_name) if collection.image_key else None
@@ -173,7 +173,7 @@ def _without_current_url(image: RequestData, collection: Collection) -> RequestD
 
 
 class CustomCollectionViewSet(_KindViewSet):
-    """Views of ``/custom_collections``."""
+    """Views for ``/custom_collections``."""
 
     kind = Collection.Kind.CUSTOM
     model = CustomCollection
@@ -184,7 +184,7 @@ class CustomCollectionViewSet(_KindViewSet):
 
 
 class SmartCollectionViewSet(_KindViewSet):
-    """Views of ``/smart_collections``."""
+    """Views for ``/smart_collections``."""
 
     kind = Collection.Kind.SMART
     model = SmartCollection
@@ -214,7 +214,7 @@ class SmartCollectionViewSet(_KindViewSet):
 
 
 class CollectionProductViewSet(ShopViewSet[Product]):
-    """Views of ``/collections/{collection_id}/products``, in the collection's sort order."""
+    """Views for ``/collections/{collection_id}/products``, in the collection's sort order."""
 
     scope = "products"
     model = Product
@@ -232,7 +232,7 @@ class CollectionProductViewSet(ShopViewSet[Product]):
         self.collection = collection
 
     def list(self, request: Request, **_: int) -> HttpResponse:
-        """Return a page of the collection's products; later pages keep the sort order of the first page."""
+        """Return a page of the collection's products. Later pages use the sort order of the first page."""
         page = keyset_pagination.parse_page_request(self.query, shop_id=self.shop.pk, route=self.list_name)
         order = page.order or self.get_order(page.filters)
         members = apply_filters(self.filterset_class, dict(page.filters), get_collection_products(self.collection))
@@ -244,6 +244,6 @@ class CollectionProductViewSet(ShopViewSet[Product]):
 
 
 class SmartCollectionProductViewSet(CollectionProductViewSet):
-    """Views of ``/smart_collections/{collection_id}/products``, for smart collections only."""
+    """Views for ``/smart_collections/{collection_id}/products``, for smart collections only."""
 
     collections = SmartCollection

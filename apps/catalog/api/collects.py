@@ -1,4 +1,4 @@
-"""Views of collects, the memberships of products in custom collections."""
+"""Views for collects, the memberships of products in custom collections."""
 
 from apps.api.resources.fields import ComputedField, IntegerField, ModelDerivedField
 from apps.api.resources.filters import IdFilter, ResourceFilter
@@ -29,7 +29,7 @@ class CollectFilter(ResourceFilter):
 
 
 class CollectViewSet(ShopViewSet[Collect]):
-    """Views of ``/collects``."""
+    """Views for ``/collects``."""
 
     scope = "products"
     model = Collect

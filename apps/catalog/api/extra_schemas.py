@@ -1,4 +1,4 @@
-"""JSON schemas of the members of catalog request bodies that are not serializer fields."""
+"""JSON schemas for the parts of catalog request bodies that are not serializer fields."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ _COLLECT: Schema = {"type": "object", "properties": {"id": _ID, "product_id": _I
 
 
 def get_product_schemas(version: str) -> Mapping[str, Schema]:
-    """Return the schemas of a product's options, variants, images, metafields and SEO texts."""
+    """Return the schemas of a product's options, variants, images, metafields and SEO fields."""
     variant = build_body_schema(VariantSerializer, version, complete=False)
     image = build_body_schema(ImageBody, version, complete=False)
     return {

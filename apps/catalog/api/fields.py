@@ -46,7 +46,7 @@ class SkuField(TextField):
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """Validate the SKU; null counts as empty."""
+        """Validate the SKU. Null is treated as an empty string."""
         return super().run_validation("" if data is None else data)
 
     def get_renderer(self) -> Render:
@@ -63,7 +63,7 @@ class ManagementField(TextField):
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """Return True if the inventory is tracked."""
+        """Return True if the value is not empty, which means that the inventory is tracked."""
         if data is None:
             return False
         return bool(super().run_validation(data))
@@ -74,7 +74,7 @@ class ManagementField(TextField):
 
 
 class HandleField(TextField):
-    """A normalized handle. A blank value derives the handle from the title."""
+    """A normalized handle. If the value is blank, the handle is derived from the title."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
         """Allow missing, null and empty values."""
@@ -82,7 +82,7 @@ class HandleField(TextField):
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """Validate the handle; null counts as empty."""
+        """Validate the handle. Null is treated as an empty string."""
         return super().run_validation("" if data is None else data)
 
     def to_internal_value(self, data: object) -> str:
@@ -91,7 +91,7 @@ class HandleField(TextField):
 
 
 class HtmlField(TextField):
-    """An HTML description, stored as sent. Its size is limited so that sanitizing stays fast."""
+    """An HTML description, stored as sent. The size is limited so that sanitizing is fast."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
         """Allow missing, null and empty values."""
@@ -115,7 +115,7 @@ class IdsField(ApiField, serializers.JSONField):
     _DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
 
     def to_internal_value(self, data: object) -> list[int]:
-        """Parse a list of ids, which may be numbers or strings of digits."""
+        """Parse a list of ids. Each id may be a number or a string of digits."""
         if not isinstance(data, list) or len(data) > self.MAX:
             self.fail("invalid")
         ids = [parse_id(item) for item in data]
@@ -125,7 +125,7 @@ class IdsField(ApiField, serializers.JSONField):
 
 
 def parse_id(value: object) -> int | None:
-    """Parse a positive 64-bit id sent as a number or as digits. Return None if the id is invalid."""
+    """Parse a positive 64-bit id, sent as a number or a string of digits. Return None if the id is invalid."""
     if isinstance(value, str) and IdsField._DIGITS.fullmatch(value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**63:

@@ -1,4 +1,4 @@
-"""Views of product images."""
+"""Views for product images."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ _DEPRECATED = Deprecation("product-images", since="2025-01")
 
 
 class ProductImageViewSet(ImageUploadViewSet[ProductImage]):
-    """Views of ``/products/{product_id}/images``, sorted by position."""
+    """Views for ``/products/{product_id}/images``. Images are sorted by position."""
 
     scope = "products"
     model = ProductImage
@@ -48,7 +48,7 @@ class ProductImageViewSet(ImageUploadViewSet[ProductImage]):
         return images.add_image(self.kwargs["product_id"], attrs["wanted"], actor=self.actor, at=self.at)
 
     def lock_instance(self, instance: ProductImage) -> None:
-        """Do nothing, because the service locks the product and the body is not compared with the current image."""
+        """Do nothing. The service locks the product, and parsing the body does not need the current image."""
 
     def perform_update(self, instance: ProductImage, attrs: Attrs) -> None:
         """Update the image, and move the other images if its position changes."""

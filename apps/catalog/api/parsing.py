@@ -1,4 +1,4 @@
-"""Parse request bodies of products and their parts into service input, and collect all errors of a body."""
+"""Parse request bodies of products, variants and images into service input, and report all errors together."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +22,8 @@ from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
 
 _ITEM = "inventory_item."
-# Fields with the SEO texts of a product, by metafield key. Older clients send them as separate fields.
+# Body fields for the SEO title and description of a product, with their metafield keys. Older clients send these
+# fields.
 GLOBAL_METAFIELDS = {"metafields_global_title_tag": "title_tag", "metafields_global_description_tag": "description_tag"}
 
 
@@ -41,10 +42,10 @@ def parse_product(
         data: The object under ``product``.
         instance: The product to update, or None to create one.
         stored_images: The stored files of new images, by index in the body's list of images.
-        upload_errors: The errors of new images that could not be stored, by the same index.
+        upload_errors: The errors of new images that could not be stored, by index in the body's list of images.
 
     Raises:
-        Unprocessable: ``{field: messages}`` of all errors.
+        Unprocessable: The body is invalid. The exception contains all errors as ``{field: messages}``.
     """
     attrs, errors = check_body(ProductSerializer, version, data, instance=instance)
     if too_many_metafields := _check_metafield_count(data):
@@ -65,7 +66,7 @@ def parse_variant(version: str, data: RequestData) -> VariantInput:
     """Parse the body of a variant.
 
     Raises:
-        Unprocessable: ``{field: messages}`` of all errors.
+        Unprocessable: The body is invalid. The exception contains all errors as ``{field: messages}``.
     """
     errors: Errors = {}
     variant = _parse_variant(version, data, errors, "")
@@ -78,7 +79,7 @@ def parse_image(version: str, data: RequestData, stored_image: StoredImage | Non
     """Parse the body of an image after its file was stored.
 
     Raises:
-        Unprocessable: ``{field: messages}`` of all errors.
+        Unprocessable: The body is invalid. The exception contains all errors as ``{field: messages}``.
     """
     errors: Errors = {}
     image = _parse_image(version, data, stored_image, errors, "")
@@ -88,7 +89,7 @@ def parse_image(version: str, data: RequestData, stored_image: StoredImage | Non
 
 
 def _check_metafield_count(data: RequestData) -> Errors:
-    """Return errors if the product, its variants and images have more metafields than one request can save in time."""
+    """Return errors if the variants together, or the images together, have too many metafields for one request."""
     errors: Errors = {}
     for name in ("variants", "images"):
         parts = data.get(name)
@@ -101,7 +102,7 @@ def _check_metafield_count(data: RequestData) -> Errors:
 
 
 def parse_object_metafields(data: RequestData, errors: Errors, prefix: str = "") -> list[MetafieldInput]:
-    """Parse and validate the metafields of an object. Return an empty list if there are none."""
+    """Parse and validate the metafields of an object. Return an empty list if the object has none."""
     rows = data.get("metafields")
     return [] if rows is None else _parse_metafields(rows, errors, f"{prefix}metafields")
 
@@ -150,7 +151,7 @@ def _parse_id(item: RequestData, errors: Errors, prefix: str) -> int | None:
 
 
 def _parse_options(value: object, errors: Errors) -> list[OptionInput] | None:
-    # The service checks the maximum number of options. This limit only bounds the work of parsing.
+    # This limit only keeps parsing fast. The service checks the maximum number of options.
     rows = _parse_objects(value, "options", 100, errors)
     if rows is None:
         return None
@@ -233,7 +234,7 @@ def _parse_columns(serializer: Resource, version: str, data: RequestData, errors
 
 
 def list_new_images(images: object) -> Sequence[tuple[int, RequestData]]:
-    """Return the entries of the list of images that contain a new image, with their indexes in the list."""
+    """Return the entries of the list that contain a new image, together with their indexes."""
     if not isinstance(images, list) or len(images) > MAX_IMAGES:
         return []
     return [

@@ -53,7 +53,7 @@ def render_presentment_prices(
 
 
 class CurrenciesFilter(ApiFilter):
-    """The comma-separated currencies to render prices in. The filter never excludes rows."""
+    """Query parameter with the currencies to render prices in, separated by commas. It never excludes rows."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         """Return all rows unchanged."""
@@ -103,7 +103,7 @@ class FixedPricesField(ApiField):
         super().__init__(write_only=True, required=False)
 
     def to_internal_value(self, data: object) -> dict[str, FixedPrice | None]:
-        """Return the changed fixed prices by currency."""
+        """Return the changed fixed prices, keyed by currency."""
         changes: dict[str, FixedPrice | None] = {}
         for row in check_objects(data, MAX_CURRENCIES, self._check):
             if row["currency"] in changes:

@@ -1,4 +1,4 @@
-"""Views of products, including their options, variants and images."""
+"""Views for products, including their options, variants and images."""
 
 import time
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ from apps.catalog.domain.locks import lock_stock
 from apps.catalog.models import Collection, Product
 from apps.media.uploads import UploadRefused
 
-# Limit of the total download time of all images in one body.
+# The maximum total download time of all images in one request body.
 DOWNLOAD_SECONDS = 30.0
-# Limit of the total number of pixels of all images in one body. Even a small file can contain very many pixels.
+# The maximum total of megapixels of all images in one request body. Even a small file can be a very large image.
 MAX_MEGAPIXELS = 100
 
 
@@ -37,10 +37,10 @@ class ListFilter(ApiFilter):
 
 
 class FoldedTextFilter(TextFilter):
-    """Filter by an exact text, using the index of the case-folded column."""
+    """Filter by an exact string. The query also compares the case-folded column, which has an index."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return the rows with exactly this text."""
+        """Return the rows in which the column equals the value."""
         if value is None:
             return qs
         return qs.filter(**{f"{self.field_name}_key": value, str(self.field_name): value})
@@ -78,11 +78,11 @@ class ProductViewSet(PresentmentPricesViewSet[Product], ImageUploadViewSet[Produ
     version_columns = ("version",)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schemas of the product's options, variants, images, metafields and SEO texts."""
+        """Return the schemas of the product's options, variants, images, metafields and SEO fields."""
         return get_product_schemas(version)
 
     def prepare_write(self) -> None:
-        """Store the files of new images before the transaction."""
+        """Store the files of new images before the transaction starts."""
         self.images: dict[int, StoredImage] = {}
         self.upload_errors: dict[int, UploadRefused] = {}
         entries = list_new_images(self.unwrap_body("product").get("images"))
@@ -93,7 +93,7 @@ class ProductViewSet(PresentmentPricesViewSet[Product], ImageUploadViewSet[Produ
         for index, entry in entries:
             if pixels > MAX_MEGAPIXELS * 10**6:
                 self.upload_errors[index] = UploadRefused(
-                    f"comes after more than {MAX_MEGAPIXELS} megapixels in one body"
+                    f"exceeds the limit of {MAX_MEGAPIXELS} megapixels per request"
                 )
                 continue
             try:
@@ -104,7 +104,7 @@ class ProductViewSet(PresentmentPricesViewSet[Product], ImageUploadViewSet[Produ
                 pixels += self.images[index].width * self.images[index].height
 
     def read(self, instance: Product | None = None) -> tuple[Attrs, ProductParts]:
-        """Validate the body together with the stored images."""
+        """Parse and validate the body, including the results of storing the images."""
         return parse_product(
             self.version,
             self.unwrap_body("product"),
@@ -133,5 +133,5 @@ class ProductViewSet(PresentmentPricesViewSet[Product], ImageUploadViewSet[Produ
         products.update_product(instance, attrs, self.parts, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Product) -> None:
-        """Delete the product and everything that belongs to it."""
+        """Delete the product with its variants, images and stock."""
         products.delete_product(instance, actor=self.actor, at=self.at)

@@ -45,11 +45,11 @@ _OBJECT_OR_NULL = {"type": ["object", "null"]}
 
 
 def set_published_at(attrs: Attrs, published_at: datetime | None) -> None:
-    """Replace ``published`` by ``published_at``.
+    """Replace ``published`` with ``published_at``.
 
     Args:
         attrs: The validated body, which is changed in place.
-        published_at: The current value, or None if the object is hidden or new.
+        published_at: The current value, or None if the object is unpublished or new.
     """
     published = attrs.pop("published", None)
     if published is False:
@@ -67,7 +67,7 @@ def _first(_: RenderContext, rows: Sequence[Rendered]) -> Rendered | None:
 
 
 class VariantSerializer(ResourceSerializer[Variant]):
-    """A variant. Its inventory and shipping fields are stored on its inventory item."""
+    """A variant. The SKU, tracking and shipping fields are stored on the inventory item."""
 
     product_id = ReadOnlyColumn()
     title = ReadOnlyColumn()
@@ -104,9 +104,9 @@ class VariantSerializer(ResourceSerializer[Variant]):
         model = Variant
 
     def validate_across_fields(self, attrs: Attrs, instance: Variant | None, errors: Errors) -> None:
-        """Check weight and fulfillment service, and drop a null ``option1``.
+        """Check the weight and the fulfillment service, and remove a null ``option1``.
 
-        Without ``option1``, the product's options determine the value.
+        If ``option1`` is missing, the value is derived from the product's options.
         """
         if "weight" not in attrs and attrs.get("grams", 0) > MAX_GRAMS_ALONE:
             errors.setdefault("grams", [at_most(MAX_GRAMS_ALONE)])
@@ -114,7 +114,7 @@ class VariantSerializer(ResourceSerializer[Variant]):
             del attrs["option1"]
         service = attrs.get("fulfillment_service")
         current = MANUAL if instance is None else instance.fulfillment_service
-        # A body can contain thousands of variants, so the services are only looked up if necessary, which is rare.
+        # Look up the fulfillment services only if necessary, because a body can contain thousands of variants.
         if service not in {None, MANUAL, current} and service not in get_service_handles():
             errors["fulfillment_service"] = [NOT_IN_LIST]
 

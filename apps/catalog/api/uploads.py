@@ -20,7 +20,7 @@ class ImageUploadViewSet(ShopViewSet[M]):
     takes_uploads = True
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Handle the request, then delete the stored files that no row uses."""
+        """Handle the request, then delete the stored files that no row refers to."""
         self.stored_images: list[StoredImage] = []
         response = super().dispatch(request, *args, **kwargs)
         failed = response.status_code >= 400

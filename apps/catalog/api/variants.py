@@ -1,4 +1,4 @@
-"""Views of variants, addressed by id or below their product."""
+"""Views for variants, with and without the product in the URL."""
 
 from collections.abc import Mapping
 
@@ -36,10 +36,10 @@ class VariantViewSet(PresentmentPricesViewSet[Variant]):
         return {"wanted": parse_variant(self.version, self.unwrap_body("variant"))}
 
     def lock_instance(self, instance: Variant) -> None:
-        """Do nothing, because the service locks the product and the body is not compared with the current variant."""
+        """Do nothing. The service locks the product, and parsing the body does not need the current variant."""
 
     def perform_update(self, instance: Variant, attrs: Attrs) -> None:
-        """Update the variant. The service compares its options and position with the product's other variants."""
+        """Update the variant, and move the other variants if its position changes."""
         variants.update_variant(instance, attrs["wanted"], actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Variant) -> None:

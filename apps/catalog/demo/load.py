@@ -36,7 +36,7 @@ def load_demo_catalog(shop: Shop, at: datetime) -> None:
     random = Random("catalog")  # noqa: S311 - a demo is no secret
     products_by_title: dict[str, Product] = {}
     for index, good in enumerate(DEMO_PRODUCTS):
-        # Spread the creation times over several months, so that the last product was created yesterday.
+        # Spread the creation times over several months, up to yesterday.
         since = at - _AGE + (_AGE - timedelta(days=1)) * index / len(DEMO_PRODUCTS)
         products_by_title[good.title] = _create_product(shop, good, number=index + 1, at=since)
     _create_stock(random, at)
@@ -90,9 +90,9 @@ def _build_variant(good: DemoProduct, kind: DemoProductType, values: Sequence[st
 
 
 def _create_images(shop: Shop, product: Product, kind: DemoProductType, number: int, at: datetime) -> None:
-    """Create one image per color and assign it to the variants of the color.
+    """Create one image per color, and assign each image to the variants in that color.
 
-    Products without colors get two images.
+    Products without a color option get two images.
     """
     colored = kind.first[1][0] in COLORS
     names = kind.first[1] if colored else (_NEUTRAL[number % 4], _NEUTRAL[(number + 1) % 4])
@@ -111,7 +111,7 @@ def _create_images(shop: Shop, product: Product, kind: DemoProductType, number: 
 
 
 def _create_stock(random: Random, at: datetime) -> None:
-    """Stock every variant at every location, with most units at the first. Some variants are scarce or sold out."""
+    """Stock the variants at all locations, mostly at the first location. Some variants are low in stock or sold out."""
     locations = list(Location.objects.filter(active=True, legacy=False).order_by("priority", "id"))
     moves = []
     for number, item_id in enumerate(Variant.objects.order_by("id").values_list("inventory_item_id", flat=True), 1):

@@ -10,8 +10,8 @@ class DemoProductType:
 
     Attributes:
         shape: The function that draws the images.
-        first: Name and values of the first option. If the values are colors, the images use them.
-        second: Name and values of the second option, or None for products with one option.
+        first: The name and values of the first option. If the values are colors, the images use these colors.
+        second: The name and values of the second option, or None for products with one option.
         grams: The weight of a product.
         tags: Tags that all products of the type have.
         text: The last sentence of each product's description.
@@ -41,16 +41,16 @@ class DemoProduct:
 
 KINDS = {
     "Mugs": DemoProductType(
-        "mug", ("Colour", ("Chalk", "Moss", "Ink")), None, 340, "ceramic, table", "Holds 35 cl; fine in the dishwasher."
+        "mug", ("Color", ("Chalk", "Moss", "Ink")), None, 340, "ceramic, table", "Holds 35 cl; fine in the dishwasher."
     ),
     "Bowls": DemoProductType(
-        "bowl", ("Colour", ("Chalk", "Rust")), ("Size", ("Small", "Large")), 620, "ceramic, table", "Stacks neatly."
+        "bowl", ("Color", ("Chalk", "Rust")), ("Size", ("Small", "Large")), 620, "ceramic, table", "Stacks neatly."
     ),
     "Bags": DemoProductType(
-        "bag", ("Colour", ("Sand", "Olive", "Ink")), None, 480, "canvas, travel", "Waxed cotton; wipe clean only."
+        "bag", ("Color", ("Sand", "Olive", "Ink")), None, 480, "canvas, travel", "Waxed cotton; wipe clean only."
     ),
     "Lamps": DemoProductType(
-        "lamp", ("Colour", ("Brass", "Chalk")), None, 1900, "light, desk", "With a two-metre textile cable."
+        "lamp", ("Color", ("Brass", "Chalk")), None, 1900, "light, desk", "With a two-meter textile cable."
     ),
     "Candles": DemoProductType(
         "candle", ("Size", ("20 hours", "40 hours")), None, 300, "scent, gift", "Soy wax, cotton wick."
@@ -65,24 +65,24 @@ KINDS = {
     ),
     "Blankets": DemoProductType(
         "blanket",
-        ("Colour", ("Chalk", "Moss", "Rust")),
+        ("Color", ("Chalk", "Moss", "Rust")),
         None,
         1300,
         "wool, bedroom",
         "130 by 180 cm.",
     ),
     "Shirts": DemoProductType(
-        "shirt", ("Colour", ("Chalk", "Ink")), ("Size", ("S", "M", "L", "XL")), 240, "cotton, wear", "Organic cotton."
+        "shirt", ("Color", ("Chalk", "Ink")), ("Size", ("S", "M", "L", "XL")), 240, "cotton, wear", "Organic cotton."
     ),
     "Bottles": DemoProductType(
-        "bottle", ("Colour", ("Moss", "Ink", "Rust")), None, 310, "steel, travel", "Keeps tea hot for twelve hours."
+        "bottle", ("Color", ("Moss", "Ink", "Rust")), None, 310, "steel, travel", "Keeps tea hot for twelve hours."
     ),
     "Chairs": DemoProductType("chair", ("Wood", ("Oak", "Ash")), None, 4600, "wood, furniture", "Comes assembled."),
 }
 
 _ROWS = """
 Harbor mug|Mugs|Fernhill Pottery|18.00||morning|A straight mug with a handle for three fingers.
-Tall breakfast mug|Mugs|Fernhill Pottery|21.00||morning, gift|Half a litre of coffee, without apology.
+Tall breakfast mug|Mugs|Fernhill Pottery|21.00||morning, gift|Half a liter of coffee, without apology.
 Espresso cup|Mugs|Fernhill Pottery|12.50|15.00|gift|Thick walls keep a short coffee warm.
 Camp mug|Mugs|Northbound Supply|16.00||travel, outdoor|Enamel on steel, with a rolled rim.
 Speckled latte cup|Mugs|Kiln & Co.|24.00||morning|No two have the same speckle.
@@ -94,7 +94,7 @@ Nesting bowls|Bowls|Fernhill Pottery|58.00||gift|Three that become one in the cu
 Pinch bowl|Bowls|Fernhill Pottery|9.50||kitchen|For salt within reach.
 Weekender bag|Bags|Northbound Supply|148.00||weekend|Two nights, one pair of shoes, one book.
 Market tote|Bags|Loom & Field|39.00||kitchen|Stands up by itself while you fill it.
-Roll-top backpack|Bags|Northbound Supply|119.00|139.00|outdoor|Twenty litres that close against the rain.
+Roll-top backpack|Bags|Northbound Supply|119.00|139.00|outdoor|Twenty liters that close against the rain.
 Wash bag|Bags|Northbound Supply|34.00||weekend|Hangs from a hook, opens flat.
 Laptop sleeve|Bags|Loom & Field|45.00||desk|Felt inside, canvas outside.
 Bike pannier|Bags|Northbound Supply|92.00||outdoor|Clips on with one hand.
@@ -112,7 +112,7 @@ Travel tin candle|Candles|Wick & Wren|14.00||travel|For hotel rooms that need it
 Field notebook|Notebooks|Paper Mill Lane|14.00||outdoor|Takes rain and pencil.
 Ledger|Notebooks|Paper Mill Lane|32.00||study|Numbered pages and a ribbon.
 Pocket notebooks, set of 3|Notebooks|Paper Mill Lane|12.00||travel|One for lists, one for ideas, one to lose.
-Sketchbook|Notebooks|Paper Mill Lane|24.00|28.00|gift|Heavy paper that forgives watercolour.
+Sketchbook|Notebooks|Paper Mill Lane|24.00|28.00|gift|Heavy paper that forgives watercolor.
 Weekly planner|Notebooks|Paper Mill Lane|27.00||study|Undated, so no week is wasted.
 Guest book|Notebooks|Paper Mill Lane|38.00||gift|Bound in linen.
 Lambswool throw|Blankets|Loom & Field|135.00||winter, living room|Soft on the first evening.
@@ -128,7 +128,7 @@ Linen shirt|Shirts|Harrow|89.00||summer|Creases well.
 Night shirt|Shirts|Harrow|64.00||bedroom|Brushed cotton, to the knee.
 Thermos flask|Bottles|Northbound Supply|39.00||outdoor|A cup for a lid.
 Everyday bottle|Bottles|Northbound Supply|28.00||desk|Fits the bag and the bicycle.
-Growler|Bottles|Northbound Supply|54.00|62.00|outdoor|Two litres for four people.
+Growler|Bottles|Northbound Supply|54.00|62.00|outdoor|Two liters for four people.
 Kids' bottle|Bottles|Northbound Supply|22.00||school|Opens with small hands.
 Water carafe|Bottles|Kiln & Co.|36.00||table|The tumbler is the lid.
 Ladder-back chair|Chairs|Oakwright|320.00||dining|Woven seat, no screws.
@@ -156,7 +156,7 @@ Slow mornings|For the first hour of the day.|Tall breakfast mug|Porridge bowl|La
 The writing desk|Paper, light, and a place for both.|Ledger|Desk lamp No. 3|Weekly planner|Harbor mug
 Weekend away|Packed in ten minutes.|Weekender bag|Wash bag|Travel tin candle|Thermos flask|Overshirt
 Housewarming|Gifts that get used.|Serving bowl|Nesting bowls|Beeswax pillar|Water carafe|Market tote
-Our favourites|What the team takes home.|Harbor mug|Reading lamp|Herringbone throw|Linen shirt|Field notebook
+Our favorites|What the team takes home.|Harbor mug|Reading lamp|Herringbone throw|Linen shirt|Field notebook
 """.strip()
 
 

@@ -10,22 +10,22 @@ from apps.catalog.models import Product, Variant
 
 
 def find_wrong_lowest_prices() -> Iterator[str]:
-    """Yield a message for each product with a lowest price that differs from its variants."""
+    """Yield a message for each product with a ``lowest_price`` that is not the lowest price of its variants."""
     mismatches = Product.objects.annotate(least=Coalesce(Min("variants__price"), Decimal(0))).exclude(
         lowest_price=F("least")
     )
     for product in mismatches.order_by("pk").iterator():
         yield (
-            f"shop {product.shop_id}, product {product.pk}: lowest price {product.lowest_price.normalize():f},"
-            f" of its variants {product.least.normalize():f}"
+            f"shop {product.shop_id}, product {product.pk}: the lowest price is {product.lowest_price.normalize():f},"
+            f" but the cheapest variant costs {product.least.normalize():f}"
         )
 
 
 def find_wrong_quantities() -> Iterator[str]:
-    """Yield a message for each variant with a quantity that differs from the sum of its inventory levels."""
+    """Yield a message for each variant with a quantity that is not the sum of its inventory levels."""
     mismatches = Variant.objects.annotate(there=Coalesce(Sum("inventory_item__levels__available"), 0))
     for variant in mismatches.exclude(inventory_quantity=F("there")).order_by("pk").iterator():
         yield (
-            f"shop {variant.shop_id}, variant {variant.pk}: quantity {variant.inventory_quantity},"
-            f" at its locations {variant.there}"
+            f"shop {variant.shop_id}, variant {variant.pk}: the quantity is {variant.inventory_quantity},"
+            f" but the inventory levels add up to {variant.there}"
         )

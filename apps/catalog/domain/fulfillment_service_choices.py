@@ -1,4 +1,4 @@
-"""Fulfillment services that a variant can use: ``manual``, and services that other apps register."""
+"""Fulfillment services that a variant can use: ``manual`` and the services that other apps register."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -11,7 +11,7 @@ _handle_sources: list[Callable[[], Iterable[str]]] = []
 
 
 def register_service_handles(handles: Callable[[], Iterable[str]]) -> None:
-    """Register a function that returns service handles. The function is called in the scope of the shop."""
+    """Register a function that returns the service handles of the current shop."""
     _handle_sources.append(handles)
 
 
@@ -23,7 +23,7 @@ def get_service_handles() -> set[str]:
 def reset_fulfillment_service(handle: str, *, actor: str, at: datetime) -> int:
     """Reset the variants of a deleted service to manual fulfillment. Return the number of affected products.
 
-    The caller's transaction must already hold the locks of the stock that it changes.
+    If the transaction also changes stock, the caller must lock the stock first.
     """
     variants = Variant.objects.filter(fulfillment_service=handle)
     products = Product.objects.select_for_update(no_key=True).filter(pk__in=variants.values("product_id"))

@@ -1,7 +1,8 @@
 """Store image files of the catalog under keys that cannot be guessed.
 
-A file never changes and a key is never reused, so browsers may cache images forever. The storage may be remote, so a
-file is written before the transaction that refers to it. If the transaction fails, the caller discards the file.
+A file never changes and a key is never reused, so browsers may cache images forever. Writing to a remote storage can be
+slow, so a file is written before the transaction that stores a reference to the file. If the transaction fails, the
+caller discards the file.
 """
 
 import hashlib
@@ -37,7 +38,7 @@ class StoredImage:
         width: The width in pixels, as displayed.
         height: The height in pixels, as displayed.
         source: The hash of the URL that the image was imported from.
-        is_referenced: True once a row refers to the image. Until then, a failure must discard the image.
+        is_referenced: True if a row refers to the image. Otherwise, the file must be discarded.
     """
 
     shop_id: int
@@ -52,10 +53,10 @@ class StoredImage:
 def store_image_from_body(
     shop_id: int, *, attachment: object, src: object, filename: object, seconds: float
 ) -> StoredImage:
-    """Store the image of a request body with ``apps.media.uploads.load_image_from_body``.
+    """Store the image of a request body (see ``apps.media.uploads.load_image_from_body``).
 
     Raises:
-        UploadRefused: There is no image or more than one, or the image cannot be downloaded, read or stored.
+        UploadRefused: The body has no image or two images, or the image cannot be downloaded, read or stored.
         StorageFailed: The storage rejects the file.
     """
     return _save_image(
@@ -88,7 +89,7 @@ def _save_image(shop_id: int, source_file: uploads.ValidatedImage) -> StoredImag
 def store_image_from_url(shop_id: int, src: str, *, seconds: float) -> StoredImage:
     """Store a copy of the image at a URL.
 
-    An image that this installation serves is read from the storage instead of downloaded.
+    If the URL refers to an image of this installation, the image is read from the storage and not downloaded.
 
     Raises:
         UploadRefused: The image cannot be downloaded, read or stored.
@@ -109,7 +110,7 @@ def store_image_from_url(shop_id: int, src: str, *, seconds: float) -> StoredIma
 
 
 def parse_image_url(src: str) -> tuple[int, str, str] | None:
-    """Return shop id, key and name of an image URL of this installation, or None for any other URL."""
+    """Return the shop id, key and name in an image URL of this installation, or None for any other URL."""
     base_url = f"{settings.BASE_URL}/content/images/"
     match = _IMAGE_PATH.fullmatch(src.removeprefix(base_url)) if src.startswith(base_url) else None
     return (int(match[1]), match[2], match[3]) if match else None
@@ -121,11 +122,11 @@ def hash_source_url(src: str) -> str:
 
 
 def store_without_metadata(shop_id: int, key: str, name: str) -> StoredImage | None:
-    """Store a copy of an image without metadata and return it. Return None if the image has no metadata.
+    """Store and return a copy of an image without metadata, or return None if the image has no metadata.
 
     Raises:
         ImageRefused: The image is damaged.
-        StorageFailed: The storage has lost the original or rejects the copy.
+        StorageFailed: The storage cannot read the original or rejects the copy.
     """
     path = get_image_path(shop_id, key, name)
     with convert_storage_errors(path, "read"), default_storage.open(path) as file:

@@ -1,7 +1,7 @@
 """Add, update, sort and delete product images.
 
 The positions of a product's images are 1 to n without gaps, and the first image is the main image. Every change locks
-the product, so that concurrent changes can neither mix up the positions nor exceed the limit of images.
+the product, so that concurrent changes cannot corrupt the positions or exceed the maximum number of images.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def add_image(product_id: int, requested: ImageInput, *, actor: str, at: datetim
 
 @transaction.atomic
 def update_image(image: ProductImage, requested: ImageInput, *, actor: str, at: datetime) -> ProductImage:
-    """Change the alternative text, the position, the variants or the metafields of an image.
+    """Change the alternative text, position, variants or metafields of an image.
 
     Raises:
         UnknownRow: A variant does not belong to the product.
@@ -144,7 +144,7 @@ def replace_images(product: Product, requested: Sequence[ImageInput], *, actor: 
 
 
 def _save_positions(rows: Sequence[ProductImage]) -> bool:
-    """Renumber the images, and save images that are new or moved. Return True if there are any."""
+    """Renumber the images, and save the images that are new or moved. Return True if any image was saved."""
     if moved := renumber_rows(rows):
         ProductImage.objects.bulk_update(moved, ["position"], batch_size=MAX_IMAGES)
     new = [row for row in rows if row.pk is None]

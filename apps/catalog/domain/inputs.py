@@ -11,7 +11,7 @@ __all__ = ["Attrs", "ImageInput", "OptionInput", "ProductParts", "VariantInput"]
 
 @dataclass(slots=True)
 class OptionInput:
-    """A requested option. An option without values keeps the values that the variants use."""
+    """A requested option. If ``values`` is empty, the option keeps the values that the variants use."""
 
     name: str
     values: list[str] = field(default_factory=list)
@@ -23,11 +23,12 @@ class VariantInput:
     """A requested variant.
 
     Attributes:
-        attrs: Columns of ``Variant``. A missing column keeps its value or gets the default.
+        attrs: Columns of ``Variant``. If a column is missing, an existing variant keeps the value, and a new variant
+            gets the default.
         item: Columns of the variant's ``InventoryItem``.
         id: The id of the variant to update, or None for a new variant.
         metafields: Metafields to set on the variant.
-        image: A new image of the same request that the variant uses.
+        image: A new image from the same request that is assigned to the variant.
     """
 
     attrs: Attrs = field(default_factory=dict)
@@ -45,8 +46,8 @@ class ImageInput:
         image: The stored file of a new image.
         id: The id of the image to update, or None for a new image.
         attrs: The alternative text as ``alt``, if the request contains it.
-        position: The requested position. Without a position, the order of the list applies.
-        variant_ids: The ids of the variants that use the image, or None to leave them unchanged.
+        position: The requested position. If None, the order of the list determines the position.
+        variant_ids: The ids of the variants that use the image, or None to keep the current variants.
         metafields: Metafields to set on the image.
     """
 
@@ -60,7 +61,7 @@ class ImageInput:
 
 @dataclass(slots=True)
 class ProductParts:
-    """The options, variants and images of a product in a request. A part that is None stays unchanged."""
+    """The options, variants and images of a product in a request. If a part is None, it is not changed."""
 
     options: list[OptionInput] | None = None
     variants: list[VariantInput] | None = None

@@ -1,6 +1,6 @@
 """Update the inventory quantities of variants in the same transaction as the inventory change.
 
-Products are locked first and in the order of their ids, as in every other change of the catalog.
+Products are locked first, in id order, as in all other catalog changes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ _ADD = (
     "UPDATE catalog_variant SET inventory_quantity = inventory_quantity + %s, updated_at = %s "
     "WHERE shop_id = %s AND inventory_item_id = %s"
 )
-# A search for a frequent title word includes at most this many products.
+# The maximum number of products that a search for a common title word includes.
 MAX_SEARCHED_PRODUCTS = 1_000
 IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"
 
@@ -47,7 +47,7 @@ def sync_inventory_quantities(deltas: Mapping[int, int], *, batch: StatementBatc
     """Add the quantity changes to the variants, and update the versions of their products.
 
     Args:
-        deltas: The changes of the available quantity by item id.
+        deltas: The changes of the available quantity, keyed by item id.
         batch: The batch that runs the statements.
         actor: The actor of the events.
         at: The time of the events.
@@ -63,8 +63,8 @@ def sync_inventory_quantities(deltas: Mapping[int, int], *, batch: StatementBatc
 def _touch_products(item_ids: Sequence[int], batch: StatementBatch) -> None:
     """Lock the products of these items and update their versions and timestamps.
 
-    Timestamps are rendered and compared in whole seconds. If the timestamp is in the current second already, it stays
-    unchanged. The update then touches no index, and concurrent changes of a product's stock block each other less.
+    Timestamps are rendered and compared in whole seconds, so a timestamp in the current second is not updated. The
+    update then changes no index, and concurrent stock changes of a product block each other for a shorter time.
     """
     if len(item_ids) > 1:
         # Lock the rows first, because an UPDATE of several rows locks them in no particular order.
@@ -76,7 +76,7 @@ def _touch_products(item_ids: Sequence[int], batch: StatementBatch) -> None:
 
 
 def _record_stock_changes(deltas: Mapping[int, int], *, actor: str, at: datetime) -> None:
-    """Record events for tracked variants that came back in stock or sold out, counting the stock of all locations."""
+    """Record events for tracked variants that sold out, or came back in stock, across all locations."""
     counted = Variant.objects.filter(inventory_item_id__in=list(deltas), inventory_item__tracked=True).order_by("pk")
     events = []
     for variant in counted.select_related("product"):
@@ -96,16 +96,17 @@ def _lock_products(item_ids: Iterable[int]) -> list[int]:
 
 
 def get_variant_item_names(item_ids: Sequence[int]) -> dict[int, str]:
-    """Return the name of each item: the product title, and the variant title if the product has several variants."""
+    """Return the name of each item: the product title, followed by the variant title if the product has options."""
     columns = ("inventory_item", "product", "title", *COLUMNS, "product__title")
     rows = Variant.objects.filter(inventory_item_id__in=list(item_ids)).select_related("product").only(*columns)
     return {row.inventory_item_id: row.full_name for row in rows}
 
 
 def find_variant_items(term: str, most: int) -> list[Q]:
-    """Return conditions that find items by product title (newest products first) or by variant barcode.
+    """Return conditions that find items by product title or by exact variant barcode.
 
-    A term that is too short for the trigram index only matches the beginning of a title.
+    If too many titles match, only the newest products are found. A term that is too short for the trigram index only
+    matches the beginning of a title.
     """
     part = "contains" if len(term) >= MIN_TRIGRAM_LENGTH else "startswith"
     titled = (

@@ -2,7 +2,7 @@
 
 Stock comes first because an inventory change locks its levels before it updates the catalog. Products and collections
 are locked with ``no_key``, so that other transactions can still insert rows that refer to them. Code that inserts such
-rows takes the same lock first.
+rows acquires the same lock first.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from apps.inventory.models import InventoryItem, InventoryLevel
 
 
 def lock_product(product_id: int) -> Product:
-    """Lock and return a product until the end of the transaction, so that no other transaction changes its parts.
+    """Return the product, locked until the transaction ends, so that no other transaction can change its parts.
 
     Raises:
         RowDeleted: The product has been deleted.
@@ -24,7 +24,7 @@ def lock_product(product_id: int) -> Product:
 
 
 def lock_collection(collection_id: int) -> Collection:
-    """Lock and return a collection until the end of the transaction.
+    """Return the collection, locked until the transaction ends.
 
     Raises:
         RowDeleted: The collection has been deleted.
@@ -36,14 +36,14 @@ def lock_stock(*, product_id: int | None = None, variant_ids: Iterable[int] = ()
     """Lock the inventory items and levels of a product or of variants. Must be called before the product is locked.
 
     Args:
-        product_id: Lock the stock of all variants of this product. None to use ``variant_ids``.
+        product_id: Lock the stock of all variants of this product. If None, ``variant_ids`` is used.
         variant_ids: Lock the stock of these variants.
-        deleting: True if the items may be deleted.
+        deleting: True if the items may be deleted, which requires a full lock.
     """
     condition = Q(variant__product_id=product_id) if product_id is not None else Q(variant__pk__in=list(variant_ids))
     items = InventoryItem.objects.filter(condition).order_by("pk")
-    # An inventory adjustment locks its level first and then inserts rows that refer to its item. ``no_key`` allows
-    # this, but a full lock would block the insert.
+    # An inventory adjustment locks the level first, and then inserts rows that refer to the item. A ``no_key`` lock
+    # allows this insert, but a full lock would block it.
     ids = list(items.select_for_update(of=("self",), no_key=True).values_list("pk", flat=True))
     levels = InventoryLevel.objects.select_for_update().filter(item_id__in=ids)
     list(levels.order_by("item_id", "location_id").values_list("pk", flat=True))

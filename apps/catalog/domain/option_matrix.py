@@ -17,11 +17,11 @@ def list_new_combinations(
 ) -> list[Combination]:
     """Return the combinations that contain at least one new value.
 
-    Combinations of existing values are left out, because staff may have removed these variants.
+    Combinations of existing values are omitted, because staff may have removed those variants on purpose.
 
     Args:
-        options: The requested options with their ordered values. An option without values keeps the values that the
-            variants use.
+        options: The requested options with their ordered values. If an option has no values, it keeps the values that
+            the variants use.
         present: The option values of the existing variants.
         new_values: The new values of each option.
 

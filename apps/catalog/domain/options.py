@@ -28,10 +28,10 @@ class OptionsRefused(DomainError):
 
 
 def check_options(requested: Sequence[OptionInput]) -> None:
-    """Check the number of options and that their names are unique.
+    """Check the number of options, and check that the option names are unique.
 
     Raises:
-        OptionsRefused: There are too many options, or two have the same name.
+        OptionsRefused: There are too many options, or two options have the same name.
     """
     if len(requested) > MAX_OPTIONS:
         raise OptionsRefused(too_many("options", MAX_OPTIONS))
@@ -40,14 +40,14 @@ def check_options(requested: Sequence[OptionInput]) -> None:
 
 
 def get_options(product: Product) -> list[ProductOption]:
-    """Return the options of a product in their order."""
+    """Return a product's options, sorted by position."""
     return list(ProductOption.objects.filter(product=product).order_by("position", "id"))
 
 
 def match_options(existing: Sequence[ProductOption], requested: Sequence[OptionInput]) -> list[ProductOption | None]:
     """Match each requested option with an existing option, or with None.
 
-    An option is matched by id, then by name, and then with the next unmatched option.
+    Options are matched by id first, then by name. The remaining options are matched in order.
 
     Args:
         existing: The options of a product, in their order.
@@ -65,7 +65,7 @@ def match_options(existing: Sequence[ProductOption], requested: Sequence[OptionI
 def move_option_values(
     variants: Iterable[Variant], existing: Sequence[ProductOption], requested: Sequence[OptionInput]
 ) -> None:
-    """Move or remove the option values of variants if options change their position or are removed."""
+    """Move the option values of variants if options were reordered, and clear the values of removed options."""
     indexes = {option.pk: number for number, option in enumerate(existing)}
     sources = [indexes[option.pk] if option is not None else None for option in match_options(existing, requested)]
     if sources == list(range(len(existing))):
@@ -78,7 +78,7 @@ def move_option_values(
 
 
 def fill_option_values(variants: Sequence[Variant], requested: Sequence[OptionInput]) -> None:
-    """Give existing variants the first value of each new option, and clear their values of removed options."""
+    """Set the first value of each new option in existing variants, and clear the values of removed options."""
     for variant in variants:
         if variant._state.adding:
             continue
@@ -98,7 +98,7 @@ def check_option_values(variants: Sequence[Variant], count: int, *, prefix: str 
         prefix: The prefix of error keys, with ``{}`` for the index of the variant.
 
     Raises:
-        OptionsRefused: ``{field: messages}`` of every invalid variant.
+        OptionsRefused: A variant is invalid. The exception contains ``{field: messages}``.
     """
     errors: dict[str, list[str]] = {}
     for index, variant in enumerate(variants):
@@ -110,7 +110,9 @@ def check_option_values(variants: Sequence[Variant], count: int, *, prefix: str 
                 errors[prefix.format(index) + column] = [BLANK]
             elif number > count and value:
                 errors[prefix.format(index) + column] = [
-                    _("is given, but the product has {options}").format(options=_format_option_count(count))
+                    _("must be blank because the product has only {options}").format(
+                        options=_format_option_count(count)
+                    )
                 ]
         variant.title = " / ".join(variant.options)
     if errors:

@@ -1,8 +1,8 @@
 """Delete image files that no row refers to.
 
-A file is written before the transaction that refers to it, and deleted after the transaction that removes the
-reference. So if a process is killed in between, the file remains. A day after the upload, no transaction that refers to
-the file can still be running.
+A file is written before the transaction that stores a reference to the file, and deleted after the transaction that
+removes the reference. If a process is killed in between, an unreferenced file remains. The file is deleted a day later,
+when no transaction that will refer to the file can still be running.
 
 Image folders are named after random keys. Each hourly run checks one twenty-fourth of all keys.
 """
@@ -24,7 +24,7 @@ _PREFIX = re.compile(r"[0-9a-f]{2}", re.ASCII)
 
 
 def delete_orphan_images(at: datetime) -> int:
-    """Delete files that have been unreferenced for a day, and return the number of deleted images.
+    """Delete unreferenced image files that are older than a day. Return the number of deleted images.
 
     Each hourly run checks a different part of the keys.
     """
@@ -37,7 +37,8 @@ def delete_orphan_images(at: datetime) -> int:
 
 
 def _delete_orphans_in(shop_id: int, prefix: str, before: datetime) -> int:
-    # List files before rows: a row committed after this point refers to a file that is younger than a day.
+    # List the files before the rows. A row that is committed after this point refers to a file that is less than a day
+    # old.
     stored_keys = list_folders(default_storage, f"images/{shop_id}/{prefix}")
     referenced_keys = _get_referenced_keys(shop_id, prefix)
     orphan_keys = [
@@ -58,7 +59,7 @@ def _get_referenced_keys(shop_id: int, prefix: str) -> set[str]:
 def _get_last_modified(shop_id: int, key: str) -> datetime:
     """Return the time when the image was last written.
 
-    If the original is missing, use the time of the smaller versions. If there is no file at all, use the time of the
+    If the original is missing, return the time of the smaller versions. If there are no files, return the time of the
     folder.
     """
     paths = [get_image_folder(shop_id, key)]
@@ -69,5 +70,5 @@ def _get_last_modified(shop_id: int, key: str) -> datetime:
     try:
         return max(map(default_storage.get_modified_time, paths))
     except FileNotFoundError:
-        # Another process is deleting the folder.
+        # Another process is deleting the folder, so treat the image as new and skip it.
         return timezone.now()

@@ -11,11 +11,11 @@ Position = int | None
 
 
 def arrange_rows(rows: Sequence[R], requests: Iterable[tuple[R, Position, Position]]) -> list[R]:
-    """Return all rows in order: rows with a requested position at that position, the others in the gaps.
+    """Return all rows in order. Rows with a requested position get that position, and other rows fill the gaps.
 
-    If two rows request the same position, a row that moves towards the front comes before the row that is already
-    there, and a row that moves towards the end comes after it. So if a client sends a full list back with one changed
-    position, only this row moves.
+    A client can send back the full list with one changed position, so that two rows request the same position. The row
+    that changes its position then comes before the other row if it moves toward the front, and after the other row if
+    it moves toward the end.
 
     Args:
         rows: All rows. Rows without a requested position keep this order.
@@ -37,7 +37,7 @@ def arrange_rows(rows: Sequence[R], requests: Iterable[tuple[R, Position, Positi
 
 
 def renumber_rows(rows: Sequence[PositionedRow]) -> list[PositionedRow]:
-    """Assign positions from 1 to all rows. Return the existing rows that moved, for the caller to save."""
+    """Number all rows from 1. Return the existing rows that got a new position, which the caller must save."""
     moved = [row for position, row in enumerate(rows, start=1) if row.pk and row.position != position]
     for position, row in enumerate(rows, start=1):
         row.position = position
@@ -45,5 +45,5 @@ def renumber_rows(rows: Sequence[PositionedRow]) -> list[PositionedRow]:
 
 
 def _move_direction(position: int, current: Position) -> int:
-    """Return -1 for a row that is new or moves to the front, 0 if the row stays, 1 if it moves to the end."""
+    """Return -1 if a row is new or moves toward the front, 1 if it moves toward the end, and otherwise 0."""
     return -1 if current is None or position < current else int(position > current)

@@ -11,13 +11,13 @@ from apps.shops.models import Shop
 
 
 class FixedPrice(TypedDict):
-    """A fixed price in a presentment currency, as stored: the amounts are text with exact decimals."""
+    """A stored fixed price in a presentment currency. Amounts are strings, so that the decimals are exact."""
 
     price: str
     compare_at_price: str | None
 
 
-# The new fixed price by currency. None removes the fixed price.
+# The changed fixed prices, keyed by currency. None removes a fixed price.
 FixedPriceChanges = Mapping[str, FixedPrice | None]
 PricePair = tuple[Decimal, Decimal | None]
 
@@ -31,7 +31,7 @@ def merge_fixed_prices(
 
 
 def build_fixed_price(price: Decimal, compare_at: Decimal | None, currency: str) -> FixedPrice:
-    """Return a fixed price in the form in which it is stored."""
+    """Return a fixed price in its stored form."""
     return {
         "price": format_decimal(price, currency),
         "compare_at_price": None if compare_at is None else format_decimal(compare_at, currency),
@@ -41,7 +41,7 @@ def build_fixed_price(price: Decimal, compare_at: Decimal | None, currency: str)
 def get_prices_in_currency(
     presentment: Presentment, price: Decimal, compare_at: Decimal | None, fixed_prices: Mapping[str, FixedPrice] | None
 ) -> PricePair | None:
-    """Return price and compare-at price in a currency, or None if the price is neither fixed nor converted."""
+    """Return price and compare-at price in a currency, or None if neither a fixed price nor an exchange rate exists."""
     fixed_price = fixed_prices.get(presentment.currency) if fixed_prices else None
     if fixed_price is not None:
         compared = fixed_price["compare_at_price"]

@@ -27,13 +27,14 @@ def create_product(attrs: Attrs, parts: ProductParts, *, actor: str, at: datetim
     """Create a product with at least one variant.
 
     Args:
-        attrs: Columns of ``Product``. The vendor defaults to the shop's name. Without a handle, a unique handle is
-            derived from the title. The database rejects a given handle that another product has.
+        attrs: Columns of ``Product``. If the vendor is missing, the shop's name is used. If the handle is missing, a
+            unique handle is derived from the title.
         parts: The options, variants and images.
         actor: The actor of the event.
         at: The time of the event.
 
     Raises:
+        IntegrityError: Another product has the given handle.
         OptionsRefused: Options and variants are inconsistent.
         TooManyImages: The product would exceed the maximum number of images.
         TooManyVariants: The product would exceed the maximum number of variants.
@@ -60,7 +61,7 @@ def create_product(attrs: Attrs, parts: ProductParts, *, actor: str, at: datetim
 
 @transaction.atomic
 def update_product(product: Product, attrs: Attrs, parts: ProductParts, *, actor: str, at: datetime) -> Product:
-    """Update a product. A part that is None stays unchanged, and any other part is replaced.
+    """Update a product. A part that is None is not changed. Any other part is replaced.
 
     Raises:
         RowDeleted: The product has been deleted.

@@ -1,4 +1,4 @@
-"""Count the units sold of each product, for the best-selling sort order.
+"""Count the units sold per product, for the best-selling sort order.
 
 The orders app calls ``add_units_sold`` when an order is paid, and with negative numbers when a paid order is deleted.
 Products with equal sales are sorted by id.
@@ -12,16 +12,20 @@ from apps.ground.tenancy import get_current_shop
 
 
 def lock_sold_products(product_ids: Iterable[int]) -> None:
-    """Lock the products of a sale before their stock is reserved, because their sales counters change later."""
+    """Lock all products of a sale together, in id order.
+
+    Otherwise, the stock change would lock only some of the products. The others would be locked later, when their sales
+    are counted, and could cause a deadlock.
+    """
     products = Product.objects.select_for_update(no_key=True).filter(pk__in=set(product_ids)).order_by("pk")
     list(products.values_list("pk", flat=True))
 
 
 def add_units_sold(units: Mapping[int, int]) -> None:
-    """Add the units sold to each product in the current transaction. The products' versions do not change.
+    """Add the units sold to each product in the current transaction. Product versions do not change.
 
     Args:
-        units: The units sold by product id, negative to subtract units.
+        units: The units sold, keyed by product id. Negative numbers subtract units.
     """
     shop_id = get_current_shop().pk
     execute_many(

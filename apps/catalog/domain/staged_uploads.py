@@ -1,7 +1,6 @@
 """Images uploaded before their product is saved, identified by signed tickets.
 
-Images of unused tickets are deleted like other unreferenced files (``orphan_images``), a day after the upload. Tickets
-expire sooner.
+If a ticket is not used, ``orphan_images`` deletes the image a day after the upload. Tickets expire before that time.
 """
 
 from datetime import timedelta
@@ -26,7 +25,7 @@ class StagedImageUnavailable(DomainError):
 
 
 def sign_ticket(image: StoredImage) -> str:
-    """Return the signed ticket that identifies a stored image until a product uses it."""
+    """Return a signed ticket that identifies a stored image until a product uses the image."""
     values = [image.shop_id, image.key, image.name, image.width, image.height]
     return signing.dumps(values, salt=_SALT, compress=True)
 
@@ -35,7 +34,7 @@ def load_staged_image(ticket: str, shop_id: int) -> StoredImage:
     """Return the stored image that a ticket identifies.
 
     Raises:
-        StagedImageUnavailable: The ticket is invalid, expired or of another shop, or its image is already in use.
+        StagedImageUnavailable: The ticket is invalid, expired or from another shop, or the image is already in use.
     """
     try:
         ticket_shop_id, key, name, width, height = signing.loads(ticket, salt=_SALT, max_age=TICKET_MAX_AGE)

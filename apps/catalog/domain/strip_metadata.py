@@ -32,7 +32,7 @@ def strip_product_images() -> int:
             image.is_referenced = bool(images.update(key=image.key, width=image.width, height=image.height))
             if image.is_referenced:
                 touch_product(product)
-                record_event("products/update", product, actor=ACTOR, at=timezone.now(), message="Cleaned a picture")
+                record_event("products/update", product, actor=ACTOR, at=timezone.now(), message="Removed metadata")
         cleaned += _delete_unused_file(image, key)
     return cleaned
 
@@ -50,7 +50,7 @@ def strip_collection_images() -> int:
             image.is_referenced = bool(Collection.objects.filter(pk=pk, image_key=key).update(**values))
             if image.is_referenced:
                 row = Collection.objects.get(pk=pk)
-                record_event("collections/update", row, actor=ACTOR, at=timezone.now(), message="Cleaned the picture")
+                record_event("collections/update", row, actor=ACTOR, at=timezone.now(), message="Removed metadata")
         cleaned += _delete_unused_file(image, key)
     return cleaned
 
@@ -60,15 +60,18 @@ def _store_stripped_copy(key: str, name: str) -> StoredImage | None:
     try:
         return image_files.store_without_metadata(shop_id, key, name)
     except (ImageRefused, StorageFailed) as error:
-        # Skip a lost or damaged file and continue with the others.
+        # Skip a missing or damaged file and continue with the others.
         logger.warning("Image %s %s", image_files.get_image_path(shop_id, key, name), error)
         return None
 
 
 def _delete_unused_file(image: StoredImage, before: str) -> bool:
-    """Delete the original if the row refers to the copy, otherwise the copy. Return True if the row refers to the copy.
+    """Delete the original if the row refers to the copy, or else delete the copy.
 
-    The row does not refer to the copy if the image was changed concurrently.
+    If the image was changed concurrently, the row does not refer to the copy.
+
+    Returns:
+        True if the original was deleted.
     """
     image_files.delete_image_files(image.shop_id, before if image.is_referenced else image.key)
     return image.is_referenced

@@ -1,21 +1,21 @@
-"""Product tags, stored as one text on the product, and as one row per tag for queries."""
+"""Product tags, stored as one string on the product and also as one row per tag for queries."""
 
 from apps.catalog.models import Product, ProductTag
 from apps.ground.case_folding import casefold_text
 
 
 def split_tags(text: str) -> list[str]:
-    """Split the text of ``Product.tags`` into tags."""
+    """Split the string in ``Product.tags`` into tags."""
     return [name for name in text.split(", ") if name]
 
 
 def get_tag_key(name: str) -> str:
-    """Return the case-folded key by which tags are compared."""
+    """Return the case-folded key for comparing tags."""
     return casefold_text(name)
 
 
 def write_tags(product: Product) -> None:
-    """Update the tag rows to match the text of ``Product.tags``."""
+    """Update the tag rows to match ``Product.tags``."""
     names = {get_tag_key(name): name for name in split_tags(product.tags)}
     rows = {tag.key: tag for tag in ProductTag.objects.filter(product=product)}
     obsolete_ids = [tag.pk for key, tag in rows.items() if names.get(key) != tag.name]

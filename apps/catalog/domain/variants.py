@@ -1,4 +1,4 @@
-"""Create, update and delete variants, always under the lock of their product.
+"""Create, update and delete variants, always with the product locked.
 
 Each variant has its own inventory item, which is created and deleted with the variant.
 """
@@ -28,7 +28,7 @@ from apps.shops.models import Shop
 
 MAX_VARIANTS = 2048
 _BATCH = 200
-# Stored column values by variant id, as they were before the change.
+# Stored column values before the change, keyed by variant id.
 _StoredValues = Mapping[int, Mapping[str, object]]
 
 
@@ -175,11 +175,11 @@ def replace_variants(
 
 
 def assign_new_images(product: Product, requested: Sequence[VariantInput]) -> bool:
-    """Assign the new images of a request to its variants. Return True if the request contains new images.
+    """Assign the new images in a request to the variants. Return True if the request contains new images.
 
     Args:
         product: The product, which must be locked. Its variants and images must be saved.
-        requested: The inputs of all variants in their order, without explicit positions.
+        requested: The inputs of all variants, sorted by position. The inputs contain no positions.
     """
     if not any(item.image for item in requested):
         return False
@@ -193,14 +193,14 @@ def assign_new_images(product: Product, requested: Sequence[VariantInput]) -> bo
 
 
 def _inherit_tracking(new: Iterable[VariantInput], present: Sequence[Variant]) -> None:
-    """Track the inventory of new variants if all existing variants are tracked and the input does not say otherwise."""
+    """Track the inventory of new variants if all existing variants are tracked, unless the input sets tracking."""
     if present and all(row.inventory_item.tracked for row in present):
         for item in new:
             item.item.setdefault("tracked", True)
 
 
 def _load_variants(product: Product) -> tuple[list[Variant], _StoredValues]:
-    """Return a product's variants in their order, and their stored values."""
+    """Return a product's variants, sorted by position, and their stored column values."""
     rows = Variant.objects.filter(product=product).select_related("inventory_item").order_by("position", "id")
     current = list(rows)
     return current, {row.pk: get_column_values(row) for row in current}
@@ -263,13 +263,15 @@ def _save_variants(
     actor: str,
     at: datetime,
 ) -> bool:
-    """Save the new and changed variants of a product, their inventory items and metafields, and the lowest price.
+    """Save the new and changed variants of a product, and update the product's lowest price.
+
+    The inventory items and metafields of the variants are also saved.
 
     Args:
         product: The product, which must be locked.
-        variants: All variants of the product, in their order.
-        inputs: The requested changes by ``id()`` of the variant.
-        before: The stored values before the change.
+        variants: All variants of the product, in their new order.
+        inputs: The requested changes, keyed by ``id(variant)``.
+        before: The stored column values before the change.
         actor: The actor of the event.
         at: The time of the event.
 
@@ -325,12 +327,12 @@ def _delete_variants(rows: Sequence[Variant], *, actor: str, at: datetime) -> No
 
 
 def check_price_decimals(shop: Shop, currency: str) -> str | None:
-    """Return the reason why the shop's currency cannot change, or None.
+    """Return the reason why the shop cannot change to a currency, or None.
 
-    A new currency must not have fewer decimals than the stored prices.
+    The new currency must not have fewer decimals than the stored prices.
     """
     finer = any(has_finer_amounts(Variant.objects.all(), name, currency) for name in ("price", "compare_at_price"))
-    return _("some variants have prices with more decimals than the currency has") if finer else None
+    return _("some variants have prices with more decimal places than the currency allows") if finer else None
 
 
 def touch_product(product: Product) -> None:

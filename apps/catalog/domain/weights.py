@@ -1,4 +1,4 @@
-"""Convert weights of variants. A weight is stored exactly in its unit, and rounded to whole grams."""
+"""Convert variant weights. A weight is stored exactly in the unit that was entered, and also rounded to whole grams."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -20,11 +20,13 @@ def to_grams(weight: Decimal, unit: str) -> int:
 
 
 def complete_weight(attrs: Attrs, *, weight: Decimal, unit: str, grams: int) -> None:
-    """Complete the weight columns of a variant if one of them changes.
+    """Add the weight columns that depend on the changed weight columns of a variant.
 
-    Only changed values count, so that a client can send ``grams`` back without rounding the weight. A changed weight
-    determines the grams. Changed grams alone determine the weight, in the new unit if there is one, otherwise in the
-    current unit. A changed unit alone keeps the number and recalculates the grams.
+    - If the weight changes, the grams are calculated from the weight.
+    - If the grams change but not the weight, the weight is calculated from the grams.
+    - If only the unit changes, the weight keeps its number and the grams are recalculated.
+
+    Unchanged values are ignored. A client can therefore send back ``grams`` without rounding the weight.
 
     Args:
         attrs: The changed columns. Missing columns are added in place.

@@ -26,6 +26,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AlterField(
             model_name='collection',
+            name='published_scope',
+            field=models.CharField(choices=[('web', 'Online store'), ('global', 'Online store and point of sale')], default='web', max_length=10, verbose_name='sales channels'),
+        ),
+        migrations.AlterField(
+            model_name='collection',
             name='sort_order',
             field=models.CharField(choices=[('alpha-asc', 'Title, A to Z'), ('alpha-desc', 'Title, Z to A'), ('best-selling', 'Best selling'), ('created', 'Oldest first'), ('created-desc', 'Newest first'), ('manual', 'Manual'), ('price-asc', 'Price, lowest first'), ('price-desc', 'Price, highest first')], default='best-selling', max_length=12, verbose_name='sort order'),
         ),
@@ -35,9 +40,14 @@ class Migration(migrations.Migration):
             field=models.CharField(blank=True, help_text="The part of the URL that identifies the product.", max_length=255, verbose_name='handle'),
         ),
         migrations.AlterField(
+            model_name='product',
+            name='published_scope',
+            field=models.CharField(choices=[('web', 'Online store'), ('global', 'Online store and point of sale')], default='web', max_length=10, verbose_name='sales channels'),
+        ),
+        migrations.AlterField(
             model_name='productimage',
             name='source',
-            field=models.CharField(blank=True, db_default='', default='', editable=False, help_text='The hash of the URL that the image was imported from; blank if it was uploaded.', max_length=64),
+            field=models.CharField(blank=True, db_default='', default='', editable=False, help_text='The hash of the URL that the image was imported from. Blank if the image was uploaded.', max_length=64),
         ),
         migrations.AlterField(
             model_name='productoption',
@@ -51,8 +61,13 @@ class Migration(migrations.Migration):
         ),
         migrations.AlterField(
             model_name='variant',
+            name='compare_at_price',
+            field=models.DecimalField(blank=True, decimal_places=3, max_digits=15, null=True, verbose_name='compare-at price'),
+        ),
+        migrations.AlterField(
+            model_name='variant',
             name='fixed_prices',
-            field=models.JSONField(blank=True, editable=False, help_text='By currency.', null=True),
+            field=models.JSONField(blank=True, editable=False, help_text='Fixed prices by currency.', null=True),
         ),
         migrations.AlterField(
             model_name='variant',

@@ -52,7 +52,7 @@ class Collection(ShopOwned):
     template_suffix = models.CharField(gettext_lazy("template"), max_length=255, null=True, blank=True)
     published_at = models.DateTimeField(gettext_lazy("published at"), null=True, blank=True, default=timezone.now)
     published_scope = models.CharField(
-        gettext_lazy("published scope"), max_length=10, choices=PublishedScope, default=PublishedScope.WEB
+        gettext_lazy("sales channels"), max_length=10, choices=PublishedScope, default=PublishedScope.WEB
     )
     disjunctive = models.BooleanField(gettext_lazy("match any rule"), default=False)
     rules = models.JSONField(gettext_lazy("rules"), default=list, blank=True)
@@ -104,7 +104,7 @@ class _SmartManager(models.Manager["SmartCollection"]):
 
 
 class CustomCollection(Collection):
-    """A collection with manually added products. There is one ``Collect`` per product."""
+    """A collection with manually added products, each stored as a ``Collect``."""
 
     objects: "ClassVar[ShopManager[Self]]" = create_shop_manager(TimestampedQuerySet, _CustomManager)
 

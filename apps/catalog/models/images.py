@@ -28,7 +28,7 @@ class ProductImage(ShopOwned):
         default="",
         db_default="",
         editable=False,
-        help_text="The hash of the URL that the image was imported from; blank if it was uploaded.",
+        help_text="The hash of the URL that the image was imported from. Blank if the image was uploaded.",
     )
     width = models.PositiveIntegerField(editable=False)
     height = models.PositiveIntegerField(editable=False)

@@ -13,7 +13,7 @@ MAX_OPTIONS = 3
 
 
 class PublishedScope(models.TextChoices):
-    """The sales channels that a published product or collection is available in."""
+    """The sales channels in which a published product or collection is available."""
 
     WEB = "web", gettext_lazy("Online store")
     GLOBAL = "global", gettext_lazy("Online store and point of sale")
@@ -23,8 +23,8 @@ class Product(ShopOwned):
     """A product of the shop, sold in one or more variants.
 
     Every change of an option, variant, image or tag increases the version of its product. ``lowest_price`` and
-    ``units_sold`` are denormalized so that collections can be sorted with an index. Indexes on columns that change with
-    inventory and orders are on ``ProductRank`` instead.
+    ``units_sold`` are denormalized so that collections can be sorted with an index. Columns that change with inventory
+    and orders are indexed in ``ProductRank``.
     """
 
     class Status(models.TextChoices):
@@ -51,7 +51,7 @@ class Product(ShopOwned):
     template_suffix = models.CharField(gettext_lazy("template"), max_length=255, null=True, blank=True)
     published_at = models.DateTimeField(gettext_lazy("published at"), null=True, blank=True, default=timezone.now)
     published_scope = models.CharField(
-        gettext_lazy("published scope"), max_length=10, choices=PublishedScope, default=PublishedScope.WEB
+        gettext_lazy("sales channels"), max_length=10, choices=PublishedScope, default=PublishedScope.WEB
     )
     lowest_price = models.DecimalField(
         gettext_lazy("lowest price"), max_digits=15, decimal_places=3, default=0, editable=False
@@ -114,9 +114,9 @@ class ProductOption(ShopOwned):
 
 
 class ProductTag(ShopOwned):
-    """One tag of a product, in a row of its own so that products can be queried by tag.
+    """One tag of a product, stored as a separate row so that products can be queried by tag.
 
-    ``Product.tags`` contains all tags of the product as one text.
+    ``Product.tags`` contains all tags of the product as one string.
     """
 
     product = models.ForeignKey(

@@ -6,7 +6,7 @@ from apps.ground.sort_tables import Rank, sort_table_key
 
 
 class ProductRank(Rank):
-    """The time of a product's last update and its units sold, in a narrow table that is cheap to index."""
+    """The last update and the units sold of a product, in a narrow table with indexes that are cheap to update."""
 
     of = sort_table_key("catalog.Product")
     updated_at = models.DateTimeField()

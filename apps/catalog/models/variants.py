@@ -18,8 +18,8 @@ DEFAULT_VALUE = "Default Title"
 class Variant(ShopOwned):
     """One combination of a product's option values, with its own price and inventory.
 
-    ``inventory_quantity`` is the sum of the quantities at all locations, and is updated in the same transaction.
-    ``grams`` is derived from ``weight`` and ``weight_unit``.
+    ``inventory_quantity`` is the sum of the quantities at all locations. The transaction of an inventory change
+    also updates this sum. ``grams`` is derived from ``weight`` and ``weight_unit``.
     """
 
     class InventoryPolicy(models.TextChoices):
@@ -49,13 +49,13 @@ class Variant(ShopOwned):
     position = models.PositiveIntegerField(gettext_lazy("position"), default=1)
     price = models.DecimalField(gettext_lazy("price"), max_digits=15, decimal_places=3, default=0)
     compare_at_price = models.DecimalField(
-        gettext_lazy("compare at price"), max_digits=15, decimal_places=3, null=True, blank=True
+        gettext_lazy("compare-at price"), max_digits=15, decimal_places=3, null=True, blank=True
     )
     fixed_prices = models.JSONField(
         null=True,
         blank=True,
         editable=False,
-        help_text="By currency.",
+        help_text="Fixed prices by currency.",
     )
     barcode = models.CharField(gettext_lazy("barcode"), max_length=255, null=True, blank=True)
     taxable = models.BooleanField(gettext_lazy("taxable"), default=True)
@@ -109,7 +109,7 @@ class Variant(ShopOwned):
 
     @property
     def is_default(self) -> bool:
-        """Return True if the product has no options. The title of its only variant is then an internal default."""
+        """Return True if the product has no options. The variant then has an internal default title."""
         return set(self.options) <= {DEFAULT_VALUE}
 
     @property
@@ -119,7 +119,7 @@ class Variant(ShopOwned):
 
     @property
     def event_label(self) -> str:
-        """Return the name of the variant in events."""
+        """Return the variant's name for events."""
         return self.full_name
 
     @property

@@ -1,4 +1,4 @@
-"""Panel pages of blogs, articles, mobile apps, script tags, files and themes."""
+"""Panel pages for blogs, articles, mobile apps, script tags, files and themes."""
 
 from django.utils.translation import gettext_lazy
 

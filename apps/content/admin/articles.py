@@ -1,4 +1,4 @@
-"""Panel pages of blogs and articles."""
+"""Panel pages for blogs and articles."""
 
 from datetime import datetime
 from typing import cast
@@ -44,7 +44,8 @@ from apps.staff.models import Membership
 
 grant_permissions("pages", "vacd", "content.blog", "content.article")
 
-# The preview runs no scripts and contacts no other hosts, and browsers treat the page as a separate origin.
+# The preview must not run scripts or load anything from other hosts. The sandbox also gives the preview a separate
+# origin.
 PREVIEW_POLICY = "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; sandbox"
 MAX_SUGGESTIONS = 500
 
@@ -67,26 +68,26 @@ class AutocompleteInput(ThemedTextInput):
 
 
 class BlogForm(PanelForm[Blog]):
-    """Form of a blog. A blank handle is derived from the title."""
+    """Form for a blog. A blank handle is derived from the title."""
 
     handle = forms.SlugField(
         required=False,
         max_length=255,
         widget=ThemedTextInput(),
-        help_text=gettext_lazy("Part of the URL. Leave blank to create it from the title."),
+        help_text=gettext_lazy("Part of the URL. Leave blank to create the handle from the title."),
         label=gettext_lazy("Handle"),
     )
 
 
 @admin.register(Blog)
 class BlogAdmin(ShopOwnedAdmin[Blog]):
-    """Admin of blogs."""
+    """Admin for blogs."""
 
     form = BlogForm
     menu = MenuItem(
         "Online store", "library_books", 20, search_terms=pgettext_lazy("search", "news, comments, magazine")
     )
-    intro = gettext_lazy("A blog contains articles. Each blog has a setting for customer comments.")
+    intro = gettext_lazy("A blog is a series of articles. For each blog, you choose whether customers can comment.")
     empty_text = gettext_lazy("No blogs yet. Create a blog to write articles.")
     list_display = ("title", "handle", "commentable", "tags", "updated_at")
     mobile_hide_labels = ("tags",)
@@ -100,7 +101,7 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
         return f"/blogs/{instance.handle}"
 
     def save_model(self, request: HttpRequest, obj: Blog, form: BlogForm, change: bool) -> None:
-        """Save the blog through the service."""
+        """Save the blog through ``domain.blogs``, which records an event."""
         attrs = {name: value for name, value in form.values_to_store.items() if name in self.fields}
         actor, now = self.actor(request), timezone.now()
         if change:
@@ -110,18 +111,18 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
             obj.__dict__.update(blog.__dict__)
 
     def delete_model(self, request: HttpRequest, obj: Blog) -> None:
-        """Delete the blog and its articles through the service."""
+        """Delete the blog and its articles through ``domain.blogs``, which records the events."""
         blogs.delete_blog(obj, **self.event_kwargs(request))
 
 
 class ArticleForm(PanelForm[Article]):
-    """Form of an article. Its HTML is stored as entered."""
+    """Form for an article. The HTML is stored exactly as entered."""
 
     handle = forms.SlugField(
         required=False,
         max_length=255,
         widget=ThemedTextInput(),
-        help_text=gettext_lazy("Part of the URL. Leave blank to create it from the title."),
+        help_text=gettext_lazy("Part of the URL. Leave blank to create the handle from the title."),
         label=gettext_lazy("Handle"),
     )
     author = forms.CharField(
@@ -151,7 +152,7 @@ class ArticleForm(PanelForm[Article]):
         required=False,
         widget=ThemedFileInput(),
         help_text=format_lazy(
-            gettext_lazy("PNG, GIF or JPEG, at most {size} and {megapixels} megapixels."),
+            gettext_lazy("PNG, GIF or JPEG, up to {size} and {megapixels} megapixels."),
             size=format_bytes(MAX_BYTES),
             megapixels=MAX_MEGAPIXELS,
         ),
@@ -164,7 +165,7 @@ class ArticleForm(PanelForm[Article]):
         if "published_at" in self.fields:
             zone = timezone.get_current_timezone_name()
             self.fields["published_at"].help_text = _(
-                "A future date schedules the article. Leave blank to hide it. Time zone: {zone}."
+                "Enter a future date to schedule the article, or leave blank to hide the article. Time zone: {zone}."
             ).format(zone=zone)
         if "author" in self.fields:
             members = Membership.rows().select_related("user").order_by("id")
@@ -190,7 +191,7 @@ class VisibilityFilter(admin.SimpleListFilter):
     parameter_name = "visibility"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return the choices of visibility."""
+        """Return the visibility choices."""
         return [("visible", _("Visible")), ("scheduled", _("Scheduled")), ("hidden", _("Hidden"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Article]) -> QuerySet[Article]:
@@ -205,20 +206,22 @@ class VisibilityFilter(admin.SimpleListFilter):
 
 
 class _ArticleRequest(StaffRequest):
-    """A request that saves an article. It holds the uploaded image if there is one."""
+    """A request that saves an article. ``image`` is set if the form contains a valid upload."""
 
     image: ArticleImage
 
 
 @admin.register(Article)
 class ArticleAdmin(ShopOwnedAdmin[Article]):
-    """Admin of articles."""
+    """Admin for articles."""
 
     form = ArticleForm
     menu = MenuItem(
         "Online store", "article", 21, search_terms=pgettext_lazy("search", "blog post, news, text, writing, content")
     )
-    intro = gettext_lazy("Articles of your blogs. A future date schedules an article. Earlier versions are kept.")
+    intro = gettext_lazy(
+        "The articles in your blogs. Set a future date to schedule an article. You can restore earlier versions."
+    )
     empty_text = gettext_lazy("No articles yet.")
     inlines = (MetafieldInline,)
     change_form_template = "panel/articles/change_form.html"
@@ -244,7 +247,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         return f"/blogs/{instance.blog.handle}/{instance.handle}"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> tuple[str, ...]:
-        """Make the blog read-only if the article already exists."""
+        """Make the blog read-only for existing articles."""
         return ("blog",) if obj else ()
 
     @display(
@@ -259,7 +262,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         return "scheduled", _("Scheduled")
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the routes of the preview and the versions."""
+        """Add the URLs of the preview and of earlier versions."""
         return [
             self.build_action_url("preview/", self.preview_view, "preview"),
             self.build_action_url("<path:object_id>/versions/<int:version_id>/", self.version_view, "version"),
@@ -267,12 +270,12 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         ]
 
     def version_view(self, request: HttpRequest, object_id: str, version_id: int) -> HttpResponse:
-        """Show what restoring an earlier text would change. On POST, restore the text."""
+        """Show what restoring an earlier version would change. On POST, restore the version."""
         require_permission(request, "content.view_article", "content.change_article")
         article = self.get_row_or_404(request, object_id)
         version = ArticleVersion.objects.filter(article=article, pk=version_id).first()
         if version is None:
-            raise Http404(_("There is no version {number}.").format(number=version_id))
+            raise Http404(_("Version {number} does not exist.").format(number=version_id))
         if request.method == "POST":
             require_permission(request, "content.change_article")
             articles.restore_article_version(version, **self.event_kwargs(request))
@@ -334,7 +337,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         )
 
     def _get_page_context(self, article: Article | None) -> Context:
-        """Return the article's current image and its earlier texts."""
+        """Return the current image and the earlier versions of the article."""
         if article is None:
             return {}
         versions = list(ArticleVersion.objects.filter(article=article).order_by("-id").defer("body_html"))
@@ -346,12 +349,12 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         return context
 
     def lock_row(self, instance: Article) -> None:
-        """Lock the blog before the article."""
+        """Lock the blog first and then the article, in the same order as all other changes."""
         get_for_update(Blog, instance.blog_id, no_key=True)
         super().lock_row(instance)
 
     def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:
-        """Save the article through the service."""
+        """Save the article through ``domain.articles``, which records an event."""
         attrs = {name: value for name, value in form.values_to_store.items() if name in self._attributes}
         image: ArticleImage | None = getattr(request, "image", None)
         actor, now = self.actor(request), timezone.now()

@@ -1,4 +1,4 @@
-"""Panel pages of mobile apps."""
+"""Panel pages for mobile apps."""
 
 import json
 from typing import ClassVar
@@ -20,17 +20,17 @@ grant_permissions("preferences", "vacd", "content.mobileplatformapplication")
 
 
 class MobileAppForm(PanelForm[MobilePlatformApplication]):
-    """Form of a mobile app, with one certificate fingerprint per line."""
+    """Form for a mobile app, with one certificate fingerprint per line."""
 
     sha256_cert_fingerprints = forms.CharField(
         label=gettext_lazy("SHA-256 certificate fingerprints"),
         required=False,
         widget=ThemedTextarea(attrs={"rows": 3, "spellcheck": "false"}),
-        help_text=gettext_lazy("Android only. One per line, such as AA:BB:… (32 bytes)."),
+        help_text=gettext_lazy("Android only. Enter one fingerprint per line, such as AA:BB:… (32 bytes)."),
     )
 
     def prepare(self) -> None:
-        """Show each fingerprint on a line of its own."""
+        """Show each fingerprint on its own line."""
         if "sha256_cert_fingerprints" in self.fields:
             self.initial["sha256_cert_fingerprints"] = "\n".join(self.instance.sha256_cert_fingerprints)
 
@@ -57,7 +57,7 @@ class MobileAppForm(PanelForm[MobilePlatformApplication]):
 
 @admin.register(MobilePlatformApplication)
 class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
-    """Admin of mobile apps."""
+    """Admin for mobile apps."""
 
     form = MobileAppForm
     menu = MenuItem(
@@ -69,8 +69,8 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     )
     topics = "mobile_platform_applications"
     intro = gettext_lazy(
-        "Mobile apps that open your shop's links instead of the browser. "
-        "Phones read the two association files created here."
+        "Mobile apps that open links to your shop. Phones read the association files created here and then open these "
+        "links in the app instead of the browser."
     )
     empty_text = gettext_lazy("No mobile apps yet.")
     list_display = ("application_id", "platform", "links", "updated_at")
@@ -82,12 +82,15 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     fieldsets: ClassVar[tuple[Fieldset, ...]] = (
         (None, {"fields": ("platform", "application_id", "enabled_universal_or_app_links")}),
         (gettext_lazy("Android"), {"fields": ("sha256_cert_fingerprints",)}),
-        ("iOS", {"fields": ("enabled_shared_webcredentials", "enabled_app_clips", "app_clip_application_id")}),
+        (
+            gettext_lazy("Apple iOS"),
+            {"fields": ("enabled_shared_webcredentials", "enabled_app_clips", "app_clip_application_id")},
+        ),
         (gettext_lazy("Result"), {"fields": ("association_file",)}),
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: MobilePlatformApplication | None = None) -> tuple[Fieldset, ...]:
-        """Leave out the association file if the app is new."""
+        """Omit the association file for a new app."""
         return self.fieldsets if obj else self.fieldsets[:-1]
 
     @display(description=gettext_lazy("Opens links"), boolean=True)
@@ -97,7 +100,7 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
 
     @display(description=gettext_lazy("Association file"))
     def association_file(self, app: MobilePlatformApplication) -> str:
-        """Return the association file of the app's platform."""
+        """Return the association file for the app's platform."""
         ios = app.platform == MobilePlatformApplication.Platform.IOS
         return json.dumps(
             mobile_apps.build_apple_app_site_association() if ios else mobile_apps.build_asset_links(), indent=2

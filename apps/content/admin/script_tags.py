@@ -1,4 +1,4 @@
-"""Panel pages of script tags."""
+"""Panel pages for script tags."""
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
@@ -15,7 +15,7 @@ from apps.shops.admin.uninstall_preview import register_uninstall_count
 from apps.staff.domain.permissions import grant_permissions
 
 THEME_WITHOUT_SCRIPT_TAGS = gettext_lazy(
-    "These scripts are not loaded: the published theme uses JSON templates, which don't support script tags."
+    "These scripts are not loaded, because the published theme uses JSON templates, which don't support script tags."
 )
 
 grant_permissions("themes", "v", "content.scripttag")
@@ -27,13 +27,13 @@ register_uninstall_count(
 
 @admin.register(ScriptTag)
 class ScriptTagAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[ScriptTag]):
-    """Read-only admin of script tags. Only apps can change script tags."""
+    """Read-only admin for script tags, which only apps can change."""
 
     menu = MenuItem(
         "Online store", "code", 50, search_terms=pgettext_lazy("search", "javascript, tracking, analytics, pixel")
     )
     intro = gettext_lazy(
-        "Scripts that apps load in your online store. Apps manage their scripts; uninstalling an app removes them."
+        "Scripts that apps add to your online store. Apps manage the scripts. Uninstall an app to remove its scripts."
     )
     empty_text = gettext_lazy("No scripts yet. Apps can add scripts to your online store.")
     list_display = ("source", "app_name", "shown_on", "cached", "created_at")

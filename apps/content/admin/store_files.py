@@ -1,4 +1,4 @@
-"""Panel pages of the images that staff upload for descriptions and articles."""
+"""Panel pages for the images that staff upload for descriptions and articles."""
 
 from django import forms
 from django.contrib import admin, messages
@@ -41,7 +41,7 @@ class StoreFileForm(PanelForm[StoreFile]):
         label=gettext_lazy("Image"),
         widget=ThemedFileInput(),
         help_text=format_lazy(
-            gettext_lazy("PNG, GIF or JPEG, at most {size} and {megapixels} megapixels."),
+            gettext_lazy("PNG, GIF or JPEG, up to {size} and {megapixels} megapixels."),
             size=format_bytes(MAX_BYTES),
             megapixels=MAX_MEGAPIXELS,
         ),
@@ -50,7 +50,7 @@ class StoreFileForm(PanelForm[StoreFile]):
 
 @admin.register(StoreFile)
 class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
-    """Admin of uploaded images. The visual editor also lists and uploads images here."""
+    """Admin for uploaded images. The visual editor lists and uploads images through ``pick_view``."""
 
     form = StoreFileForm
     menu = MenuItem(
@@ -72,15 +72,15 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
     readonly_fields = ("picture", "name", "size", "address", "created_at")
 
     def get_fieldsets(self, request: HttpRequest, obj: StoreFile | None = None) -> tuple[Fieldset, ...]:
-        """Return the upload field for a new file, and the details of an existing file."""
+        """Return the upload field for a new file or the details of an existing file."""
         return ((None, {"fields": self.readonly_fields if obj else ("file",)}),)
 
     def has_change_permission(self, request: HttpRequest, obj: StoreFile | None = None) -> bool:
-        """Return False because files never change."""
+        """Return False, because an uploaded file cannot be changed."""
         return False
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the route that the visual editor uses."""
+        """Add the URL that the visual editor uses."""
         return [self.build_action_url("pick/", self.pick_view, "pick"), *super().get_urls()]
 
     @display(description=gettext_lazy("Image"))
@@ -97,7 +97,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
 
     @display(description=gettext_lazy("URL"))
     def address(self, file: StoreFile) -> str:
-        """Return the public URL, which staff can use in texts."""
+        """Return the public URL, which staff can paste into descriptions and articles."""
         return get_store_file_url(file.shop, file.name, file.content.sha256)
 
     def changeform_view(
@@ -120,11 +120,11 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         return super().changeform_view(request, object_id, form_url, extra_context)
 
     def delete_model(self, request: HttpRequest, obj: StoreFile) -> None:
-        """Delete the file through the service."""
+        """Delete the file through ``domain.store_files``, which records an event."""
         store_files.delete_store_file(obj, **self.event_kwargs(request))
 
     def pick_view(self, request: HttpRequest) -> HttpResponse:
-        """Return the newest files with names that begin with ``q`` as JSON. On POST, store an upload."""
+        """Return the newest files as JSON, filtered by the start of the name (``q``). On POST, store an upload."""
         if request.method == "POST":
             require_permission(request, "content.add_storefile")
             upload = request.FILES.get("file")
@@ -141,7 +141,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         return JsonResponse({"files": [_render_file(file) for file in store_files.search_store_files(term)]})
 
     def _store_upload(self, request: HttpRequest, upload: UploadedFile[bytes]) -> StoreFile:
-        """Check the permission and the size of an uploaded file, and store it."""
+        """Check the permission and the file size, then store the uploaded file."""
         require_permission(request, "content.add_storefile")
         if (upload.size or 0) > MAX_BYTES:
             raise UploadRefused(_("The image {refusal}.").format(refusal=translate_stored(TOO_MANY_BYTES)))
@@ -156,6 +156,6 @@ def _get_local_url(file: StoreFile, *, small: bool = False) -> str:
 
 
 def _render_file(file: StoreFile) -> dict[str, str]:
-    """Return the JSON data of a file for the visual editor, with the URL for texts and the URL of a thumbnail."""
+    """Return a file's data for the visual editor: the name, the public URL and the path of a thumbnail."""
     url = get_store_file_url(file.shop, file.name, file.content.sha256)
     return {"name": file.name, "address": url, "path": _get_local_url(file, small=True)}

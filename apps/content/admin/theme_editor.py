@@ -1,4 +1,4 @@
-"""Panel pages of the theme editor, which show the file tree, one file and its versions, and search results."""
+"""Panel pages of the theme editor: the file tree, the editor for one file, versions and search."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -55,14 +55,14 @@ class SearchHit:
 
 
 def get_editor_language(key: str) -> str:
-    """Return the syntax mode in which the editor shows a file."""
+    """Return the editor's syntax mode for a file."""
     name = key.lower().removesuffix(".liquid") if key.lower().endswith((".css.liquid", ".js.liquid")) else key.lower()
     return _LANGUAGES.get(name[name.rfind(".") :], "")
 
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """The text of a theme file. The text is None if the file is not text or is ``lost``.
+    """The text of a theme file. ``text`` is None for binary and lost files.
 
     Attributes:
         text: The text.
@@ -105,7 +105,7 @@ def search_theme(theme: Theme, term: str) -> list[SearchHit]:
 
 @register_search
 def find_theme_files(request: HttpRequest, term: str) -> Iterable[SearchResult]:
-    """Yield theme files with a matching key for the panel-wide search. Files of the published theme come first."""
+    """Yield theme files with a matching key for the panel-wide search, starting with the published theme."""
     if not (has_permission(request, VIEW_ASSET) or has_permission(request, CHANGE_ASSET)):
         return
     published_first = Case(When(theme__role=Theme.Role.MAIN, then=0), default=1)
@@ -115,7 +115,7 @@ def find_theme_files(request: HttpRequest, term: str) -> Iterable[SearchResult]:
     for asset in matches[:ROWS_PER_MODEL]:
         yield SearchResult(
             title=asset.key,
-            description=_("File of {name}").format(name=asset.theme.name),
+            description=_("File in {name}").format(name=asset.theme.name),
             link=_get_editor_url(asset.theme_id, asset.key),
             icon="code",
         )
@@ -126,7 +126,7 @@ def _get_editor_url(theme_id: int, key: str = "") -> str:
 
 
 class ThemeEditorPages(ShopOwnedAdmin[Theme]):
-    """The editor pages of a theme."""
+    """Base class of the theme admin that provides the editor pages."""
 
     def get_editor_urls(self) -> Iterable[URLPattern]:
         """Return the URLs of the editor."""
@@ -147,7 +147,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         return self._show(request, theme, key, hits=search_theme(theme, term) if term else None, term=term)
 
     def _save(self, request: HttpRequest, theme: Theme) -> HttpResponse:
-        """Save the submitted text or the uploaded file, unless the theme file has been changed concurrently."""
+        """Save the submitted text or the uploaded file, unless someone else has changed the theme file."""
         key, expected = request.POST.get("key", "").strip(), request.POST.get("expected", "")
         upload = request.FILES.get("file")
         current = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
@@ -156,12 +156,12 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
             assets.check_asset_key(key)
             if upload is not None and upload.size is not None and upload.size > DEFAULT_LIMITS.binary_bytes:
                 raise assets.AssetRefused(
-                    _("{key} is {size}").format(
+                    _("The file {key} is {size}").format(
                         key=key, size=translate_stored(larger_than(DEFAULT_LIMITS.binary_bytes))
                     )
                 )
             if upload is None and "text" not in request.POST and current is not None and expected:
-                raise assets.AssetRefused(_("choose a file to replace {key}").format(key=key))
+                raise assets.AssetRefused(_("Choose a file to replace {key}").format(key=key))
             before = _read_current(current).text or ""
             data = upload.read() if upload is not None else restore_line_endings(before, typed).encode()
             assets.check_asset_content(key, data)
@@ -169,7 +169,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
             assets.save_asset(theme, key, content, **self.event_kwargs(request), expected=expected)
         except assets.EditConflict:
             if not expected:
-                return self._show(request, theme, key, error=_("{key} already exists").format(key=key))
+                return self._show(request, theme, key, error=_("The file {key} already exists.").format(key=key))
             return self._show(request, theme, key, typed=None if upload else typed, conflict=True)
         except Theme.DoesNotExist:
             raise Http404 from None
@@ -189,18 +189,18 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         error: str = "",
         **context: object,
     ) -> HttpResponse:
-        """Render the page of one file with the saved or the submitted text. The status code depends on the errors."""
+        """Render the editor page for one file with the saved or the submitted text. Errors set the status code."""
         asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
         history = _get_history_context(theme, key, asset)
         may_change = has_permission(request, CHANGE_ASSET) and theme.previewable
         response = self.page(
             request,
             "panel/themes/editor.html",
-            _("Code of {theme}").format(theme=theme),
+            _("Theme code: {theme}").format(theme=theme),
             original=theme,
             key=key,
             asset=asset,
-            # Warn about invalid Liquid if the theme is published.
+            # Customers would see the errors, so warn before invalid Liquid is saved in the published theme.
             warns=may_change and theme.role == Theme.Role.MAIN and get_editor_language(key) == "liquid",
             missing=bool(key) and asset is None and not error and not conflict,
             conflict=conflict,
@@ -216,7 +216,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         return response
 
     def delete_file_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Delete a file of the theme. Its versions remain."""
+        """Delete a file of the theme, but keep the file's versions."""
         require_permission(request, CHANGE_ASSET)
         theme = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -269,7 +269,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
 
 
 def _get_tree_context(theme: Theme) -> Context:
-    """Return the theme's files by folder and the keys of deleted files."""
+    """Return the theme's files, grouped by folder, and the keys of deleted files."""
     files = Asset.objects.filter(theme=theme)
     keys = list(files.order_by("key").values_list("key", flat=True))
     deleted_versions = AssetVersion.objects.filter(theme=theme).exclude(key__in=keys)
@@ -282,7 +282,7 @@ def _get_tree_context(theme: Theme) -> Context:
 def _get_content_context(
     theme: Theme, key: str, asset: Asset | None, *, submitted: str | None, conflict: bool
 ) -> Context:
-    """Return the context for the content of a file, or for the text that was submitted."""
+    """Return the template context for a file's saved content or for the submitted text."""
     saved = _read_current(asset)
     return {
         "lost": saved.lost,
@@ -297,7 +297,7 @@ def _get_content_context(
 
 
 def _get_history_context(theme: Theme, key: str, asset: Asset | None) -> Context:
-    """Return the versions of a file with their actors, and the actor of the current content."""
+    """Return the versions of a file with their actors, and the actor who saved the current content."""
     versions = list(AssetVersion.objects.filter(theme=theme, key=key).order_by("-id")) if key else []
     names = get_actor_names([*(version.actor for version in versions), *([asset.actor] if asset else [])])
     return {

@@ -1,4 +1,4 @@
-"""Panel pages of themes, where staff upload, publish, duplicate, rename, download and delete themes."""
+"""Panel pages for themes, where staff upload, publish, duplicate, rename, download and delete themes."""
 
 from collections.abc import Callable
 from typing import cast
@@ -45,13 +45,13 @@ grant_permissions("themes", "vacd", "content.theme", "content.asset")
 
 VIEW, ADD, CHANGE, DELETE = (f"content.{verb}_theme" for verb in ("view", "add", "change", "delete"))
 WHEN_READY = gettext_lazy(
-    "The files of this theme are still being installed. The theme will be published when they are ready."
+    "The files of this theme are still being installed. The theme will be published when the installation is complete."
 )
 CONFIRM_TITLES = {"publish": gettext_lazy("Publish {name}?"), "delete": gettext_lazy("Delete {name}?")}
 CONFIRM_BUTTONS = {"publish": gettext_lazy("Publish {name}"), "delete": gettext_lazy("Delete {name}")}
 CONFIRM_TEXTS = {
     "publish": gettext_lazy("Customers will see this theme immediately. The current theme becomes a draft."),
-    "delete": gettext_lazy("This deletes the theme with all files and their earlier versions. This can't be undone."),
+    "delete": gettext_lazy("This permanently deletes the theme, its files and all earlier versions of the files."),
 }
 
 
@@ -63,9 +63,7 @@ class ThemeForm(forms.Form):
         label=gettext_lazy("ZIP archive"),
         required=False,
         help_text=format_lazy(
-            gettext_lazy(
-                "At most {packed}. The archive can contain up to {files} files, with {unpacked} in total when unpacked."
-            ),
+            gettext_lazy("Up to {packed} and {files} files, and up to {unpacked} when unpacked."),
             packed=format_bytes(DEFAULT_LIMITS.packed_bytes),
             unpacked=format_bytes(DEFAULT_LIMITS.unpacked_bytes),
             files=lazy(languages.format_integer, str)(DEFAULT_LIMITS.entries),
@@ -81,17 +79,17 @@ class ThemeForm(forms.Form):
         ),
     )
     role = forms.ChoiceField(
-        label=gettext_lazy("Type"),
+        label=gettext_lazy("Role"),
         choices=[
             (Theme.Role.UNPUBLISHED, gettext_lazy("Draft")),
             (Theme.Role.MAIN, gettext_lazy("Publish when the files are ready")),
-            (Theme.Role.DEVELOPMENT, gettext_lazy("For development: cannot be published")),
-            (Theme.Role.DEMO, gettext_lazy("Demo: cannot be published")),
+            (Theme.Role.DEVELOPMENT, gettext_lazy("Development (can't be published)")),
+            (Theme.Role.DEMO, gettext_lazy("Demo (can't be published)")),
         ],
     )
 
     def clean_src(self) -> str:
-        """Check that the installation may download from the URL."""
+        """Check that downloads from the URL are allowed."""
         src: str = self.cleaned_data["src"]
         if src:
             try:
@@ -120,7 +118,7 @@ class NameForm(forms.Form):
 
 @admin.register(Theme)
 class ThemeAdmin(ThemeEditorPages):
-    """Admin of themes."""
+    """Admin for themes."""
 
     menu = MenuItem(
         "Online store",
@@ -304,14 +302,14 @@ class ThemeAdmin(ThemeEditorPages):
 
 
 def _get_badge(theme: Theme) -> str:
-    """Return the badge style of the theme's state."""
+    """Return the badge style for the theme's state."""
     if theme.role == Theme.Role.MAIN:
         return "success"
     return "danger" if theme.failed else "warning" if theme.processing else "info"
 
 
 def _get_job(theme: Theme) -> Job | None:
-    """Return the latest job that installs a theme's files."""
+    """Return the latest job that installs the theme's files."""
     return Job.rows().filter(task=themes.EXTRACT_TASK, arguments={"theme_id": theme.pk}).order_by("-id").first()
 
 
@@ -319,14 +317,18 @@ def _get_publish_problem(theme: Theme) -> str:
     if theme.role == Theme.Role.MAIN:
         return _("This theme is published.")
     if theme.role not in themes.PUBLISHABLE:
-        return _("A theme of the type “{kind}” can't be published.").format(kind=theme.get_role_display())
+        return _("Themes of the type “{kind}” can't be published.").format(kind=theme.get_role_display())
     return _("A theme without files can't be published.") if theme.failed else ""
 
 
 def _get_duplicate_problem(theme: Theme, count: int) -> str:
     if not theme.previewable:
         return _("This theme has no files yet.")
-    return _("The shop already has {number} themes.").format(number=count) if count >= themes.MAX_THEMES else ""
+    return (
+        _("The shop already has the maximum of {number} themes. Delete a theme first.").format(number=count)
+        if count >= themes.MAX_THEMES
+        else ""
+    )
 
 
 def _get_delete_problem(theme: Theme) -> str:

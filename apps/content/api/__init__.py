@@ -1,1 +1,1 @@
-"""The REST interface of the content app."""
+"""REST API for content."""

@@ -1,4 +1,4 @@
-"""Serializer, filters and views of articles."""
+"""Serializer, filters and views for articles."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -39,7 +39,7 @@ MAX_ALT = 512
 
 
 class OptionalImage(ComputedField):
-    """The image of an article. Articles without an image are rendered without the key."""
+    """The image of an article. The key is omitted for articles without an image."""
 
     omitted_when_null = True
 
@@ -96,7 +96,7 @@ class ArticleSerializer(ResourceSerializer[Article]):
         model = Article
 
     def validate_across_fields(self, attrs: Attrs, instance: Article | None, errors: Errors) -> None:
-        """Check the size of the HTML texts, and combine ``published`` and ``published_at``."""
+        """Check the size of the HTML fields, and combine ``published`` and ``published_at``."""
         for name in ("body_html", "summary_html"):
             if (error := find_html_error(attrs.get(name) or "")) is not None:
                 errors[name] = [error]
@@ -108,7 +108,7 @@ class ArticleSerializer(ResourceSerializer[Article]):
 def _set_published_at(attrs: Attrs, instance: Article | None) -> None:
     """Set ``published_at`` from ``published``.
 
-    ``false`` hides the article. ``true`` publishes the article now, unless it has a publication time already.
+    ``false`` hides the article. ``true`` publishes the article now, unless it is already published.
     """
     published = attrs.pop("published", None)
     if instance is not None and "published_at" in attrs and published == (instance.published_at is not None):
@@ -136,7 +136,7 @@ class TagFilter(ApiFilter):
 
 
 class ArticleFilter(ResourceFilter):
-    """Filters of articles."""
+    """Filters for articles."""
 
     author = TextFilter("author")
     handle = TextFilter("handle")
@@ -162,11 +162,11 @@ class ArticleViewSet(ShopViewSet[Article]):
     remove_image = False
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schemas of image and metafields."""
+        """Return the schemas of the image and the metafields."""
         return {"image": IMAGE_SCHEMA, "metafields": METAFIELDS_SCHEMA}
 
     def prepare_write(self) -> None:
-        """Store the image of the body, which may be a URL to download or an attachment."""
+        """Store the image from the request body, either an attachment or a download from a URL."""
         body = self.unwrap_body("article")
         if "image" not in body:
             return
@@ -184,7 +184,7 @@ class ArticleViewSet(ShopViewSet[Article]):
     def _without_current_url(self, image: RequestData, instance: Article | None) -> RequestData:
         """Remove the URL of the current image from the image object.
 
-        Clients often send a whole article back, with the URL of the current image in it.
+        Clients often send a whole article back. The article's current image must not be downloaded again.
         """
         src = image.get("src")
         if instance is None or instance.image is None or not isinstance(src, str):
@@ -208,7 +208,7 @@ class ArticleViewSet(ShopViewSet[Article]):
         return attrs
 
     def metafields(self) -> list[MetafieldInput]:
-        """Validate the metafields of the body."""
+        """Validate the metafields in the body."""
         return validate_metafields(self.unwrap_body("article").get("metafields"))
 
     def perform_create(self, attrs: Attrs) -> Article:
@@ -223,7 +223,7 @@ class ArticleViewSet(ShopViewSet[Article]):
         )
 
     def lock_instance(self, instance: Article) -> None:
-        """Lock the blog before the article."""
+        """Lock the blog first and then the article, in the same order as all other changes."""
         get_for_update(Blog, instance.blog_id, no_key=True)
         super().lock_instance(instance)
 
@@ -245,7 +245,7 @@ class ArticleViewSet(ShopViewSet[Article]):
 
 
 class ArticleValuesView(ApiView):
-    """Views of the distinct authors and tags of articles."""
+    """Views for the lists of distinct authors and tags."""
 
     # The tag of these routes in the OpenAPI document.
     plural = "articlewords"

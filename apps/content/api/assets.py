@@ -1,4 +1,4 @@
-"""Serializer and views of theme files."""
+"""Serializer and views for theme files."""
 
 from base64 import b64encode
 
@@ -46,7 +46,7 @@ class AssetSerializer(ResourceSerializer[Asset]):
 
 
 class AssetViewSet(ShopViewSet[Asset]):
-    """Views of ``/themes/{theme_id}/assets``. The parameter ``asset[key]`` selects a single file."""
+    """Views for ``/themes/{theme_id}/assets``. The parameter ``asset[key]`` selects a single file."""
 
     scope = "themes"
     model = Asset
@@ -71,7 +71,7 @@ class AssetViewSet(ShopViewSet[Asset]):
         }
     }
     responses = {
-        # The response has a single file if the query has a key.
+        # With a key in the query, the response contains a single file.
         "list_files": {"oneOf": [{"type": "object", "required": [name]} for name in ("assets", "asset")]},
         "put_file": ONE,
         "delete_file": {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}},
@@ -81,7 +81,7 @@ class AssetViewSet(ShopViewSet[Asset]):
     content: FileContent
 
     def check_permissions(self, request: Request) -> None:
-        """Require a second scope if an app of the marketplace changes files."""
+        """Require an additional scope from public apps that change files."""
         super().check_permissions(request)
         is_public = self.access.installation.app.distribution == App.Distribution.PUBLIC
         if is_public and request.method not in SAFE_METHODS and PROTECTED_SCOPE not in self.access.granted_scopes:
@@ -95,7 +95,7 @@ class AssetViewSet(ShopViewSet[Asset]):
         self.theme = theme
 
     def list_files(self, request: Request, **_: int) -> HttpResponse:
-        """List the files without their contents, or read one with its content."""
+        """List all files without their contents, or return a single file with its content."""
         if KEY in self.query:
             return self._single(self.query[KEY])
         etag = self._build_etag(self.theme.pk, self.theme.version)
@@ -118,10 +118,10 @@ class AssetViewSet(ShopViewSet[Asset]):
         return self.json_response({"asset": data})
 
     def prepare_write(self) -> None:
-        """Store the content of the body, which may be text, an attachment, a URL or the key of another file."""
+        """Store the content from the request body: text, an attachment, a download or a copy of another file."""
         body = self.unwrap_body("asset")
         if not self.theme.previewable:
-            raise assets.AssetRefused("the theme's files are not in place yet")
+            raise assets.AssetRefused("The theme's files are not installed yet")
         self.key, self.content = assets.store_asset_content(self.theme, body)
 
     def put_file(self, request: Request, **_: int) -> HttpResponse:
@@ -143,9 +143,9 @@ class AssetViewSet(ShopViewSet[Asset]):
 
 
 def encode_content(asset: Asset) -> tuple[str, str]:
-    """Return the key and the value that represent a file's content in the REST interface.
+    """Return a file's content for the REST API, as a key and a value.
 
-    Text has the key ``value``. Any other content has the key ``attachment`` and is encoded as Base64.
+    The key is ``value`` for text, and ``attachment`` for all other content, which is encoded as Base64.
     """
     data = blob_store.read_blob(asset.content)
     if assets.is_text_file(asset.key):

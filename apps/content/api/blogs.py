@@ -1,4 +1,4 @@
-"""Serializer, filters and views of blogs."""
+"""Serializer, filters and views for blogs."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ class BlogSerializer(ResourceSerializer[Blog]):
 
 
 class BlogFilter(ResourceFilter):
-    """Filters of blogs."""
+    """Filters for blogs."""
 
     handle = TextFilter("handle")
 
@@ -50,7 +50,7 @@ class BlogViewSet(ShopViewSet[Blog]):
         return {"metafields": METAFIELDS_SCHEMA}
 
     def metafields(self) -> list[MetafieldInput]:
-        """Validate the metafields of the body."""
+        """Validate the metafields in the body."""
         return validate_metafields(self.unwrap_body("blog").get("metafields"))
 
     def perform_create(self, attrs: Attrs) -> Blog:
@@ -62,5 +62,5 @@ class BlogViewSet(ShopViewSet[Blog]):
         blogs.update_blog(instance, attrs, metafield_drafts=self.metafields(), actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Blog) -> None:
-        """Delete the blog with its articles."""
+        """Delete the blog and its articles."""
         blogs.delete_blog(instance, actor=self.actor, at=self.at)

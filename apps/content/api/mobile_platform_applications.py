@@ -1,4 +1,4 @@
-"""Serializer and views of mobile platform applications."""
+"""Serializer and views for mobile platform applications."""
 
 from typing import TypeVar
 
@@ -29,15 +29,15 @@ class FingerprintsField(ApiField):
 
 
 class SwitchField(BooleanField):
-    """A boolean that is also accepted as an object with one boolean member."""
+    """A boolean field that also accepts an object with one boolean member."""
 
     def __init__(self, inner: str) -> None:
-        """Set the key of the boolean in the object form."""
+        """Initialize the field with the name of the boolean member."""
         super().__init__(required=False, default=False)
         self.inner = inner
 
     def to_internal_value(self, data: object) -> bool:
-        """Return the boolean, unwrapped from its object if necessary."""
+        """Return the boolean, after unwrapping it from an object if necessary."""
         if isinstance(data, dict):
             if data.keys() != {self.inner}:
                 raise serializers.ValidationError(INVALID)

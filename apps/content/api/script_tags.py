@@ -1,4 +1,4 @@
-"""Serializer, filters and views of script tags. Each app can access only its own tags."""
+"""Serializer, filters and views for script tags. Each app can access only its own script tags."""
 
 from django.db.models import QuerySet
 
@@ -29,20 +29,20 @@ class ScriptTagSerializer(ResourceSerializer[ScriptTag]):
         model = ScriptTag
 
     def validate_across_fields(self, attrs: Attrs, instance: ScriptTag | None, errors: Errors) -> None:
-        """Require an HTTPS URL, because the browsers of customers load the script."""
+        """Require an HTTPS URL, because customers' browsers load the script."""
         src = attrs.get("src")
         if src is not None and not src.startswith("https://"):
             errors["src"] = [NOT_SECURE]
 
 
 class ScriptTagFilter(ResourceFilter):
-    """Filters of script tags."""
+    """Filters for script tags."""
 
     src = TextFilter("src")
 
 
 class ScriptTagViewSet(ShopViewSet[ScriptTag]):
-    """Views of ``/script_tags``, limited to the tags of the calling app."""
+    """Views for ``/script_tags``, limited to the script tags of the calling app."""
 
     scope = "script_tags"
     model = ScriptTag
@@ -58,5 +58,5 @@ class ScriptTagViewSet(ShopViewSet[ScriptTag]):
         return ScriptTag.objects.filter(app_id=self.access.installation.app_id)
 
     def perform_create(self, attrs: Attrs) -> ScriptTag:
-        """Create a script tag of the calling app."""
+        """Create a script tag for the calling app."""
         return create_script_tag(self.access.installation, attrs, actor=self.actor, at=self.at)

@@ -1,4 +1,4 @@
-"""Serializer, filters and views of themes."""
+"""Serializer, filters and views for themes."""
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -35,7 +35,7 @@ class ThemeSerializer(ResourceSerializer[Theme]):
         model = Theme
 
     def validate_across_fields(self, attrs: Attrs, instance: Theme | None, errors: Errors) -> None:
-        """Check that apps may set the role and that the installation may download from the source URL."""
+        """Check that apps may set the role, and that downloads from the source URL are allowed."""
         role = attrs.get("role")
         if role is not None and role not in ROLES and (instance is None or role != instance.role):
             errors["role"] = [NOT_IN_LIST]
@@ -50,7 +50,7 @@ class ThemeSerializer(ResourceSerializer[Theme]):
 
 
 class ThemeFilter(ResourceFilter):
-    """Filters of themes."""
+    """Filters for themes."""
 
     name = TextFilter("name")
     role = TextFilter("role")
@@ -73,23 +73,23 @@ class ThemeViewSet(ShopViewSet[Theme]):
         return themes.create_theme(**attrs, actor=self.actor, at=self.at)
 
     def lock_instance(self, instance: Theme) -> None:
-        """Lock the shop and the published theme before the theme, in the same order as publishing."""
+        """Lock the rows in the same order as publishing does: first the shop, then the themes."""
         themes.lock_theme(instance)
         super().lock_instance(instance)
 
     def perform_update(self, instance: Theme, attrs: Attrs) -> None:
         """Rename or publish the theme, or both."""
         role = attrs.get("role")
-        # Publishing locks the shop before the themes. Renaming first would lock them in the opposite order.
+        # Publish before renaming: publishing locks the shop before the themes, and the opposite order could deadlock.
         if role == Theme.Role.MAIN:
             themes.publish_theme(instance, actor=self.actor, at=self.at)
         elif role is not None and role != instance.role:
-            raise Unprocessable({"role": ["cannot be taken from the published theme; publish another one"]})
+            raise Unprocessable({"role": ["cannot be removed from the published theme; publish another theme instead"]})
         if "name" in attrs:
             themes.rename_theme(instance, attrs["name"], actor=self.actor, at=self.at)
 
     def destroy(self, request: Request, **_: int) -> HttpResponse:
-        """Delete the theme and return it without an enclosing key."""
+        """Delete the theme, and return its data without the usual enclosing key."""
         with transaction.atomic():
             instance = self.get_object()
             themes_data = list(self.get_read_plan().read_ids([instance.pk], self.context).values())

@@ -62,7 +62,7 @@ ARTICLES = (
         "<p>Three plants that gave Europe its reds, yellows and blues.</p>",
         "<p>Madder gives every red from brick to coral, depending on the water. Weld gives a clear yellow. Indigo "
         "is stranger: the yarn leaves the vat <em>green</em> and turns blue in the air while you watch.</p>"
-        "<table><thead><tr><th>Plant</th><th>Part</th><th>Colour</th></tr></thead><tbody>"
+        "<table><thead><tr><th>Plant</th><th>Part</th><th>Color</th></tr></thead><tbody>"
         "<tr><td>Madder</td><td>root</td><td>red</td></tr><tr><td>Weld</td><td>leaf</td><td>yellow</td></tr>"
         "<tr><td>Indigo</td><td>leaf</td><td>blue</td></tr></tbody></table>",
         71,
@@ -73,7 +73,7 @@ ARTICLES = (
         "Jonas Field",
         "news",
         "<p>We are at the harbour market in September. Come and touch things.</p>",
-        "<p>We bring forty colours, the swift, and coffee. On Saturday at eleven Aiko shows how to wind a centre-pull "
+        "<p>We bring forty colors, the swift, and coffee. On Saturday at eleven Aiko shows how to wind a center-pull "
         "ball without tears.</p>",
         55,
     ),
@@ -121,7 +121,7 @@ ARTICLES = (
         "Aiko Brandt",
         "news, yarn",
         "<p>Not for publication yet.</p>",
-        "<p>Linen blend in six colours. Ask the mill for samples of the two greens; the second looked grey in the "
+        "<p>Linen blend in six colors. Ask the mill for samples of the two greens; the second looked gray in the "
         "evening.</p>",
         None,
     ),

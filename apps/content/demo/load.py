@@ -1,4 +1,4 @@
-"""Load demo content: a theme, a blog with ten articles, two mobile apps and an app with a script tag."""
+"""Create demo content: a theme, a blog with ten articles, two mobile apps, and an app with a script tag."""
 
 import io
 import random
@@ -35,7 +35,7 @@ def load_demo_content(shop: Shop, at: datetime) -> None:
     editor = MetafieldInput("imprint", "editor", "single_line_text_field", "Mara Lindqvist")
     journal = {"title": "Journal", "commentable": "moderate"}
     blog = blogs.create_blog(journal, metafield_drafts=[editor], actor="system", at=at)
-    random_generator = random.Random(10)  # noqa: S311 - the demo must be the same each time
+    random_generator = random.Random(10)  # noqa: S311 - the demo must be the same every time
     for number, sketch in enumerate(ARTICLES):
         _create_article(blog.pk, sketch, _draw_image(random_generator, sketch, number), at, minutes=3 + number % 5)
     _create_mobile_apps(shop, at)
@@ -64,15 +64,15 @@ def _draw_image(random_generator: random.Random, sketch: DemoArticle, number: in
     """Draw an image of striped cloth. Return None if the article has no image."""
     if not sketch.image_alt:
         return None
-    colours = PALETTES[number % len(PALETTES)]
-    image = Image.new("RGB", (960, 540), colours[2])
+    colors = PALETTES[number % len(PALETTES)]
+    image = Image.new("RGB", (960, 540), colors[2])
     draw = ImageDraw.Draw(image)
     top = 0
     while top < image.height:
         height = random_generator.randrange(8, 60)
-        draw.rectangle((0, top, image.width, top + height), fill=random_generator.choice(colours))
+        draw.rectangle((0, top, image.width, top + height), fill=random_generator.choice(colors))
         for left in range(0, image.width, 24):
-            draw.arc((left, top, left + 24, top + 16), 0, 180, fill=colours[2], width=2)
+            draw.arc((left, top, left + 24, top + 16), 0, 180, fill=colors[2], width=2)
         top += height + random_generator.randrange(2, 10)
     output = io.BytesIO()
     image.save(output, "PNG")

@@ -1,4 +1,4 @@
-"""Store the images of articles and their resized versions.
+"""Store article images and their resized versions.
 
 ``apps.media`` decides which images are valid.
 """
@@ -38,12 +38,12 @@ class ArticleImage:
 
 
 def store_article_image_from_body(values: Mapping[str, Any]) -> ArticleImage | None:
-    """Store the image of a request body. Return None if the body has no image.
+    """Store the image from a request body. Return None if the body has no image.
 
     Must be called before the transaction starts, because the image may have to be downloaded.
 
     Raises:
-        UploadRefused: The body has two images, or the image is unusable.
+        UploadRefused: The body has both an attachment and a URL, or the image is invalid or cannot be downloaded.
     """
     attachment, src, filename = values.get("attachment"), values.get("src"), values.get("filename")
     if attachment is None and src is None:
@@ -54,7 +54,7 @@ def store_article_image_from_body(values: Mapping[str, Any]) -> ArticleImage | N
             uploads.load_image_from_body(attachment=attachment, src=src, filename=name, longest_url=MAX_URL)
         )
     except UploadRefused as error:
-        # Article errors have one key for the whole image, so the message does not repeat the word "image".
+        # The error key is already "image", so remove this word from the message.
         raise UploadRefused(error.sentence.removeprefix("image ")) from error
 
 
@@ -88,7 +88,7 @@ def get_image_rendition(content: FileContent, transformation: Transformation) ->
 
 
 def strip_article_images() -> int:
-    """Strip metadata from the article images of the current shop and return the number of changed images."""
+    """Strip metadata from the article images of the current shop. Return the number of changed images."""
     cleaned = 0
     rows = Article.objects.exclude(image=None).order_by("pk").select_related("image").only("image", "image_name")
     for article in rows:
@@ -106,6 +106,6 @@ def strip_article_images() -> int:
         with transaction.atomic():
             if Article.objects.filter(pk=article.pk, image=article.image).update(image=image.content, **size):
                 row = Article.objects.get(pk=article.pk)
-                record_event("articles/update", row, actor="system", at=timezone.now(), message="Cleaned the picture")
+                record_event("articles/update", row, actor="system", at=timezone.now(), message="Removed metadata")
                 cleaned += 1
     return cleaned

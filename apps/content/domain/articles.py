@@ -39,7 +39,7 @@ def create_article(
     """Create an article in a blog.
 
     Args:
-        blog_id: The id of a blog of the current shop.
+        blog_id: The ID of a blog in the current shop.
         attrs: Columns of ``Article``. Without a handle, a unique handle is derived from the title. The author defaults
             to the shop's name.
         image: The stored image, or None.
@@ -49,7 +49,7 @@ def create_article(
 
     Raises:
         RowDeleted: The blog has been deleted.
-        IntegrityError: Another article of the blog has the handle.
+        IntegrityError: Another article of the blog already has the handle.
     """
     blog = get_for_update(Blog, blog_id, no_key=True)
     article = Article(shop=get_current_shop(), blog=blog, created_at=at)
@@ -80,7 +80,7 @@ def update_article(
 ) -> None:
     """Update an article. Columns that are not in ``attrs`` stay unchanged, and a new title does not change the handle.
 
-    A replaced text is saved as a version.
+    If the text changes, the previous text is saved as a version.
 
     Args:
         article: The article, which is updated in place.
@@ -93,7 +93,7 @@ def update_article(
 
     Raises:
         RowDeleted: The article has been deleted.
-        IntegrityError: Another article of the blog has the handle.
+        IntegrityError: Another article of the blog already has the handle.
     """
     blog = get_for_update(Blog, article.blog_id, no_key=True)
     refresh_for_update(article, no_key=True)
@@ -124,7 +124,7 @@ def update_article(
 
 @transaction.atomic
 def restore_article_version(version: ArticleVersion, *, actor: str, at: datetime) -> None:
-    """Restore an earlier text of an article. The current text is saved as a version."""
+    """Restore an earlier version of an article. The current text is saved as a new version."""
     texts = {name: getattr(version, name) for name in TEXT_FIELDS}
     update_article(Article.objects.get(pk=version.article_id), texts, actor=actor, at=at)
 
@@ -146,7 +146,7 @@ def delete_article(article: Article, *, actor: str, at: datetime) -> None:
 
 
 def record_article_deletion(article: Article, *, actor: str, at: datetime) -> None:
-    """Record the event of an article's deletion. Must be called in the transaction that deletes the article."""
+    """Record the event for a deleted article. Must be called in the transaction that deletes the article."""
     record_event("articles/delete", article, actor=actor, at=at)
 
 

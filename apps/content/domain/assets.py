@@ -29,11 +29,11 @@ from apps.outgoing.sync_client import Limits, download_file
 _SAVED = register_message(gettext_noop("Saved {key}"))
 _DELETED = register_message(gettext_noop("Deleted {key}"))
 _KEY_IS = register_message(gettext_noop("key {problem}"), problem=translate_stored)
-_TOO_LARGE = register_message(gettext_noop("{key} is larger than {size}"))
-_NO_TEXT = register_message(gettext_noop("{key} is not UTF-8 text"))
-_NO_JSON = register_message(gettext_noop("{key} is not valid JSON: {problem}"), problem=translate_stored)
+_TOO_LARGE = register_message(gettext_noop("The file {key} is larger than {size}"))
+_NO_TEXT = register_message(gettext_noop("The file {key} is not UTF-8 text"))
+_NO_JSON = register_message(gettext_noop("The file {key} is not valid JSON: {problem}"), problem=translate_stored)
 _EXACTLY_ONE = register_message(gettext_noop("must have exactly one of {names}"))
-_FULL = register_message(gettext_noop("the theme has {number} files already"))
+_FULL = register_message(gettext_noop("The theme already has the maximum of {number} files"))
 
 MAX_KEY = 255
 MAX_VERSIONS = 50
@@ -49,7 +49,7 @@ class AssetRefused(DomainError):
 
 
 class AssetNotFound(DomainError):
-    """Raised when the theme has no such file."""
+    """Raised when a theme file does not exist."""
 
     code = "asset_not_found"
     field = "asset"
@@ -65,12 +65,12 @@ class EditConflict(DomainError):
 
 
 def is_text_file(key: str) -> bool:
-    """Return True if the key is the key of a text file."""
+    """Return True if a file with this key contains text."""
     return key[key.rfind(".") :].lower() in TEXT_SUFFIXES if "." in key.rpartition("/")[2] else False
 
 
 def check_asset_key(key: object) -> str:
-    """Return the key if a theme file can have it.
+    """Return the key if it is valid for a theme file.
 
     Raises:
         AssetRefused: The key is invalid.
@@ -87,10 +87,10 @@ def check_asset_key(key: object) -> str:
 
 
 def check_asset_content(key: str, data: bytes) -> None:
-    """Check the content of a file against the rules of its type.
+    """Check the content of a theme file against the rules for the file type.
 
     Raises:
-        AssetRefused: The content is too large, or is not text or JSON although the key requires it.
+        AssetRefused: The content is too large, or is not the valid text or JSON that the file type requires.
     """
     limit = DEFAULT_LIMITS.asset_bytes(key)
     if len(data) > limit:
@@ -118,11 +118,11 @@ def _check_json(key: str, text: str) -> None:
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def store_asset_content(theme: Theme, values: Mapping[str, object]) -> tuple[str, FileContent]:
-    """Store the content of a request. Must be called before the transaction starts, because it may download.
+    """Store the content from a request. Must be called before the transaction, because it may download a file.
 
     Args:
         theme: The theme.
@@ -184,7 +184,8 @@ def save_asset(
         content: The result of ``store_asset_content`` or ``blob_store.store_blob``.
         actor: The actor of the event.
         at: The time of the event.
-        expected: The checksum of the content that the actor edited, or "" for a new file. None overwrites any content.
+        expected: The checksum of the content that the actor edited, or "" for a new file. None skips the conflict
+            check.
 
     Raises:
         AssetRefused: The theme's files are not installed yet, or the theme would exceed the limits of an archive.
@@ -198,7 +199,7 @@ def save_asset(
     asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
     before = asset.content.md5 if asset else ""
     if expected is not None and before not in {expected, content.md5}:
-        raise EditConflict(_("{key} was changed by someone else").format(key=key))
+        raise EditConflict(_("The file {key} was changed by someone else").format(key=key))
     _check_theme_limits(theme, asset, content)
     if asset is None:
         _check_key_conflicts(theme, key)
@@ -215,18 +216,18 @@ def save_asset(
 
 @transaction.atomic
 def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
-    """Delete a theme file. Its versions remain, so that the file can be restored.
+    """Delete a theme file, but keep the file's versions, so that it can be restored.
 
     Raises:
         AssetNotFound: The file does not exist.
-        AssetRefused: The theme requires the file.
+        AssetRefused: Every theme requires this file.
     """
     if key == LAYOUT:
-        raise AssetRefused(_("{layout} cannot be deleted").format(layout=LAYOUT))
+        raise AssetRefused(_("The file {layout} cannot be deleted").format(layout=LAYOUT))
     _lock_and_touch(theme)
     asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
     if asset is None:
-        raise AssetNotFound(_("{key} does not exist").format(key=key))
+        raise AssetNotFound(_("The file {key} does not exist").format(key=key))
     _save_version(asset)
     asset.delete()
     _record(theme, _DELETED.format(key=key), {key: [asset.content.md5, None]}, actor=actor, at=at)
@@ -245,16 +246,17 @@ def restore_asset_version(version: AssetVersion, *, actor: str, at: datetime) ->
 
 
 def _lock_and_touch(theme: Theme) -> None:
-    """Lock the theme and increase its version, because its files change."""
+    """Lock the theme and increase its version number before a file changes."""
     if not Theme.objects.filter(pk=theme.pk, previewable=True).update():
         theme.refresh_from_db()
-        raise AssetRefused(_("the theme's files are not installed yet"))
+        raise AssetRefused(_("The theme's files are not installed yet"))
 
 
 def _check_key_conflicts(theme: Theme, key: str) -> None:
-    """Reject a key that conflicts with another file.
+    """Reject a key that conflicts with the key of another file.
 
-    Conflicting files could not be unpacked on every file system, and the theme could not be uploaded again.
+    Some file systems cannot store two files with conflicting keys. If a theme contained both, its ZIP archive could not
+    be uploaded again.
     """
     folders = [key[:end] for end, character in enumerate(key) if character == "/"]
     conflict = Q(key__iexact=key) | Q(key__istartswith=f"{key}/")
@@ -264,14 +266,14 @@ def _check_key_conflicts(theme: Theme, key: str) -> None:
     if other is None:
         return
     if other.lower() == key.lower():
-        raise AssetRefused(_("key differs from {other} only in upper and lower case").format(other=other))
+        raise AssetRefused(_("The file {other} already exists, and the names differ only in case").format(other=other))
     raise AssetRefused(
-        _("key conflicts with {other}: the same path can't be both a file and a folder").format(other=other)
+        _("The file conflicts with {other}: a path can't be both a file and a folder").format(other=other)
     )
 
 
 def _check_theme_limits(theme: Theme, asset: Asset | None, content: FileContent) -> None:
-    """Check that the theme's files would still fit the limits of an archive."""
+    """Check that the theme stays within the limits for archives if the file is saved."""
     other_assets = Asset.objects.filter(theme=theme)
     if asset is not None:
         other_assets = other_assets.exclude(pk=asset.pk)
@@ -281,7 +283,7 @@ def _check_theme_limits(theme: Theme, asset: Asset | None, content: FileContent)
     grows = asset is None or content.size > asset.content.size
     if grows and (total["size"] or 0) + content.size > DEFAULT_LIMITS.unpacked_bytes:
         raise AssetRefused(
-            _("with this file the theme would be {size}").format(size=larger_than(DEFAULT_LIMITS.unpacked_bytes))
+            _("With this file, the theme would be {size}").format(size=larger_than(DEFAULT_LIMITS.unpacked_bytes))
         )
 
 

@@ -1,11 +1,11 @@
-"""Store files by the digest of their content, so that each shop stores equal bytes only once.
+"""Store blobs. A blob is file content identified by a digest, so each shop stores equal bytes only once.
 
-Contents that no row refers to are deleted.
+Blobs that no row refers to are deleted.
 
-Storing a content inserts a row, writes the file, and then marks the row as stored. Deleting runs in the opposite order.
-Each step is committed before the next step, so a process may be killed at any time. At worst, a row without references
-remains, which the cleanup deletes together with its file. Code must store a content, or call ``protect_blobs``, before
-a new row refers to it. Both protect the content from the cleanup for ``GRACE_PERIOD``.
+Storing a blob inserts a row, writes the file, and then marks the row as stored. Deleting runs in the opposite order.
+Each step is committed before the next step, so a process may be killed at any time. At worst, an unused row remains,
+which the cleanup deletes together with its file. Code must store a blob, or call ``protect_blobs``, before a new row
+refers to the blob. Either call protects the blob from the cleanup for ``GRACE_PERIOD``.
 """
 
 import hashlib
@@ -29,12 +29,12 @@ BATCH = 500
 
 
 def store_blob(data: bytes) -> FileContent:
-    """Store bytes. Must be called before the transaction that refers to them, because files are not rolled back."""
+    """Store bytes as a blob. Must be called before the transaction starts, because files are not rolled back."""
     return store_blobs([data])[0]
 
 
 def store_blobs(datas: Sequence[bytes]) -> list[FileContent]:
-    """Store several contents and return their rows in the same order. Equal contents share a row."""
+    """Store several blobs and return their rows in the same order. Equal blobs share a row."""
     if len(datas) > BATCH:
         return [row for start in range(0, len(datas), BATCH) for row in store_blobs(datas[start : start + BATCH])]
     digests = [hashlib.sha256(data).hexdigest() for data in datas]
@@ -52,7 +52,7 @@ def store_blobs(datas: Sequence[bytes]) -> list[FileContent]:
 
 
 def _claim_rows(by_digest: dict[str, bytes]) -> dict[str, FileContent]:
-    """Get or create the rows of these contents, and protect the rows from the cleanup."""
+    """Get or create the rows of these blobs, and protect the rows from the cleanup."""
     shop, now = get_current_shop(), timezone.now()
     rows: dict[str, FileContent] = {}
     new: set[str] = set()
@@ -88,12 +88,12 @@ def _update_in_order(queryset: QuerySet[FileContent], **values: object) -> None:
 
 
 def protect_blobs(contents: Iterable[int]) -> None:
-    """Protect contents from the cleanup, because new rows are about to refer to them."""
+    """Protect blobs from the cleanup, because new rows are about to refer to them."""
     _update_in_order(FileContent.objects.filter(pk__in=list(contents)), used_at=timezone.now())
 
 
 def release_blobs(rows: Iterable[FileContent]) -> None:
-    """Delete contents that were stored for a failed change, unless another request has stored them since."""
+    """Delete blobs that were stored for a failed change, unless another request has stored them since."""
     for row in rows:
         if row.is_new:
             idle = get_unreferenced_blobs().filter(used_at=row.used_at)
@@ -102,7 +102,7 @@ def release_blobs(rows: Iterable[FileContent]) -> None:
 
 
 def read_blob(content: FileContent) -> bytes:
-    """Return the bytes of a stored content.
+    """Return the bytes of a blob.
 
     Raises:
         StorageFailed: The storage cannot read the file.
@@ -113,7 +113,7 @@ def read_blob(content: FileContent) -> bytes:
 
 
 def open_blob(content: FileContent) -> IO[bytes]:
-    """Open the file of a stored content. The caller must close the file.
+    """Open the file of a blob. The caller must close the file.
 
     Raises:
         StorageFailed: The storage cannot open the file.
@@ -123,7 +123,7 @@ def open_blob(content: FileContent) -> IO[bytes]:
 
 
 def is_blob_intact(content: FileContent) -> bool:
-    """Return True if the file of a stored content exists and has not changed.
+    """Return True if the file of a blob exists and has not changed.
 
     Raises:
         StorageFailed: The storage does not respond.
@@ -141,13 +141,13 @@ def is_blob_intact(content: FileContent) -> bool:
 
 
 def mark_blob_lost(content: FileContent) -> None:
-    """Mark a content as not stored, so that the file is written again when the same bytes are stored again."""
+    """Mark a blob as not stored, so that the next attempt to store the same bytes writes the file again."""
     _update_in_order(FileContent.objects.filter(pk=content.pk), stored=False)
 
 
 @contextmanager
 def _convert_errors(content: FileContent, operation: str) -> Iterator[None]:
-    """Convert storage errors, and mark the content as lost if its file is missing when it is read."""
+    """Convert storage errors, and mark the blob as lost if a read finds no file."""
     try:
         with convert_storage_errors(content.name, operation):
             yield
@@ -158,7 +158,7 @@ def _convert_errors(content: FileContent, operation: str) -> Iterator[None]:
 
 
 def get_unreferenced_blobs() -> QuerySet[FileContent]:
-    """Return the contents that no row refers to, in the shops of the current scope."""
+    """Return the blobs that no row refers to, in the shops of the current scope."""
     queryset: QuerySet[FileContent] = FileContent.objects.all()
     for model, column in _iterate_referring_columns():
         queryset = queryset.filter(~Exists(model._base_manager.filter(**{column: OuterRef("pk")})))
@@ -166,7 +166,7 @@ def get_unreferenced_blobs() -> QuerySet[FileContent]:
 
 
 def describe_uses(content: FileContent) -> list[str]:
-    """Describe the rows that refer to a content, one text per row."""
+    """Return a short description of each row that refers to a blob."""
     return [
         f"{model._meta.verbose_name} {row.pk} ({row})"
         for model, column in _iterate_referring_columns()
@@ -175,18 +175,18 @@ def describe_uses(content: FileContent) -> list[str]:
 
 
 def _iterate_referring_columns() -> Iterator[tuple[type[Model], str]]:
-    """Yield the models and columns that refer to contents."""
+    """Yield the models and columns that refer to blobs."""
     for relation in FileContent._meta.get_fields(include_hidden=True):
         if isinstance(relation, ForeignObjectRel):
             yield relation.related_model, relation.field.name
 
 
 def delete_unused_blobs(at: datetime) -> int:
-    """Delete contents that no row has referred to for a while. Return the number of deleted contents."""
+    """Delete blobs that no row refers to and that were not stored recently. Return the number of deleted blobs."""
     idle = get_unreferenced_blobs().filter(writable_shops(), used_at__lt=at - GRACE_PERIOD)
     cleared = 0
     while ids := list(idle.order_by("used_at", "id").values_list("pk", flat=True)[:BATCH]):
-        # After this update, storing the same content writes the file again.
+        # Mark the blobs as not stored, so that a concurrent request that stores the same bytes writes the files again.
         _update_in_order(idle.filter(pk__in=ids), stored=False)
         cleared += sum(_delete_if_unused(pk, idle) for pk in ids)
     return cleared

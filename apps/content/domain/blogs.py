@@ -17,7 +17,7 @@ from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
 from apps.shops.domain.locks import lock_shop
 
-# The number of articles to load at once, which limits the memory use. An article's text can be half a megabyte.
+# The number of articles to load at once. A low number limits the memory use, because an article can be half a megabyte.
 ARTICLES_AT_ONCE = 50
 
 
@@ -26,12 +26,12 @@ def create_blog(attrs: Attrs, *, metafield_drafts: Sequence[MetafieldInput] = ()
     """Create a blog with optional metafields. Without a handle, a unique handle is derived from the title.
 
     Raises:
-        IntegrityError: Another blog has the handle.
+        IntegrityError: Another blog already has the handle.
     """
     shop = get_current_shop()
     handle = build_handle(attrs.pop("handle", None) or "")
     if not handle:
-        # Lock the shop, so that no concurrent request takes the unused handle.
+        # Lock the shop, so that no concurrent request can use the same handle.
         lock_shop()
         handle = find_free_handle(Blog.objects.all(), attrs["title"], fallback="blog")
     blog: Blog = Blog.objects.create(shop=shop, handle=handle, **attrs)
@@ -48,7 +48,7 @@ def update_blog(
 
     Raises:
         RowDeleted: The blog has been deleted.
-        IntegrityError: Another blog has the handle.
+        IntegrityError: Another blog already has the handle.
     """
     refresh_for_update(blog, no_key=True)
     if "handle" in attrs:
@@ -61,12 +61,12 @@ def update_blog(
 
 @transaction.atomic
 def delete_blog(blog: Blog, *, actor: str, at: datetime) -> None:
-    """Delete a blog with its articles.
+    """Delete a blog and its articles.
 
     Raises:
         RowDeleted: The blog has been deleted.
     """
-    # The full lock keeps other transactions from adding articles.
+    # The full lock prevents other transactions from adding articles.
     get_for_update(Blog, blog.pk)
     for article in Article.objects.filter(blog=blog).order_by("id").iterator(ARTICLES_AT_ONCE):
         articles.record_article_deletion(article, actor=actor, at=at)

@@ -35,8 +35,8 @@ _TYPES = {
     ".yml": "application/yaml",
 }
 UNKNOWN = "application/octet-stream"
-# Media types that are safe to serve: browsers display them, apply them as a style sheet, or run them only if a page
-# includes them.
+# Media types that are safe to serve. Browsers never render such a file as HTML, and run a script file only if a page
+# includes the file.
 _SAFE_TYPES = frozenset(
     _TYPES[suffix]
     for suffix in (
@@ -48,13 +48,13 @@ _SAFE_TYPES = frozenset(
 
 
 def get_media_type(key: str) -> str:
-    """Return the media type that the REST interface shows for a theme file."""
+    """Return the media type that the REST API shows for a theme file."""
     name = key.rpartition("/")[2].lower()
     return _TYPES.get(name[name.rfind(".") :], UNKNOWN) if "." in name else UNKNOWN
 
 
 def get_served_type(key: str) -> str:
-    """Return the media type with which a theme file is served. Browsers open none of these types as a document."""
+    """Return the media type used to serve a theme file. Unsafe types are replaced by plain text or binary data."""
     kind = get_media_type(key)
     if kind not in _SAFE_TYPES:
         return "text/plain; charset=utf-8" if kind.startswith("text/") or "liquid" in kind else UNKNOWN

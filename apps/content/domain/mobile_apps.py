@@ -28,7 +28,7 @@ def parse_fingerprints(value: object) -> list[str]:
 def validate_mobile_app(
     *, platform: str, application_id: str, fingerprints: Sequence[str], app_clip_application_id: str | None
 ) -> dict[str, str]:
-    """Check that the values are valid for the platform. Return the errors by field."""
+    """Check that the values are valid for the platform. Return the errors, keyed by field name."""
     errors: dict[str, str] = {}
     if not APPLICATION_ID.fullmatch(application_id):
         errors["application_id"] = INVALID
@@ -40,7 +40,7 @@ def validate_mobile_app(
 
 
 def build_apple_app_site_association() -> dict[str, object]:
-    """Return the association file for iOS, with the apps that open links, share passwords, or run as app clips."""
+    """Return the association file for iOS, which lists the apps that open links, share passwords or have app clips."""
     apps = list(
         MobilePlatformApplication.objects.filter(platform=MobilePlatformApplication.Platform.IOS).order_by("id")
     )
@@ -54,7 +54,7 @@ def build_apple_app_site_association() -> dict[str, object]:
 
 
 def build_asset_links() -> list[dict[str, object]]:
-    """Return the association file for Android, which lists the apps that open links and their fingerprints."""
+    """Return the association file for Android, which lists the apps that open links, with certificate fingerprints."""
     apps = MobilePlatformApplication.objects.filter(
         platform=MobilePlatformApplication.Platform.ANDROID, enabled_universal_or_app_links=True
     )

@@ -13,27 +13,27 @@ def get_storefront_url(shop: Shop, path: str) -> str:
 
 
 def get_article_image_url(shop: Shop, article_id: int, name: str, sha256: str) -> str:
-    """Return the public URL of an article's image. The query string changes with the content of the image."""
+    """Return the public URL of an article's image. A new image gets a new query string."""
     return get_storefront_url(shop, f"articles/{article_id}/{quote(name)}?v={get_image_version(sha256)}")
 
 
 def get_store_file_url(shop: Shop, name: str, sha256: str) -> str:
-    """Return the public URL of an uploaded file. The query string changes with the content of the file."""
+    """Return the public URL of an uploaded file. The query string identifies the content."""
     return get_storefront_url(shop, f"files/{quote(name)}?v={get_image_version(sha256)}")
 
 
 def get_local_path(url: str) -> str:
-    """Return the URL without the host, because the panel's content security policy only allows the current host."""
+    """Return the URL without the host, because the panel's content security policy allows only the current host."""
     return "/storefront/" + url.partition("/storefront/")[2]
 
 
 def get_image_version(sha256: str) -> str:
-    """Return the version of an image for its URL, so that browsers may cache the image forever."""
+    """Return the version for an image URL. A changed image gets a new URL, so browsers may cache URLs forever."""
     return sha256[:12]
 
 
 def get_asset_url(shop: Shop, theme_id: int, key: str, md5: str) -> str | None:
-    """Return the public URL of a theme file, or None if the file is outside of ``assets/``."""
+    """Return the public URL of a theme file, or None if the file is outside ``assets/``."""
     if not key.startswith("assets/"):
         return None
     return get_storefront_url(shop, f"themes/{theme_id}/{key}?v={md5[:12]}")

@@ -1,4 +1,4 @@
-"""Render the storefront's script loader, and keep cached copies of scripts with ``cache`` set."""
+"""Render the storefront's script loader, and serve cached copies of scripts with ``cache`` set."""
 
 import json
 import logging
@@ -23,7 +23,7 @@ RETRY_DELAY = timedelta(seconds=30)
 SCRIPT = Limits(max_bytes=5 * MIB, total_seconds=5, connect_seconds=2)
 SCOPES = (ScriptTag.DisplayScope.ONLINE_STORE, ScriptTag.DisplayScope.ORDER_STATUS)
 
-# JavaScript that loads the scripts after the page and runs them in the order of the list.
+# JavaScript that waits until the page has loaded, and then runs the scripts in the order of the list.
 _LOADER = """(function () {
   var sources = %s;
   function load() {
@@ -44,12 +44,12 @@ class ScriptUnavailable(Exception):
 
 
 def is_vintage(theme: Theme) -> bool:
-    """Return True if the theme has no JSON templates. Only such themes load script tags."""
+    """Return True if the theme has no JSON templates. Themes with JSON templates do not load script tags."""
     return not Asset.objects.filter(theme=theme, key__startswith="templates/", key__endswith=".json").exists()
 
 
 def render_script_loader(scope: str) -> str:
-    """Return the JavaScript that loads the script tags of a display scope in their order."""
+    """Return the JavaScript that loads the script tags of a display scope in order of creation."""
     main = Theme.objects.filter(role=Theme.Role.MAIN).first()
     tags = ScriptTag.objects.filter(display_scope__in=(scope, ScriptTag.DisplayScope.ALL)).order_by("id")
     shop = get_current_shop()
@@ -63,10 +63,9 @@ def _get_source_url(shop: Shop, tag: ScriptTag) -> str:
 
 
 def get_cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
-    """Return the cached copy of a script. The copy is at most 15 minutes old while its origin responds.
+    """Return the cached copy of a script. The copy is at most 15 minutes old if the script's server responds.
 
-    If the copy has expired, one of several concurrent requests downloads the script, and the others return the old
-    copy.
+    If the copy has expired, one of several concurrent requests downloads the script. The others return the old copy.
 
     Raises:
         ScriptUnavailable: There is no copy, and the script cannot be downloaded.
@@ -86,7 +85,7 @@ def get_cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
     try:
         return blob_store.read_blob(copy.content)
     except StorageFailed as failure:
-        # The next request downloads the script again.
+        # Mark the copy as expired, so that the next request downloads the script again.
         ScriptCopy.objects.filter(pk=copy.pk, content=copy.content).update(
             content=None, fetched_at=None, tried_at=at - COPY_MAX_AGE - RETRY_DELAY
         )
@@ -94,7 +93,7 @@ def get_cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
 
 
 def _claim_download(copy: ScriptCopy, at: datetime) -> bool:
-    """Return True if this request has to download the script. The conditional update lets only one request do so."""
+    """Return True for exactly one of several concurrent requests, which must then download the script."""
     is_due = Q(fetched_at=None) | Q(fetched_at__lte=at - COPY_MAX_AGE)
     claimed = ScriptCopy.objects.filter(is_due, pk=copy.pk, tried_at__lte=at - RETRY_DELAY).update(tried_at=at)
     return bool(claimed)
@@ -105,7 +104,7 @@ def _download_copy(copy: ScriptCopy, at: datetime) -> None:
         with download_file(copy.src, limits=SCRIPT, schemes=("https", "http")) as download:
             content = blob_store.store_blob(download.file.read())
     except HttpRequestFailed as error:
-        logger.warning("Script %s could not be fetched: %s", copy.src, error)
+        logger.warning("Could not download script %s: %s", copy.src, error)
         copy.error = str(error)
         ScriptCopy.objects.filter(pk=copy.pk).update(error=copy.error)
         return

@@ -1,4 +1,4 @@
-"""Create script tags of apps and delete them on uninstall."""
+"""Create script tags for apps, and delete them when an app is uninstalled."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from apps.shops.models import Installation
 
 
 def create_script_tag(installation: Installation, attrs: Attrs, *, actor: str, at: datetime) -> ScriptTag:
-    """Create a script tag of an installed app.
+    """Create a script tag for an installed app.
 
     Args:
         installation: The installation of the app.

@@ -1,8 +1,8 @@
 """Store the images that staff upload for descriptions and articles.
 
-An image keeps its file name. If a different image has that name, a part of the digest is appended. The same image is
-stored only once per name. Texts refer to images by URL only, so deleting an image leaves a broken image in the texts
-that show it.
+An image keeps its file name. If a different image already has that name, part of the digest is appended. The same image
+is stored only once per name. Descriptions and articles refer to an image only by URL, so they show a broken image after
+the image is deleted.
 """
 
 from datetime import datetime
@@ -20,7 +20,7 @@ MAX_LISTED_FILES = 60
 
 
 def search_store_files(term: str) -> list[StoreFile]:
-    """Return the newest files with names that begin with a term."""
+    """Return the newest files with names that start with the search term."""
     return list(
         StoreFile.objects.filter(name__istartswith=term).select_related("content").order_by("-id")[:MAX_LISTED_FILES]
     )
@@ -35,7 +35,7 @@ def save_store_file(data: bytes, name: str, *, actor: str, at: datetime) -> Stor
     """
     image = article_images.store_article_image(data, name)
     path = PurePath(image.name)
-    # Avoid such a name, because "hat_large.png" requests a resized version of "hat.png".
+    # A name such as "hat_large.png" cannot be used, because it requests a resized version of "hat.png".
     is_plain_name = parse_transformation(image.name) is None
     unique_name = f"{path.stem[:200]}-{image.content.sha256[:12]}{path.suffix}"
     attrs = {"content": image.content, "width": image.width, "height": image.height}
@@ -51,7 +51,7 @@ def save_store_file(data: bytes, name: str, *, actor: str, at: datetime) -> Stor
 
 @transaction.atomic
 def delete_store_file(file: StoreFile, *, actor: str, at: datetime) -> None:
-    """Delete a file. Its content is deleted later if no other row uses it."""
+    """Delete a file. The cleanup deletes the blob later if no other row uses it."""
     record_event("files/delete", file, actor=actor, at=at)
     file.delete()
 

@@ -41,11 +41,11 @@ TEXT_SUFFIXES = frozenset(
     | {".xml", ".yaml", ".yml"}
 )
 
-# Every theme needs this file, because nothing is rendered without it.
+# Every theme needs this file, because the storefront cannot render a page without it.
 LAYOUT = "layout/theme.liquid"
 
 _BAD_NAME = register_message(
-    gettext_noop("The name of a theme file may only hold A-Z, a-z, 0-9 and . _ - /, and no ..: {key}")
+    gettext_noop("A theme file name can only contain A-Z, a-z, 0-9 and . _ - /, but not two dots in a row: {key}")
 )
 _TOO_LARGE = register_message(gettext_noop("{key} is larger than {size}."))
 _KEY = re.compile(r"(?!.*\.\.)[A-Za-z0-9._/-]+")
@@ -83,14 +83,14 @@ DEFAULT_LIMITS = ArchiveLimits()
 
 
 def is_theme_key(key: str) -> bool:
-    """Return True if a theme file can have this key. The same rule applies to archives and single files."""
+    """Return True if the key is valid for a theme file, both in an archive and as a single file."""
     return (
         _KEY.fullmatch(key) is not None and is_plain_path(key) and "/" in key and key.partition("/")[0] in DIRECTORIES
     )
 
 
 class ThemeArchive:
-    """A checked archive. Iterating over it unpacks the theme files in the order of the archive.
+    """A validated theme archive. Iterating over the archive unpacks the theme files in archive order.
 
     The caller keeps the file open during the iteration and closes it afterwards. A completed iteration has verified
     every theme file, including files that were not read to the end. Damaged files raise ``ArchiveRefused``, so nothing
@@ -104,7 +104,7 @@ class ThemeArchive:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Return the keys of all theme files, in the order of the archive."""
+        """Return the keys of all theme files in archive order."""
         return tuple(self._key(asset) for asset in self._assets)
 
     def __len__(self) -> int:
@@ -119,10 +119,10 @@ class ThemeArchive:
 
 
 def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> ThemeArchive:
-    """Check the directory of a theme archive without unpacking any file.
+    """Validate the central directory of a theme archive without unpacking any file.
 
-    If a single folder contains all files, its name is removed from the keys. Entries outside of the theme directories
-    are checked like all others, and then skipped.
+    If a single folder contains all files, the keys do not include the name of this folder. Entries outside the theme
+    directories are checked like all others, and then skipped.
 
     Args:
         file: A seekable binary file, which must stay open as long as the result is used.
@@ -151,14 +151,14 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> The
         limit = limits.asset_bytes(key)
         refuse_if(entry.size > limit, _TOO_LARGE.format(key=quote_name(key), size=format_bytes(limit)))
         assets.append(entry)
-    refuse_if(not assets, gettext_noop("The archive holds no theme files."))
+    refuse_if(not assets, gettext_noop("The archive contains no theme files."))
     return ThemeArchive(archive, tuple(assets), wrapper=wrapper)
 
 
 def _get_single_folder(entries: tuple[ZipEntry, ...]) -> str:
-    """Return the single top-level folder with a slash, or an empty string.
+    """Return the top-level folder that contains all other entries, with a trailing slash, or an empty string.
 
-    The result is empty if there are several folders, or if the folder is one of the theme directories.
+    The result is empty if there are several top-level entries, or if the folder is one of the theme directories.
     """
     roots = {entry.name.partition("/")[0] for entry in entries} - _MACOS_ENTRIES
     return "" if len(roots) != 1 or roots <= DIRECTORIES else f"{roots.pop()}/"

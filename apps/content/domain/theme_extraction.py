@@ -1,8 +1,8 @@
 """Install theme files from an uploaded archive, an archive at a URL, or the starter theme.
 
-The installation has two steps. First, the contents are stored in batches. Then one transaction adds all files to the
-theme. If a worker is killed in the first step, the theme is unchanged and the stored contents are unreferenced, so the
-job can start over.
+The installation has two steps. First, the files are stored as blobs in batches. Then one transaction adds all files to
+the theme. If a worker is killed in the first step, the theme is unchanged and no row refers to the blobs, so the job
+can start over.
 """
 
 import zipfile
@@ -29,7 +29,7 @@ from apps.outgoing.errors import HttpRequestFailed
 from apps.outgoing.sync_client import Limits, download_file
 from apps.shops.models import Shop
 
-_NO_LAYOUT = register_message(gettext_noop("The archive has no {key}, without which a theme shows nothing."))
+_NO_LAYOUT = register_message(gettext_noop("The archive has no {key}. Every theme needs this file."))
 _COULD_NOT_DOWNLOAD = register_message(gettext_noop("Could not download the archive: {error}."))
 
 STARTER = Path(__file__).parent / "starter_theme"
@@ -41,10 +41,10 @@ ProgressCallback = Callable[[int, int], None]
 
 
 def extract_theme(job: Job, **arguments: Any) -> None:
-    """Install the files of the theme ``theme_id`` if it is processing. The job may be repeated at any time.
+    """Install the files of the theme ``theme_id`` if the theme is processing. The job can safely run more than once.
 
     Raises:
-        GiveUp: There are no usable files. The message contains the reason.
+        GiveUp: The archive cannot be downloaded or is invalid. The message contains the reason.
     """
     theme_id: int = arguments["theme_id"]
     themes.resume_processing(theme_id)
@@ -65,7 +65,7 @@ def extract_theme(job: Job, **arguments: Any) -> None:
 
 
 def record_extraction_failure(job: Job) -> None:
-    """Record the job's error on the theme, as the reason why it has no files."""
+    """Store the job's error on the theme as the reason why the installation failed."""
     themes.mark_theme_failed(int(job.arguments["theme_id"]), reason=job.error, actor=job.actor, at=timezone.now())
 
 
@@ -77,10 +77,10 @@ def store_archive_files(file: BinaryIO, progress: ProgressCallback) -> dict[str,
         progress: A function that is called with the number of stored files and the total number.
 
     Returns:
-        The contents by key. No row refers to them yet.
+        The blobs, keyed by the key of the theme file. No row refers to these blobs yet.
 
     Raises:
-        ArchiveRefused: The archive is invalid. The contents stored so far are released.
+        ArchiveRefused: The archive is invalid. The blobs stored so far are released.
     """
     archive = open_theme(file)
     refuse_if(LAYOUT not in archive.keys, _NO_LAYOUT.format(key=LAYOUT))
@@ -113,7 +113,7 @@ def store_archive_files(file: BinaryIO, progress: ProgressCallback) -> dict[str,
 
 
 def store_folder(folder: Path) -> dict[str, FileContent]:
-    """Store the files of a bundled theme and return them by key."""
+    """Store the files of a bundled theme, and return the blobs, keyed by the key of the theme file."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     keys = [path.relative_to(folder).as_posix() for path in paths]
     return dict(zip(keys, blob_store.store_blobs([path.read_bytes() for path in paths]), strict=True))
@@ -151,7 +151,7 @@ def create_theme_archive(theme: Theme) -> IO[bytes]:
 
 @contextmanager
 def _open_archive(theme: Theme) -> Iterator[BinaryIO]:
-    """Open the archive of a theme, which was uploaded or is at a URL."""
+    """Open a theme's archive, which is either an upload or a download from a URL."""
     if theme.upload is not None:
         with blob_store.open_blob(theme.upload) as file:
             yield cast("BinaryIO", file)

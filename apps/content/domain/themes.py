@@ -1,6 +1,6 @@
 """Create, publish, rename, duplicate, retry and delete themes.
 
-A change of the number of themes or of the published theme locks the shop row, so that no two such changes run
+Every change to the number of themes or to the published theme locks the shop row, so that these changes never run
 concurrently.
 """
 
@@ -55,7 +55,7 @@ class NotCopyable(DomainError):
 
 
 class NotRetryable(DomainError):
-    """Raised when an installation cannot be retried because it has not failed."""
+    """Raised when a theme's installation cannot be retried because it has not failed."""
 
     code = "theme_not_retryable"
 
@@ -73,9 +73,9 @@ def create_theme(
     """Create a theme. A job installs its files.
 
     Args:
-        name: The name.
+        name: The name of the theme.
         role: ``main`` publishes the theme once its files are installed.
-        src: The URL of a ZIP archive. Without URL and upload, the theme gets the files of the starter theme.
+        src: The URL of a ZIP archive. Without a URL or an upload, the theme gets the files of the starter theme.
         upload: A stored ZIP archive.
         actor: The actor of the event.
         at: The time of the event.
@@ -147,7 +147,7 @@ def retry_theme(theme: Theme, *, actor: str, at: datetime) -> None:
         NotRetryable: The theme has not failed.
     """
     if not resume_processing(theme.pk):
-        raise NotRetryable(_("Only a theme that could not be installed can be retried."))
+        raise NotRetryable(_("Only a failed installation can be retried."))
     theme.refresh_from_db()
     record_event("themes/update", theme, actor=actor, at=at, changes={"processing": [False, True]})
     enqueue(EXTRACT_TASK, actor=actor, theme_id=theme.pk)
@@ -176,7 +176,7 @@ def rename_theme(theme: Theme, name: str, *, actor: str, at: datetime) -> None:
 
 
 def lock_theme(theme: Theme) -> None:
-    """Lock the shop, then the theme and the published theme, which it may replace."""
+    """Lock the shop first, and then both the theme and the published theme that it may replace."""
     lock_shop()
     both = Theme.objects.select_for_update(no_key=True).filter(Q(pk=theme.pk) | Q(role=Theme.Role.MAIN))
     list(both.order_by("pk").values_list("pk", flat=True))
@@ -184,7 +184,7 @@ def lock_theme(theme: Theme) -> None:
 
 @transaction.atomic
 def publish_theme(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Publish a theme, so that the theme published before becomes a draft.
+    """Publish a theme. The previously published theme becomes a draft.
 
     A processing theme is published once its files are installed.
 
@@ -211,7 +211,7 @@ def publish_theme(theme: Theme, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def duplicate_theme(theme: Theme, *, name: str = "", actor: str, at: datetime) -> Theme:
-    """Copy a theme as a draft. Both themes refer to the same stored contents.
+    """Copy a theme as a draft. Both themes refer to the same blobs.
 
     Raises:
         TooManyThemes: The shop has the maximum number of themes.
@@ -241,16 +241,16 @@ def duplicate_theme(theme: Theme, *, name: str = "", actor: str, at: datetime) -
 
 @transaction.atomic
 def delete_theme(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Delete a theme with its files. Contents that no other row uses are deleted later.
+    """Delete a theme and its files. The cleanup later deletes blobs that no other row uses.
 
     Raises:
         NotDeletable: The theme is processing or published.
     """
     lock_shop()
-    # Changes of theme files lock the theme first as well, which avoids deadlocks.
+    # Changes to theme files also lock the theme first, so the same order here avoids deadlocks.
     refresh_for_update(theme)
     if theme.processing:
-        raise NotDeletable(_("A theme cannot be deleted while its files are being copied."))
+        raise NotDeletable(_("A theme cannot be deleted while its files are being installed."))
     if theme.role == Theme.Role.MAIN:
         raise NotDeletable(_("The published theme cannot be deleted."))
     record_event("themes/delete", theme, actor=actor, at=at)
@@ -259,7 +259,7 @@ def delete_theme(theme: Theme, *, actor: str, at: datetime) -> None:
 
 def _check_theme_count() -> None:
     if Theme.objects.count() >= MAX_THEMES:
-        raise TooManyThemes(_("A shop can have at most {limit} themes.").format(limit=MAX_THEMES))
+        raise TooManyThemes(_("A shop can have at most {limit} themes. Delete a theme first.").format(limit=MAX_THEMES))
 
 
 def _clear_pending_publications() -> None:
@@ -268,7 +268,7 @@ def _clear_pending_publications() -> None:
 
 
 def _set_published(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Make a theme the published theme. The caller must hold the lock of the shop."""
+    """Make a theme the published theme. The caller must have locked the shop."""
     _clear_pending_publications()
     for old in Theme.objects.filter(role=Theme.Role.MAIN).exclude(pk=theme.pk):
         old.role = Theme.Role.UNPUBLISHED

@@ -13,11 +13,21 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='blog',
             name='commentable',
-            field=models.CharField(choices=[('no', 'No comments'), ('moderate', 'Comments are moderated'), ('yes', 'Comments are published immediately')], default='no', max_length=10, verbose_name='commentable'),
+            field=models.CharField(choices=[('no', 'No comments'), ('moderate', 'Comments are moderated'), ('yes', 'Comments are published immediately')], default='no', max_length=10, verbose_name='comments'),
         ),
         migrations.AlterField(
             model_name='scripttag',
             name='cache',
             field=models.BooleanField(default=False, help_text='Serve a cached copy that is refreshed every 15 minutes.', verbose_name='cache'),
+        ),
+        migrations.AlterField(
+            model_name='mobileplatformapplication',
+            name='app_clip_application_id',
+            field=models.CharField(blank=True, max_length=255, null=True, verbose_name='app clip application ID'),
+        ),
+        migrations.AlterField(
+            model_name='scripttag',
+            name='display_scope',
+            field=models.CharField(choices=[('all', 'Online store and order status page'), ('online_store', 'Online store only'), ('order_status', 'Order status page only')], default='online_store', max_length=20, verbose_name='shown on'),
         ),
     ]

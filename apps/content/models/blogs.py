@@ -23,9 +23,7 @@ class Blog(ShopOwned):
 
     title = models.CharField(gettext_lazy("title"), max_length=255)
     handle = models.CharField(gettext_lazy("handle"), max_length=255)
-    commentable = models.CharField(
-        gettext_lazy("commentable"), max_length=10, choices=Commentable, default=Commentable.NO
-    )
+    commentable = models.CharField(gettext_lazy("comments"), max_length=10, choices=Commentable, default=Commentable.NO)
     template_suffix = models.CharField(gettext_lazy("template suffix"), max_length=255, null=True, blank=True)
     tags = models.TextField(gettext_lazy("tags"), blank=True, editable=False)
     version = VersionField()
@@ -46,10 +44,10 @@ class Blog(ShopOwned):
 
 
 class Article(ShopOwned):
-    """A post of a blog.
+    """A post in a blog.
 
-    ``body_html`` is stored as sent, and the panel sanitizes it before display. An article with ``published_at`` in the
-    future is not visible yet.
+    ``body_html`` is stored exactly as received. The panel sanitizes the HTML before display. An article with
+    ``published_at`` in the future is not visible yet.
     """
 
     blog = models.ForeignKey(Blog, on_delete=models.CASCADE, related_name="articles", verbose_name=gettext_lazy("blog"))
@@ -106,7 +104,7 @@ class Article(ShopOwned):
 
 
 class ArticleVersion(ShopOwned):
-    """An earlier text of an article. ``actor`` is the actor who replaced the text."""
+    """An earlier version of an article's text. ``actor`` is the actor who replaced this version."""
 
     article = models.ForeignKey(
         Article, on_delete=models.CASCADE, related_name="text_versions", verbose_name=gettext_lazy("article")

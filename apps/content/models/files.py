@@ -1,6 +1,6 @@
-"""The stored contents of files, and the images that staff upload for texts.
+"""Blobs, and the images that staff upload for descriptions and articles.
 
-Themes, articles and cached scripts also refer to stored contents.
+Themes, articles and cached scripts also store their files as blobs.
 """
 
 from django.db import models
@@ -11,16 +11,16 @@ from apps.ground.base_models import ShopOwned
 
 
 class FileContent(ShopOwned):
-    """The content of a file, which a shop stores only once even if several rows use it.
+    """A blob: the content of a file, which a shop stores only once even if several rows use it.
 
-    The row is inserted before the file is written and deleted after it, so that every file has a row.
+    The row is inserted before the file is written, and deleted after the file is deleted. So every file has a row.
 
     Attributes:
         sha256: The digest that identifies the content.
-        md5: The checksum that the REST interface shows.
-        stored: True once the file is complete. Until then, no row may refer to the content.
-        used_at: The time of the last request to store the content. Recently used content is never deleted.
-        is_new: True if the content was first stored through this instance.
+        md5: The checksum that the REST API shows.
+        stored: True once the file is complete. Until then, no row may refer to the blob.
+        used_at: The time of the last request to store the blob. Recently used blobs are never deleted.
+        is_new: True if the blob was first stored through this instance.
     """
 
     is_new = False
@@ -42,7 +42,7 @@ class FileContent(ShopOwned):
 
     @property
     def name(self) -> str:
-        """Return the path of the file in the file storage, which includes the shop id."""
+        """Return the path of the file in the file storage, which includes the shop ID."""
         return f"shops/{self.shop_id}/content/{self.sha256[0]}/{self.sha256}"
 
     @property
@@ -52,9 +52,9 @@ class FileContent(ShopOwned):
 
 
 class StoreFile(ShopOwned):
-    """An image that staff use in descriptions and articles.
+    """An image that staff uploaded for descriptions and articles.
 
-    A file never changes, because each new image is a new file. Browsers may therefore cache its URL forever.
+    A file never changes, because each new image is a new file. Browsers may therefore cache the image forever.
     """
 
     name = models.CharField(gettext_lazy("name"), max_length=255, editable=False)

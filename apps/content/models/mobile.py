@@ -8,7 +8,7 @@ from apps.ground.error_messages import TAKEN
 
 
 class MobilePlatformApplication(ShopOwned):
-    """A mobile app that is registered with the shop's domain."""
+    """A mobile app that is associated with the shop's domain."""
 
     class Platform(models.TextChoices):
         IOS = "ios", gettext_lazy("iOS")
@@ -23,7 +23,7 @@ class MobilePlatformApplication(ShopOwned):
     enabled_shared_webcredentials = models.BooleanField(gettext_lazy("shared web credentials"), default=False)
     enabled_app_clips = models.BooleanField(gettext_lazy("app clips"), default=False)
     app_clip_application_id = models.CharField(
-        gettext_lazy("app clip's application ID"), max_length=255, null=True, blank=True
+        gettext_lazy("app clip application ID"), max_length=255, null=True, blank=True
     )
     version = VersionField()
 

@@ -21,8 +21,8 @@ class ScriptTag(ShopOwned):
         ONLOAD = "onload", gettext_lazy("When the page has loaded")
 
     class DisplayScope(models.TextChoices):
-        ALL = "all", gettext_lazy("Storefront and order status page")
-        ONLINE_STORE = "online_store", gettext_lazy("Storefront only")
+        ALL = "all", gettext_lazy("Online store and order status page")
+        ONLINE_STORE = "online_store", gettext_lazy("Online store only")
         ORDER_STATUS = "order_status", gettext_lazy("Order status page only")
 
     app = models.ForeignKey(
@@ -31,7 +31,7 @@ class ScriptTag(ShopOwned):
     src = models.URLField(gettext_lazy("source"), max_length=2048)
     event = models.CharField(gettext_lazy("event"), max_length=20, choices=Event, default=Event.ONLOAD)
     display_scope = models.CharField(
-        gettext_lazy("display scope"), max_length=20, choices=DisplayScope, default=DisplayScope.ONLINE_STORE
+        gettext_lazy("shown on"), max_length=20, choices=DisplayScope, default=DisplayScope.ONLINE_STORE
     )
     cache = models.BooleanField(
         gettext_lazy("cache"),
@@ -57,10 +57,10 @@ class ScriptTag(ShopOwned):
 
 
 class ScriptCopy(ShopOwned):
-    """A cached copy of the script of a script tag.
+    """A cached copy of a script tag's script.
 
-    ``src`` is the URL from which the copy was downloaded. So if the URL of the tag changes, the old script is never
-    served.
+    ``src`` is the URL that the copy was downloaded from. If the URL of the script tag changes, the copy is out of date
+    and is never served.
     """
 
     tag = models.OneToOneField(

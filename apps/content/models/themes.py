@@ -10,7 +10,7 @@ from apps.ground.error_messages import NOT_IN_LIST, TAKEN
 
 
 class Theme(ShopOwned):
-    """A storefront theme, which consists of files. Customers see the published theme.
+    """A storefront theme, made up of files. Customers see the published theme.
 
     While ``processing`` is set, a job installs the files. If a theme is neither processing nor previewable, the
     installation failed, the theme has no files, and ``failure`` contains the reason.
@@ -99,7 +99,7 @@ class Asset(ShopOwned):
 
 
 class AssetVersion(ShopOwned):
-    """An earlier version of a theme file, with the actor and the time of its save.
+    """An earlier version of a theme file, with the actor and the time of the save.
 
     A version is created when the content is overwritten or the file is deleted.
     """

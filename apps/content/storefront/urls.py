@@ -1,4 +1,4 @@
-"""Public routes of the content app, which are outside of the REST interface."""
+"""Public URLs of the content app, outside the REST API."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Serve the public files of a shop: script loader, theme files, images and app association files.
+"""Serve a shop's public files: script loader, theme files, images and app association files.
 
 The files are untrusted content and must not run in this origin. Therefore the media types are fixed, ``nosniff`` is
 set, and a content security policy sandboxes files that are opened directly.
@@ -32,7 +32,7 @@ View = Callable[..., HttpResponse]
 
 
 def in_scope_of_domain(view: View) -> View:
-    """Run a view in the scope of the shop with the domain in the path."""
+    """Decorate a view so that it runs in the scope of the shop with the domain in the path."""
 
     @require_safe
     @wraps(view)
@@ -50,7 +50,7 @@ def in_scope_of_domain(view: View) -> View:
 
 
 def _in_scope_of_host(view: View) -> View:
-    """Run a view in the scope of the shop with the domain in the request's Host header."""
+    """Decorate a view so that it runs in the scope of the shop with the domain in the Host header."""
 
     @require_safe
     @wraps(view)
@@ -122,7 +122,7 @@ def serve_store_file(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _serve_image(request: HttpRequest, content: FileContent, original: str, name: str) -> HttpResponse:
-    """Serve an image if the name is its own name, or the resized version that the name requests."""
+    """Serve the original image if ``name`` equals ``original``, otherwise the requested resized version."""
     content_type = article_images.get_image_format(original).content_type
     current = request.GET.get("v") == get_image_version(content.sha256)
     if name == original:
@@ -170,7 +170,7 @@ def _has_matching_etag(request: HttpRequest, etag: str) -> bool:
 
 
 def _create_not_modified_response(etag: str, max_age: timedelta) -> HttpResponse:
-    """Return a 304 response, which extends the lifetime of the cached response."""
+    """Return a 304 response with cache headers that extend the lifetime of the cached response."""
     return HttpResponse(status=304, headers=_get_cache_headers(etag, max_age))
 
 

@@ -1,4 +1,4 @@
-"""Search the customer list by queries in the query language or by plain words."""
+"""Search the customer list, with queries in the query language or with plain words."""
 
 import re
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from apps.query.nodes import Comparator
 from apps.shops.models import Shop
 
 MAX_WORDS = 10
-# The search first scans the ``RECENT_SCAN`` newest customers. ``MIN_RECENT_MATCHES`` matches among them are enough.
+# A search first scans the ``RECENT_SCAN`` newest customers, and stops if at least ``MIN_RECENT_MATCHES`` of them match.
 RECENT_SCAN, MIN_RECENT_MATCHES = 1_000, 5
-# A term with COMMON_TERM_MATCHES matches in the first COMMON_TERM_SCAN rows is very common: only MAX_SCAN rows are
-# scanned then.
+# A term is very common if it has ``COMMON_TERM_MATCHES`` matches in the first ``COMMON_TERM_SCAN`` rows. In this case,
+# only ``MAX_SCAN`` rows are scanned.
 COMMON_TERM_MATCHES, COMMON_TERM_SCAN, MAX_SCAN = 25, 2_000, 8_000
 TOO_MANY_MATCHES = gettext_lazy(
     "Too many customers match. Only matches among the first {number} customers in the list are shown."
@@ -30,10 +30,9 @@ TOO_MANY_MATCHES = gettext_lazy(
 
 
 def build_search_condition(text: str, shop: Shop) -> Q:
-    """Return the condition for a search text; a text that is not a valid query is searched word by word.
+    """Return the condition for a search text. If the text is not a valid query, every word of the text must match.
 
-    If customers can match in one of several ways, each way finds at most ``MAX_COUNTED_ROWS`` customers, the newest
-    first.
+    If the query has alternatives (``OR``), each alternative finds at most ``MAX_COUNTED_ROWS`` customers, newest first.
     """
     alternatives = _alternatives(text.replace("\x00", "")[:500].strip(), shop)
     if len(alternatives) == 1:
@@ -45,7 +44,7 @@ def build_search_condition(text: str, shop: Shop) -> Q:
 
 
 def get_first_matches(matching: QuerySet[Customer], most: int) -> QuerySet[Customer]:
-    """Return up to ``most`` matches: the newest if enough of the newest customers match, otherwise any matches.
+    """Return up to ``most`` matches: the newest if enough of the newest customers match, otherwise arbitrary ones.
 
     Args:
         matching: The matching customers, unordered.
@@ -56,16 +55,16 @@ def get_first_matches(matching: QuerySet[Customer], most: int) -> QuerySet[Custo
 
 
 def scan_list(rows: QuerySet[Customer], condition: Q) -> list[int]:
-    """Return, for a very common search term, the ids of the matches in the first ``MAX_SCAN`` rows of a list.
+    """Return the ids of the matches in the first ``MAX_SCAN`` rows of a list, if the search term is very common.
 
-    If other filters leave few rows in list order, any ``MAX_SCAN`` of the filtered rows are scanned.
+    If the other filters exclude most of these rows, ``MAX_SCAN`` filtered rows in any order are scanned instead.
 
     Args:
         rows: The ordered list without the search condition.
         condition: The search condition.
 
     Returns:
-        An empty list if the term is rare enough for the indexes to find all matches.
+        The ids, or an empty list if the term is so rare that the indexes can find all matches.
     """
     order = [name for name in rows.query.order_by if isinstance(name, str)]
     matching = rows.filter(condition)
@@ -85,14 +84,14 @@ def scan_list(rows: QuerySet[Customer], condition: Q) -> list[int]:
 def scan_first_rows(matching: QuerySet[Customer], order: Sequence[str], limit: int) -> list[int]:
     """Scan the first ``limit`` customers in a sort order, and return the ids of the matches.
 
-    If both of two words are very common, intersecting them in the index is slow, and a scan finds matches sooner.
+    If a search has two very common words, a scan is faster than combining the index entries of both words.
     """
     first = sort_tables.get_first_keys(Customer.rows(), sort_tables.map_to_sort_columns(Customer, order), limit)
     return list(matching.filter(in_materialized(first)).order_by().values_list("pk", flat=True))
 
 
 def _alternatives(text: str, shop: Shop) -> list[Q]:
-    """Return alternative conditions; a customer matches if at least one condition does."""
+    """Return alternative conditions. A customer matches if at least one condition matches."""
     try:
         return SEARCH.compile_alternatives(SEARCH.parse(text), zone=shop.tzinfo)
     except (QuerySyntaxError, QueryValueError):

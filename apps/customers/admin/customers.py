@@ -1,4 +1,4 @@
-"""Customers in the panel: list, form, account, merge and personal data."""
+"""Panel pages of customers: list, form, account, merge and personal data."""
 
 from datetime import datetime
 from typing import Any
@@ -50,7 +50,8 @@ from apps.staff.domain.permissions import grant_permissions
 
 VIEW, CHANGE, DELETE = (f"customers.{verb}_customer" for verb in ("view", "change", "delete"))
 HAS_ORDERS_MESSAGE = gettext_noop(
-    "You can't delete customers with orders, because bookkeeping needs them. Erase the personal data instead."
+    "You can't delete customers with orders, because the orders are needed for bookkeeping. Erase the personal data "
+    "instead."
 )
 
 grant_permissions("customers", "vacd", "customers.customer", "customers.address")
@@ -59,7 +60,7 @@ grant_permissions("customers", "v", "customers.consentchange")
 
 @admin.register(Customer)
 class CustomerAdmin(ShopOwnedAdmin[Customer]):
-    """The customers of the shop."""
+    """Admin for customers. All changes go through the domain functions."""
 
     menu = MenuItem(
         "Customers",
@@ -78,8 +79,11 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             "customers there."
         ),
     )
-    intro = gettext_lazy("Everyone who placed an order, has an account or was added by staff.")
-    empty_text = gettext_lazy("No customers yet. Customers appear with their first order, or you can add them.")
+    intro = gettext_lazy("All customers who placed an order, have an account or were added by staff.")
+    empty_text = gettext_lazy(
+        "No customers yet. Customers are added automatically when they place an order. "
+        "You can also add customers yourself."
+    )
     form = CustomerForm
     list_display = ("name", "address", "account", "orders_count", "spent", "last_order", "since")
     optional_columns = ("telephone", "newsletter", "tagged", "proven")
@@ -97,7 +101,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     )
     search_fields = ("search_text",)
     palette_order = 20
-    search_help_text = gettext_lazy("Name, email, phone or company, or a query such as tag:vip country:Sweden")
+    search_help_text = gettext_lazy("Name, email, phone, company or tag:vip")
     ordering = ("-id",)
     change_form_template = "panel/customers/customer.html"
     actions = ("merge_chosen",)
@@ -156,7 +160,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str
     ) -> tuple[QuerySet[Customer], bool]:
-        """Search by a query in the query language, or word by word if the text is not a valid query."""
+        """Search with a query in the query language. If the text is not a valid query, every word must match."""
         if not search_term:
             return queryset, False
         condition = build_search_condition(search_term, self.shop(request))
@@ -173,7 +177,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
     def get_inlines(self, request: HttpRequest, obj: Customer | None) -> list[Inline]:
-        """Show only the addresses for a new customer."""
+        """Show only the address inline for a new customer."""
         return super().get_inlines(request, obj) if obj is not None else [AddressInline]
 
     def change_view(
@@ -194,7 +198,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Customer, form: CustomerForm, change: bool) -> None:
-        """Save through the domain functions, which validate and record events."""
+        """Save the customer through the domain functions, which validate the values and record events."""
         actor, now = self.actor(request), timezone.now()
         if change:
             customers.update_customer(obj, form.values, actor=actor, at=now)
@@ -203,14 +207,14 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             obj._state.adding = False
 
     def delete_model(self, request: HttpRequest, obj: Customer) -> None:
-        """Delete the customer, or explain to staff why a customer with orders can't be deleted."""
+        """Delete the customer, or explain why a customer with orders can't be deleted."""
         try:
             customers.delete_customer(obj, **self.event_kwargs(request))
         except customers.CustomerHasOrders:
             raise DomainError(_(HAS_ORDERS_MESSAGE)) from None
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages for account, merge and personal data to Django's own."""
+        """Add the routes of the account, merge and personal data pages."""
         return [
             self.build_action_url("<path:object_id>/invite/", self.invite_view, "invite", keyed=True),
             self.build_action_url("<path:object_id>/activation/", self.activation_view, "activation"),
@@ -268,7 +272,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             except DomainError as error:
                 self.message_user(request, format_errors(error), messages.ERROR)
             else:
-                message = _("The account of {customer} is disabled.").format(customer=customer)
+                message = _("The account of {customer} was disabled.").format(customer=customer)
                 self.message_user(request, message, messages.SUCCESS)
             return self._redirect_to_customer(customer)
         title = _("Disable the account of {customer}").format(customer=customer)
@@ -276,7 +280,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
 
     @admin.action(description=gettext_lazy("Merge selected customers…"), permissions=["delete"])
     def merge_chosen(self, request: HttpRequest, queryset: QuerySet[Customer]) -> HttpResponse | None:
-        """Redirect to the comparison of two selected customers; the older one is kept unless staff swap them."""
+        """Redirect to the comparison of two selected customers. By default, the older customer is kept."""
         ids = list(queryset.order_by("pk").values_list("pk", flat=True)[:3])
         if len(ids) == 2:
             return HttpResponseRedirect(f"{self.url('merge_with', ids[0])}?other={ids[1]}")
@@ -301,7 +305,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return self._page(request, "merge", title, customer, q=q, found=listed, job=job, waits=get_stalled_since(job))
 
     def merge_with_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Compare a customer with the customer in ``other`` and merge them with the selected values."""
+        """Show the comparison with the customer in ``other``, or merge the two customers with the selected values."""
         self._require_merging(request)
         keep: Customer = self.get_row_or_404(request, object_id)
         other_id = request.GET.get("other", "")
@@ -337,7 +341,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         )
 
     def _require_merging(self, request: HttpRequest) -> None:
-        """Require both permissions, because a merge changes one customer and deletes the other."""
+        """Require two permissions, because a merge changes one customer and deletes the other."""
         require_permission(request, CHANGE)
         require_permission(request, DELETE)
 
@@ -356,7 +360,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return self._page(request, "data", title, customer, **context)
 
     def export_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Download all data of the customer: directly, or as an export job if there are many rows."""
+        """Download all data of the customer, or create an export job if there are many rows."""
         require_permission(request, CHANGE)
         customer: Customer = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -372,7 +376,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return response
 
     def erase_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Erase the personal data; staff confirm with the customer's number because erasing can't be undone."""
+        """Erase the personal data. Staff must enter the customer's number, because an erasure can't be undone."""
         require_permission(request, DELETE)
         customer: Customer = self.get_row_or_404(request, object_id)
         if request.method != "POST":

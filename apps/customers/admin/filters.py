@@ -26,9 +26,9 @@ class TagFilter(WordFilter):
 
 
 class SinceFilter(DaysFilter):
-    """Filter by the creation date."""
+    """Filter by creation date."""
 
-    title = gettext_lazy("creation")
+    title = gettext_lazy("creation date")
     parameter_name = "created"
     field = "created_at"
 

@@ -25,12 +25,12 @@ COLUMNS = (
 )
 CONSENTS = {"email_consent": "email_marketing_consent", "sms_consent": "sms_marketing_consent"}
 CHANNELS = {f"{channel}_consent": CHANNEL_DEFINITIONS[channel].columns["state"] for channel in CHANNEL_DEFINITIONS}
-# The states that staff can choose; the others are set when data is erased or messages bounce.
+# The states that staff can choose. The other states are set when data is erased or messages bounce.
 STATES = [choice for choice in ConsentState.choices if choice[0] not in {ConsentState.REDACTED, ConsentState.INVALID}]
 
 
 class CustomerForm(PanelForm[Customer]):
-    """The form for contact details, notes and consents; the domain rules validate the values."""
+    """Form for contact details, notes and consents. The domain rules validate the values."""
 
     email_consent = forms.ChoiceField(label=gettext_lazy("Email marketing"), required=False, widget=ThemedSelect)
     sms_consent = forms.ChoiceField(label=gettext_lazy("SMS marketing"), required=False, widget=ThemedSelect)
@@ -40,7 +40,7 @@ class CustomerForm(PanelForm[Customer]):
         fields = COLUMNS
 
     def prepare(self) -> None:
-        """Offer the selectable consent states and the current one."""
+        """Offer the selectable consent states and the current state."""
         for name, column in CHANNELS.items():
             if name in self.fields:
                 current = getattr(self.instance, column)
@@ -49,7 +49,7 @@ class CustomerForm(PanelForm[Customer]):
                 self.initial.setdefault(name, current)
 
     def clean(self) -> Values | None:
-        """Validate with the rules of the REST interface; the domain functions normalize the values on save."""
+        """Validate with the rules of the REST API. The domain functions normalize the values on save."""
         cleaned = super().clean() or self.cleaned_data
         current = None if self.instance._state.adding else Customer.objects.get(pk=self.instance.pk)
         values, errors = validation.clean_customer(
@@ -74,7 +74,7 @@ class CustomerForm(PanelForm[Customer]):
 
 
 class AddressForm(ShopOwnedForm[Address]):
-    """The form for an address; the domain functions complete country and province."""
+    """Form for an address. The domain functions complete country and province."""
 
     country_code = forms.ChoiceField(label=gettext_lazy("Country"), required=False, widget=ThemedSelect)
     is_default = forms.BooleanField(label=gettext_lazy("Default"), required=False)
@@ -95,13 +95,13 @@ class AddressForm(ShopOwnedForm[Address]):
         )
 
     def prepare(self) -> None:
-        """Set the countries to choose from, and whether the address is the default."""
+        """Set the country choices and the initial value of ``is_default``."""
         self.set_choices("country_code", [("", _("Choose a country")), *get_country_choices()])
         if "is_default" in self.fields and not self.instance._state.adding:
             self.initial["is_default"] = self.instance.customer.default_address_id == self.instance.pk
 
     def clean(self) -> Values | None:
-        """Validate with the rules of the REST interface."""
+        """Validate with the rules of the REST API."""
         cleaned = super().clean() or self.cleaned_data
         current = None if self.instance._state.adding else Address.objects.get(pk=self.instance.pk)
         _values, errors = clean_address(self.values, current)
@@ -114,8 +114,8 @@ class AddressForm(ShopOwnedForm[Address]):
     def values(self) -> Values:
         """Return the values to pass to the domain functions.
 
-        For an existing address, only changed fields are included, because the form can't tell a blank value from a
-        missing one.
+        For an existing address, only changed fields are included, because the form can't distinguish blank values from
+        missing values.
         """
         names = self.Meta.fields if self.instance._state.adding else self.changed_data
         return {
@@ -124,7 +124,7 @@ class AddressForm(ShopOwnedForm[Address]):
 
 
 class InviteForm(forms.Form):
-    """The form for an invitation; missing values are filled in when the invitation is sent."""
+    """Form for an invitation. Missing values are filled in when the invitation is sent."""
 
     to = forms.EmailField(label=pgettext_lazy("mail", "To"), max_length=255)
     subject = forms.CharField(label=gettext_lazy("Subject"), max_length=255)

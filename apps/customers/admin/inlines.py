@@ -27,7 +27,7 @@ from apps.staff.domain.actor_names import get_actor_name
 
 
 class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
-    """The addresses of one customer; saving calls the domain functions, which record each change."""
+    """Formset of a customer's addresses. ``save`` calls the domain functions, which record each change."""
 
     actor = ""
 
@@ -47,7 +47,7 @@ class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
         return [cast("AddressForm", form) for form in filled]
 
     def save(self, commit: bool = True) -> list[Address]:
-        """Save the changes through the domain functions, so that the caller has nothing left to save."""
+        """Save the changes through the domain functions. Return an empty list, because everything is already saved."""
         mark_formset_saved(self)
         by: EventKwargs = {"actor": self.actor, "at": timezone.now()}
         customer = Customer.objects.get(pk=self.instance.pk)
@@ -72,7 +72,7 @@ class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
 
 
 class AddressInline(ShopOwnedStackedInline[Address, Customer]):
-    """The addresses, most recently updated first."""
+    """Inline of a customer's addresses, most recently updated first."""
 
     model = Address
     form = AddressForm
@@ -100,7 +100,7 @@ class AddressInline(ShopOwnedStackedInline[Address, Customer]):
 
 
 class ConsentInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[ConsentChange, Customer]):
-    """The consent history, newest first."""
+    """Inline of a customer's consent history, newest first."""
 
     model = ConsentChange
     verbose_name = gettext_lazy("consent")

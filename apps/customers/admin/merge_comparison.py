@@ -14,7 +14,7 @@ _CHOICE = "choose-"
 
 @dataclass(frozen=True, slots=True)
 class FieldComparison:
-    """One field of both customers on the comparison page.
+    """One row of the comparison page: a field with the values of both customers.
 
     Attributes:
         field: The field.
@@ -37,7 +37,7 @@ class FieldComparison:
 
 
 def compare_customers(keep: Customer, other: Customer, choices: dict[str, str]) -> list[FieldComparison]:
-    """Return the fields that have a value in at least one of the two customers."""
+    """Return the fields for which at least one of the two customers has a value."""
     rows = [
         FieldComparison(
             field,
@@ -59,7 +59,7 @@ def parse_choices(posted: dict[str, str]) -> dict[str, str]:
 def find_duplicates(customer: Customer) -> QuerySet[Customer]:
     """Return possible duplicates.
 
-    A duplicate has the same phone or email, or the same name and the postal code of one of the addresses.
+    A possible duplicate has the same phone or email, or the same name and an address with the same postal code.
     """
     rows = Customer.objects.exclude(pk=customer.pk).filter(erasing_at=None, redacted_at=None)
     condition = Q(pk__in=())

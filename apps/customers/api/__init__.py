@@ -1,1 +1,1 @@
-"""REST interface of customers."""
+"""REST API for customers."""

@@ -30,7 +30,7 @@ def _or_none(context: RenderContext, text: str) -> str | None:
 
 
 class NameField(BlankAsNullTextField):
-    """The full name: rendered from first and last name, and accepted only if the body has neither of them."""
+    """The full name, rendered from first and last name. Requests can use it instead of first and last name."""
 
     inline = "f'{{{0} or str()}} {{{1} or str()}}'.strip()"
 
@@ -39,7 +39,7 @@ class NameField(BlankAsNullTextField):
 
 
 class AddressSerializer(ResourceSerializer[Address]):
-    """An address in the REST interface."""
+    """An address in the REST API."""
 
     customer_id = ReadOnlyColumn()
     first_name = ModelDerivedField()
@@ -83,7 +83,7 @@ class AddressViewSet(ShopViewSet[Address]):
         return super().get_queryset().select_related("customer")
 
     def get_validated_attributes(self, instance: Address | None = None) -> Attrs:
-        """Return the values in the body, under ``address`` or under the name used in responses."""
+        """Validate the values in the body, which are under ``address`` or ``customer_address``."""
         body = self.body
         name = self.singular if isinstance(body, Mapping) and self.singular in body else self.body_name
         attrs, errors = check_body(self.serializer_class, self.version, self.unwrap_body(name), instance=instance)
@@ -96,7 +96,7 @@ class AddressViewSet(ShopViewSet[Address]):
         return addresses.create_address(customer, attrs, actor=self.actor, at=self.at)
 
     def lock_instance(self, instance: Address) -> None:
-        """Skip the lock: the domain functions lock the customer and then the address."""
+        """Do nothing. The domain functions lock the customer and then the address."""
 
     def perform_update(self, instance: Address, attrs: Attrs) -> None:
         addresses.update_address(instance, attrs, actor=self.actor, at=self.at)
@@ -105,14 +105,14 @@ class AddressViewSet(ShopViewSet[Address]):
         addresses.delete_addresses(instance.customer, [instance.pk], actor=self.actor, at=self.at)
 
     def default(self, request: Request, **_: int) -> HttpResponse:
-        """Make an address the default."""
+        """Set an address as the customer's default address."""
         with transaction.atomic():
             address = self.get_object()
             addresses.set_default_address(address, actor=self.actor, at=self.at)
             return self.render_object(address.pk)
 
     def set(self, request: Request, **kwargs: int) -> HttpResponse:
-        """Run a bulk operation on addresses: ``operation=destroy`` with ``address_ids[]``."""
+        """Delete several addresses at once, with ``operation=destroy`` and ``address_ids[]``."""
         operation = self.query.get("operation")
         if operation != "destroy":
             raise BadRequest({"operation": "must be destroy"})

@@ -65,7 +65,7 @@ def _currency(context: RenderContext, currency: str) -> str:
 
 
 class DefaultAddressSerializer(AddressSerializer):
-    """The default address."""
+    """The default address of a customer."""
 
     default = ConstantField(True)
 
@@ -118,7 +118,7 @@ class CustomerSerializer(ResourceSerializer[Customer]):
         model = Customer
 
     def validate_across_fields(self, attrs: Attrs, instance: Customer | None, errors: Errors) -> None:
-        """Add the errors of the domain rules if a field is invalid; otherwise the domain functions report them."""
+        """Add the errors of the domain rules if a field is invalid, so that the response contains all errors."""
         if not errors:
             return
         cleaned, domain_errors = clean_customer(attrs, customer=instance, shop=get_current_shop(), at=timezone.now())
@@ -177,7 +177,7 @@ class CustomerViewSet(ShopViewSet[Customer]):
         return self._report_taken_contacts(super().update, **kwargs)
 
     def _report_taken_contacts(self, write: Callable[..., HttpResponse], **kwargs: int) -> HttpResponse:
-        """Run the write and report a taken email and a taken phone together; the database names only one of them."""
+        """Run the write. If it fails, check both email and phone, because the database reports only one duplicate."""
         try:
             return write(self.request, **kwargs)
         except (CustomerRefused, IntegrityError):
@@ -194,7 +194,7 @@ class CustomerViewSet(ShopViewSet[Customer]):
         return customers.create_customer(attrs, actor=self.actor, at=self.at)
 
     def lock_instance(self, instance: Customer) -> None:
-        """Skip the lock: the domain functions lock the customer before they read the body."""
+        """Do nothing. The domain functions lock the customer before they validate the values."""
 
     def perform_update(self, instance: Customer, attrs: Attrs) -> None:
         customers.update_customer(instance, attrs, actor=self.actor, at=self.at)
@@ -204,7 +204,7 @@ class CustomerViewSet(ShopViewSet[Customer]):
         customers.delete_customer(instance, actor=self.actor, at=self.at)
 
     def search(self, request: Request, **_: int) -> HttpResponse:
-        """Return a page of the customers that match a query."""
+        """Return a page of customers that match a query."""
         page = keyset_pagination.parse_page_request(self.query, shop_id=self.shop.pk, route=self.list_name)
         order = page.order or parse_search_order(page.filters.get("order", DEFAULT_ORDER))
         querysets = [self.get_queryset().filter(condition) for condition in self._alternatives(page)]
@@ -212,7 +212,7 @@ class CustomerViewSet(ShopViewSet[Customer]):
         return self.render_page(FilteredRows(querysets) if has_query else querysets, page, order)
 
     def _alternatives(self, page: keyset_pagination.PageRequest) -> Sequence[Q]:
-        """Return alternative conditions for the query; a blank query matches every customer."""
+        """Return alternative conditions for the query. A blank query matches every customer."""
         text = page.filters.get("query", "")
         if not text.strip():
             return (Q(),)
@@ -222,13 +222,13 @@ class CustomerViewSet(ShopViewSet[Customer]):
             raise BadRequest({"query": str(error)}) from None
 
     def account_activation_url(self, request: Request, **_: int) -> HttpResponse:
-        """Create the link that activates the customer's account."""
+        """Create a link that activates the customer's account."""
         with transaction.atomic():
             url = accounts.create_activation_url(self.get_object(), actor=self.actor, at=self.at)
         return self.json_response({"account_activation_url": url})
 
     def redact_for_replay(self, content: bytes) -> bytes:
-        """Return the response with the link replaced by its digest, because a stored link would allow a login."""
+        """Return the response with a digest instead of the link, because a stored link could be used to log in."""
         if self.action != "account_activation_url":
             return content
         token = orjson.loads(content)[self.action].rpartition("/")[2]
@@ -265,7 +265,7 @@ class CustomerViewSet(ShopViewSet[Customer]):
 
 
 def parse_search_order(text: str) -> keyset_pagination.Order:
-    """Parse the ``order`` parameter of a search: ``<field> asc|desc``, by default ascending.
+    """Parse the ``order`` parameter of a search: a field, optionally followed by ``asc`` (the default) or ``desc``.
 
     Raises:
         BadRequest: The text is not a valid order.

@@ -1,4 +1,4 @@
-"""Serializer fields of customers: consents, lists of short texts, and texts that are null when blank."""
+"""Serializer fields of customers: consents, lists of short strings, and strings that are null when blank."""
 
 from datetime import datetime
 from functools import cache
@@ -21,7 +21,7 @@ MAX_TEXTS = 100
 
 
 class BlankAsNullTextField(TextField):
-    """A text that is blank in the database and null in the interface."""
+    """A string that is blank in the database and null in the API."""
 
     inline = "{0} or None"
 
@@ -32,7 +32,7 @@ class BlankAsNullTextField(TextField):
 
 
 class TextListField(ApiField):
-    """A list of short texts."""
+    """A list of short strings."""
 
     schema = {"type": "array", "items": {"type": "string", "maxLength": 255}}
 
@@ -55,7 +55,7 @@ class TextListField(ApiField):
 
 
 class MetafieldsField(ApiField):
-    """Metafields to set; ``apps.metafields`` validates them and responses never include them."""
+    """Metafields to set. ``apps.metafields`` validates the metafields. Responses never include metafields."""
 
     schema = METAFIELDS_SCHEMA
 
@@ -69,7 +69,7 @@ class MetafieldsField(ApiField):
 
 
 class ConsentField(ApiField):
-    """A marketing consent: an object built from columns of the customer."""
+    """A marketing consent, rendered as an object from columns of the customer."""
 
     schema = {
         "type": "object",
@@ -92,7 +92,7 @@ class ConsentField(ApiField):
         return _show_email if self.channel is Channel.EMAIL else _show_sms
 
     def to_internal_value(self, data: object) -> Rendered:
-        """Return the parts of the consent in the body, under the names of the fields of ``consents.Consent``."""
+        """Return the consent values in the body, keyed by the field name in ``consents.Consent``."""
         if not isinstance(data, dict):
             self.fail("invalid")
         parts: Rendered = {}
@@ -112,8 +112,7 @@ class ConsentField(ApiField):
         return parts
 
 
-# These fields are an earlier form of the email consent. Every version accepts them, but only the oldest version renders
-# them.
+# Legacy fields for the email consent. All API versions accept these fields, but only the oldest version renders them.
 _SHOWN = VersionRange(until="2025-01")
 
 
@@ -128,7 +127,7 @@ class AcceptsMarketingField(BooleanField):
 
 
 class AcceptsMarketingUpdatedAtField(DateTimeField):
-    """The time of the last change of the email consent."""
+    """The time when the email consent last changed."""
 
     rendered_versions = _SHOWN
 
@@ -148,7 +147,7 @@ class MarketingOptInLevelField(ChoiceField):
 
 @cache
 def _consent_parts(channel: Channel) -> dict[str, tuple[str, ApiField]]:
-    """Return the consent part and its validating field for each name in the body."""
+    """Return the ``Consent`` field name and the validating serializer field for each name in the body."""
     parts: dict[str, tuple[str, ApiField]] = {
         "state": ("state", ChoiceField(choices=ConsentState.choices)),
         "opt_in_level": ("opt_in_level", ChoiceField(choices=OptInLevel.choices, allow_null=True)),

@@ -1,6 +1,7 @@
-"""Create the demo shop's 200 customers, with names in many languages and scripts, the same in every run.
+"""Create the demo shop's 200 customers, with names in many languages. Every run creates the same customers.
 
-Names are random combinations of common names; phones are from ranges reserved for fiction where a country has them.
+Names are random combinations of common names. If a country reserves phone numbers for fiction, the demo uses these
+numbers.
 """
 
 import random

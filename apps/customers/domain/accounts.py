@@ -1,4 +1,4 @@
-"""Customer accounts: invite, activate, decline and disable; only this module writes ``Customer.state``."""
+"""Customer accounts: invite a customer, activate or disable the account, and decline an invitation."""
 
 from datetime import datetime, timedelta
 
@@ -52,7 +52,7 @@ class AccountNotActive(TransitionRefused):
 
 
 class ActivationLinkInvalid(DomainError):
-    """Raised when the activation link is wrong, used, replaced or expired; the message does not say which."""
+    """Raised when an activation link is wrong, used, replaced or expired. The message does not say which."""
 
     code = "activation_link_dead"
     status = 410
@@ -62,7 +62,7 @@ class ActivationLinkInvalid(DomainError):
 
 
 class PasswordRefused(DomainError):
-    """Raised when the password is not acceptable."""
+    """Raised when the password is too short or too long, or differs from the confirmation."""
 
     code = "password_refused"
     field = "password"
@@ -77,10 +77,10 @@ class InviteRefused(DomainError):
 
 @transaction.atomic
 def create_activation_url(customer: Customer, *, actor: str, at: datetime) -> str:
-    """Create an activation link that is valid for 30 days; earlier links stop working.
+    """Create an activation link that is valid for 30 days. Earlier links stop working.
 
     Raises:
-        AccountsDisabled: The shop has no customer accounts.
+        AccountsDisabled: Customer accounts are disabled in the shop.
         AccountAlreadyActive: The account is active.
     """
     nonce = _renew_nonce(customer, at=at)
@@ -89,7 +89,7 @@ def create_activation_url(customer: Customer, *, actor: str, at: datetime) -> st
 
 
 def build_activation_url(customer: Customer, nonce: str) -> str:
-    """Return the URL of the page where the nonce activates the account."""
+    """Return the URL of the activation page for a nonce."""
     token = create_token(ACTIVATION, shop_id=customer.shop_id, customer_id=customer.pk, nonce=nonce)
     return f"{settings.BASE_URL}/account/activate/{get_current_shop().handle}/{customer.pk}/{token}"
 
@@ -109,18 +109,18 @@ def _renew_nonce(customer: Customer, *, at: datetime, **columns: str) -> str:
 
 @transaction.atomic
 def send_invite(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Invitation:
-    """Invite a customer to activate the account; a worker sends the email.
+    """Invite a customer to activate the account. A worker sends the email.
 
     Args:
         customer: The customer to invite.
-        values: ``to``, ``from``, ``subject``, ``custom_message``, ``bcc``; missing values get defaults.
+        values: ``to``, ``from``, ``subject``, ``custom_message``, ``bcc``. Missing values get defaults.
         actor: The sender of the invitation.
         at: The time of the request.
 
     Raises:
-        AccountsDisabled: The shop has no customer accounts.
+        AccountsDisabled: Customer accounts are disabled in the shop.
         AccountAlreadyActive: The account is active.
-        InviteRefused: The values are invalid; the errors are ``{field: [messages]}``.
+        InviteRefused: ``{field: [messages]}`` for all invalid values.
     """
     shop = get_current_shop()
     invitation = Invitation(
@@ -171,7 +171,8 @@ def _is_email(text: str) -> bool:
 def get_customer_by_link(*, customer_id: int, token: str, at: datetime) -> Customer:
     """Return the customer that an activation link belongs to.
 
-    A missing customer and a wrong token take the same time: one signature and one query.
+    The check takes the same time for a missing customer and a wrong token, so that the time does not reveal which
+    customers exist.
 
     Raises:
         ActivationLinkInvalid: The link is not valid.
@@ -193,7 +194,7 @@ def get_customer_by_link(*, customer_id: int, token: str, at: datetime) -> Custo
 
 
 def activate_account(customer: Customer, *, password: str, confirmation: str, at: datetime) -> Customer:
-    """Activate the account with the chosen password; a link works only once.
+    """Activate the account with the chosen password. A link works only once.
 
     Args:
         customer: The result of ``get_customer_by_link``.
@@ -202,14 +203,14 @@ def activate_account(customer: Customer, *, password: str, confirmation: str, at
         at: The time of the request.
 
     Raises:
-        PasswordRefused: The password is not acceptable; the errors are ``{field: [messages]}``.
+        PasswordRefused: ``{field: [messages]}`` for an invalid password.
         ActivationLinkInvalid: The link was used or replaced concurrently.
     """
     if errors := validate_password(password, confirmation):
         raise PasswordRefused(errors)
     digest = hashers.make_password(password)
     with transaction.atomic():
-        # The condition on the nonce makes the link work only once: the later of two concurrent requests updates no row.
+        # Because of the condition on the nonce, only the first of two concurrent requests updates the row.
         updated = Customer.objects.filter(
             pk=customer.pk,
             activation_nonce=customer.activation_nonce,
@@ -241,9 +242,10 @@ def decline_invitation(customer: Customer, *, at: datetime) -> Customer:
 
 
 def revoke_activation_link(customer: Customer) -> list[str]:
-    """Invalidate the open activation link after a change of email; the caller saves the customer.
+    """Invalidate an unused activation link or invitation after the email was changed.
 
-    An open invitation is withdrawn too. Returns the names of the changed columns.
+    Returns:
+        The names of the changed columns, which the caller must save.
     """
     if not customer.activation_nonce:
         return []
@@ -256,7 +258,7 @@ def revoke_activation_link(customer: Customer) -> list[str]:
 
 @transaction.atomic
 def disable_account(customer: Customer, *, actor: str, at: datetime) -> Customer:
-    """Disable the account: the password and open links stop working immediately.
+    """Disable the account. The password and unused links stop working immediately.
 
     Raises:
         AccountNotActive: The customer has no account and no invitation.

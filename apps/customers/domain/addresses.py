@@ -19,10 +19,10 @@ from apps.shops.domain.countries import UnknownCountry, complete_region
 TEXT_COLUMNS = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "phone")
 REGION_COLUMNS = ("country", "country_code", "province", "province_code")
 COLUMNS = (*TEXT_COLUMNS, *REGION_COLUMNS)
-# The maximum length of a first name or last name; a full name has a space between the two.
+# The maximum length of a first or last name. In a full name, a space separates the first and last name.
 MAX_NAME_PART = 255
 MAX_FULL_NAME = 2 * MAX_NAME_PART + 1
-# The number of addresses that a customer lists, most recently updated first.
+# The number of addresses in a customer response, most recently updated first.
 MAX_LISTED_ADDRESSES = 10
 
 
@@ -53,8 +53,8 @@ def clean_address(values: ReadOnlyAttrs, current: Address | None = None) -> tupl
     """Return the normalized values of an address and the errors.
 
     Args:
-        values: Columns of ``Address``, and ``name``, which is used if neither first nor last name is given.
-        current: The current address; None for a new one.
+        values: Columns of ``Address``, and ``name``, which is used if first and last name are missing.
+        current: The current address, or None for a new address.
     """
     attrs = {name: values[name] for name in TEXT_COLUMNS if name in values}
     attrs |= {name: values[name] or "" for name in REGION_COLUMNS if name in values}
@@ -75,9 +75,9 @@ def clean_address(values: ReadOnlyAttrs, current: Address | None = None) -> tupl
 
 
 def _complete_region(attrs: Attrs, current: Address | None) -> Attrs:
-    """Return country and province by name and code, completed from the given values.
+    """Return the names and codes of country and province, completed from the given values.
 
-    If a code and its name disagree, the changed value wins: clients send back whole objects with a single
+    If a name and its code disagree, the changed value is used, because clients often send back a whole object with one
     changed value.
     """
     if not attrs.keys() & set(REGION_COLUMNS):
@@ -108,13 +108,13 @@ def _complete_region(attrs: Attrs, current: Address | None) -> Attrs:
 
 
 def build_address(customer: Customer, attrs: Attrs, at: datetime) -> Address:
-    """Return an unsaved address with clean values."""
+    """Return an unsaved address with validated values."""
     return Address(shop_id=customer.shop_id, customer=customer, created_at=at, **attrs)
 
 
 @transaction.atomic
 def create_address(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Address:
-    """Add an address to a customer; the first address becomes the default.
+    """Add an address to a customer. The first address becomes the default address.
 
     Raises:
         AddressRefused: The country is unknown, or all values are blank.
@@ -153,7 +153,7 @@ def update_address(address: Address, attrs: ReadOnlyAttrs, *, actor: str, at: da
 
 
 def get_listed_addresses(customer: Customer) -> dict[int, Address]:
-    """Return the addresses that a customer lists, by id."""
+    """Return the addresses that a customer response lists, keyed by id."""
     rows = Address.objects.filter(customer=customer).order_by("-updated_at", "-pk")
     return {row.pk: row for row in rows[:MAX_LISTED_ADDRESSES]}
 
@@ -162,8 +162,8 @@ def clean_addresses(items: Sequence[ReadOnlyAttrs], customer: Customer | None) -
     """Return the normalized addresses of a request body and the errors.
 
     Args:
-        items: Values as for ``clean_address``; an ``id`` refers to an existing address of the customer.
-        customer: The owner; None for a new customer, for whom ids are ignored.
+        items: Values as for ``clean_address``. An ``id`` refers to an existing address of the customer.
+        customer: The owner of the addresses, or None for a new customer. Ids are ignored for a new customer.
     """
     existing = {row.pk: row for row in Address.objects.filter(customer=customer)} if customer else {}
     cleaned: list[Attrs] = []
@@ -173,7 +173,7 @@ def clean_addresses(items: Sequence[ReadOnlyAttrs], customer: Customer | None) -
         if pk is not None and pk not in existing:
             errors[f"addresses.{index}.id"] = [INVALID]
             continue
-        # Remove the address, so that the body can use each id only once.
+        # Remove the address from ``existing``, so that the body can use each id only once.
         current = existing.pop(pk) if pk is not None else None
         attrs, item_errors = clean_address(item, current)
         cleaned.append(attrs | ({"id": pk} if current else {}))
@@ -184,9 +184,9 @@ def clean_addresses(items: Sequence[ReadOnlyAttrs], customer: Customer | None) -
 def replace_addresses(customer: Customer, items: Sequence[Attrs], at: datetime) -> bool:
     """Replace the listed addresses of a customer with the addresses in a request body.
 
-    Addresses with a known id are updated, other listed addresses are deleted and the rest are created. Unlisted
-    addresses are kept, because the client did not see them. If the default address is deleted, the first address in the
-    body becomes the default.
+    Addresses with an id are updated, and addresses without an id are created. Listed addresses that are not in the body
+    are deleted. Unlisted addresses are not deleted, because the client did not see them. If the default address is
+    deleted, the first address in the body becomes the default address.
 
     Args:
         customer: The locked customer.
@@ -224,7 +224,7 @@ def replace_addresses(customer: Customer, items: Sequence[Attrs], at: datetime) 
 
 @transaction.atomic
 def set_default_address(address: Address, *, actor: str, at: datetime) -> Address:
-    """Make an address the customer's default.
+    """Make an address the customer's default address.
 
     Raises:
         RowDeleted: The address was deleted concurrently.
@@ -241,10 +241,10 @@ def set_default_address(address: Address, *, actor: str, at: datetime) -> Addres
 
 @transaction.atomic
 def delete_addresses(customer: Customer, ids: Collection[int], *, actor: str, at: datetime) -> None:
-    """Delete addresses of a customer, all or none.
+    """Delete all given addresses of a customer, or none if one of them cannot be deleted.
 
     Raises:
-        DefaultAddressNeeded: The default address would be deleted, but not all other addresses.
+        DefaultAddressNeeded: The default address would be deleted, although other addresses remain.
         UnknownAddress: An id is not an address of this customer.
     """
     customer = lock_customer(customer)

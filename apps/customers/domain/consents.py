@@ -1,4 +1,4 @@
-"""Read, change and record marketing consents, one per channel, each with a history."""
+"""Read, change and record marketing consents. Each channel has its own consent with a history."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """The columns, contact and topic of a channel's consent."""
+    """A channel: the consent field and its customer columns, the required contact, and the event topic."""
 
     field: str
     columns: dict[str, str]
@@ -69,8 +69,8 @@ def get_consent(customer: Customer, channel: Channel) -> Consent:
 def apply_consent_change(current: Consent, values: Attrs, at: datetime) -> Consent:
     """Return the consent after a partial change, or ``current`` itself if nothing changes.
 
-    Times are compared in whole seconds, as the interface renders them, so that sending back an unchanged object changes
-    nothing.
+    Times are compared in whole seconds, as the API renders them. Sending back an unchanged object therefore
+    changes nothing.
     """
     updated = replace(current, **{name: value for name, value in values.items() if name != "updated_at"})
     changed_at = values.get("updated_at")
@@ -85,7 +85,7 @@ def apply_consent_change(current: Consent, values: Attrs, at: datetime) -> Conse
 def check_consent(
     channel: Channel, values: Attrs, current: Consent, *, has_contact: bool, creating: bool, at: datetime
 ) -> Errors:
-    """Check a consent: the customer needs a contact on the channel, and the time must not be in the future."""
+    """Return errors if the customer has no contact on the channel or the consent time is in the future."""
     if not creating and apply_consent_change(current, values, at) is current:
         return {}
     field = CHANNEL_DEFINITIONS[channel].field
@@ -98,7 +98,7 @@ def check_consent(
 
 
 def set_consent(customer: Customer, channel: Channel, consent: Consent) -> list[str]:
-    """Set the columns of a consent on an unsaved customer and return their names."""
+    """Set the consent columns of a customer without saving, and return the column names."""
     columns = CHANNEL_DEFINITIONS[channel].columns
     for name, column in columns.items():
         setattr(customer, column, getattr(consent, name))
@@ -113,7 +113,7 @@ def record_consent(customer: Customer, channel: Channel, *, actor: str, at: date
 
 
 def record_initial_consents(consents: Sequence[tuple[Customer, Channel]], *, actor: str, at: datetime) -> None:
-    """Add the consents of new customers to the history without events; the create event already includes them."""
+    """Add the consents of new customers to the history, without events. The create event includes the consents."""
     rows = [_change(customer, channel, actor, at) for customer, channel in consents]
     if len(rows) == 1:
         rows[0].save(force_insert=True)

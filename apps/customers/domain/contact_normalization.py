@@ -30,7 +30,7 @@ def normalize_email(text: str) -> str:
     """Return an email address as stored: composed Unicode without surrounding spaces.
 
     Raises:
-        InvalidEmail: The text is not an email address, is longer than 255 characters, or has too long a domain.
+        InvalidEmail: The text is not an email address, or the address or its domain is too long.
     """
     email = unicodedata.normalize("NFC", text.strip())
     try:
@@ -55,12 +55,12 @@ def build_email_key(email: str) -> str:
 def normalize_phone(text: str, country_code: str) -> str:
     """Return a phone number as E.164.
 
-    The number must have a possible length for its country. Assigned numbers are not checked, because numbering plans
+    The length of the number must be valid in the country. The number need not be assigned, because numbering plans
     change faster than the library.
 
     Args:
         text: The number in any notation.
-        country_code: The country of a number without a country prefix.
+        country_code: The country to assume for a number without a country prefix.
 
     Raises:
         InvalidPhone: The text is not a phone number.
@@ -93,7 +93,7 @@ def clean_contacts(values: Attrs, country_code: str) -> Errors:
 
 
 def get_national_number(phone: str) -> str:
-    """Return the digits of an E.164 number without the country prefix, or an empty string for other texts."""
+    """Return the digits of an E.164 number without the country prefix, or an empty string for any other text."""
     try:
         return phonenumbers.national_significant_number(phonenumbers.parse(phone, None)) if phone else ""
     except phonenumbers.NumberParseException:

@@ -1,4 +1,4 @@
-"""Create, update and delete customers; the REST interface, the panel and imports call these functions."""
+"""Create, update and delete customers. The REST API, the panel and imports call these functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ _SET_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id =
 
 
 class CustomerHasOrders(DomainError):
-    """Raised when a customer can't be deleted, because bookkeeping needs the customer's orders."""
+    """Raised when a customer can't be deleted because bookkeeping needs the customer's orders."""
 
     code = "customer_has_orders"
 
@@ -51,13 +51,13 @@ def create_customer(attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Custom
     If a password is given, the account is active immediately. Workers send invitations and welcome emails.
 
     Args:
-        attrs: See ``validation.clean_customer``; also ``created_at`` for imported customers.
+        attrs: See ``validation.clean_customer``. Imports also set ``created_at``.
         actor: The creator of the customer.
         at: The time of the request.
 
     Raises:
         CustomerRefused: ``{field: [messages]}`` for all invalid values.
-        IntegrityError: Another customer has the email or phone; the constraint names the field.
+        IntegrityError: Another customer has the same email or phone. The constraint name shows which of the two.
     """
     return create_from_drafts([draft_customer(attrs, at=at)], actor=actor, at=at)[0]
 
@@ -78,7 +78,7 @@ class CustomerDraft:
 
 
 def draft_customer(attrs: ReadOnlyAttrs, *, at: datetime) -> CustomerDraft:
-    """Validate the values of a new customer for the current shop, as for ``create_customer``, without saving.
+    """Validate the values of a new customer in the current shop, without saving the customer.
 
     Raises:
         CustomerRefused: ``{field: [messages]}`` for all invalid values.
@@ -100,15 +100,15 @@ def draft_customer(attrs: ReadOnlyAttrs, *, at: datetime) -> CustomerDraft:
 
 @transaction.atomic(savepoint=False)
 def create_from_drafts(drafts: Sequence[CustomerDraft], *, actor: str, at: datetime) -> list[Customer]:
-    """Save new customers, all or none; the number of statements does not grow with the number of customers.
+    """Save either all new customers or none. The number of SQL statements does not grow with the number of customers.
 
     Args:
-        drafts: The new customers; no two may share an email or phone.
+        drafts: The new customers. Two drafts must not have the same email or phone.
         actor: The creator of the customers.
         at: The time of the request.
 
     Raises:
-        IntegrityError: Another customer has an email or phone; the constraint names the field.
+        IntegrityError: Another customer has the email or phone of a draft. The constraint name shows which of the two.
     """
     new_customers = [draft.customer for draft in drafts]
     for draft in drafts:
@@ -170,7 +170,7 @@ def _set_consents(customer: Customer, cleaned: ReadOnlyAttrs, at: datetime) -> l
 
 
 def _add_addresses(drafts: Sequence[CustomerDraft], at: datetime) -> None:
-    """Save the addresses of new customers; the first address of a customer becomes the default."""
+    """Save the addresses of new customers. A customer's first address becomes the default address."""
     rows: list[Address] = []
     for draft in drafts:
         customer = draft.customer
@@ -183,7 +183,7 @@ def _add_addresses(drafts: Sequence[CustomerDraft], at: datetime) -> None:
         rows[0].save(force_insert=True)
     elif rows:
         Address.objects.bulk_create(rows)
-    # The customers were inserted in this transaction, so no client has read their version, which can stay the same.
+    # The customer versions need not change, because no client has read customers that this transaction inserted.
     defaults = []
     for row in rows:
         customer = row.customer
@@ -198,17 +198,17 @@ def _add_addresses(drafts: Sequence[CustomerDraft], at: datetime) -> None:
 
 @transaction.atomic
 def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Customer:
-    """Update the given columns of a customer; a changed email or phone resets the consent for that channel.
+    """Update the given columns of a customer. A changed email or phone resets the consent for that channel.
 
     Args:
-        customer: The customer; it is locked and reloaded.
-        attrs: See ``validation.clean_customer``; values that only apply to new customers are ignored.
+        customer: The customer, who is locked and reloaded.
+        attrs: See ``validation.clean_customer``. Values that only apply to new customers are ignored.
         actor: The actor of the change.
         at: The time of the request.
 
     Raises:
         CustomerRefused: ``{field: [messages]}`` for all invalid values.
-        IntegrityError: Another customer has the email or phone; the constraint names the field.
+        IntegrityError: Another customer has the same email or phone. The constraint name shows which of the two.
     """
     customer = lock_customer(customer)
     cleaned, errors = clean_customer(attrs, customer=customer, shop=get_current_shop(), at=at)
@@ -220,7 +220,7 @@ def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at:
     )
     changed = list(changes)
     columns = [*changed, *_update_derived_columns(customer, changed)]
-    # Compare before the reset: an unchanged consent in the body was given for the old email or phone.
+    # Compare before the reset, because an unchanged consent in the body was given for the old email or phone.
     changed_consents = {field: cleaned[field] for field in _find_changed_consents(customer, cleaned, at)}
     changed_channels = _reset_consents(customer, before, changed)
     changed_channels = list(dict.fromkeys([*changed_channels, *_set_consents(customer, changed_consents, at)]))
@@ -240,10 +240,10 @@ def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at:
 
 
 def record_tag_changes(changed: Sequence[tuple[Customer, str]], *, actor: str, at: datetime) -> None:
-    """Record events for added and removed tags; a change of case alone is no event.
+    """Record events for added and removed tags. If only the case of a tag changes, no event is recorded.
 
     Args:
-        changed: Customers with their previous tags.
+        changed: Pairs of a customer and the previous tags.
         actor: The actor of the change.
         at: The time of the change.
     """
@@ -261,7 +261,7 @@ def record_tag_changes(changed: Sequence[tuple[Customer, str]], *, actor: str, a
 
 
 def _update_derived_columns(customer: Customer, changed: list[str]) -> list[str]:
-    """Update columns derived from changed columns and return the names of the derived columns."""
+    """Update the columns that depend on changed columns. Return the names of the updated columns."""
     columns = []
     if "email" in changed:
         key = build_email_key(customer.email)
@@ -283,9 +283,9 @@ def _update_derived_columns(customer: Customer, changed: list[str]) -> list[str]
 
 
 def _reset_consents(customer: Customer, before: ReadOnlyAttrs, changed: list[str]) -> list[Channel]:
-    """Reset the consents for a changed email or phone and return the channels that had a consent.
+    """Reset the consents for a changed email or phone. Return the channels with a reset consent.
 
-    Another spelling of the same email is not a change.
+    A different spelling of the same email does not reset the consent.
     """
     reset_channels = []
     for channel, definition in consents.CHANNEL_DEFINITIONS.items():

@@ -1,8 +1,8 @@
-"""Erase customers with many rows: a worker erases the rows in batches and the customer last.
+"""Erase customers with many rows. A worker erases the rows in batches, and the customer's own row last.
 
-While ``Customer.erasing_at`` is set, the customer accepts no orders and no changes (``BeingErased``), so that the
-batches miss no new rows. Each batch is a transaction; after a crash the next worker finds the remaining rows by their
-content. The privacy webhooks and the audit log entry are written once, at the end.
+While ``Customer.erasing_at`` is set, the customer accepts no orders and no changes (``BeingErased``), because the
+batches would miss new rows. Each batch is a transaction. After a crash, the next worker finds the rows that still
+contain personal data. The privacy webhooks and the audit log entry are created once, at the end.
 """
 
 from datetime import datetime
@@ -18,15 +18,15 @@ from apps.jobs.domain import queue
 from apps.jobs.models import Job
 
 ERASE_TASK = "customers.erase"
-# Customers with more rows are erased by a worker.
+# Customers with more rows than this are erased by a worker.
 MAX_ROWS_IN_REQUEST = 250
 _UNFINISHED = (Job.State.WAITING, Job.State.RUNNING)
 
 
 def erase_customer(customer: Customer, *, actor: str, at: datetime) -> bool:
-    """Erase a customer's personal data, or enqueue a job if there are many rows; return True if the data is erased.
+    """Erase a customer's personal data, or enqueue a job if there are many rows. Return True if the data is erased.
 
-    For a customer who is already being erased, a stopped job is enqueued again.
+    If an earlier erasure of the customer has stopped, a new job is enqueued to complete it.
     """
     if has_few_rows(customer):
         personal_data.redact_customer(customer, actor=actor, at=at)
@@ -36,7 +36,7 @@ def erase_customer(customer: Customer, *, actor: str, at: datetime) -> bool:
 
 
 def has_few_rows(customer: Customer) -> bool:
-    """Return True if the data can be erased within the request; a running erasure always stays with its worker."""
+    """Return True if the data can be erased within the request and no worker is erasing the data."""
     remaining = personal_data.get_remaining_rows(customer).values()
     return customer.erasing_at is None and all(
         len(rows.values_list("pk")[: MAX_ROWS_IN_REQUEST + 1]) <= MAX_ROWS_IN_REQUEST for rows in remaining
@@ -45,7 +45,7 @@ def has_few_rows(customer: Customer) -> bool:
 
 @transaction.atomic
 def _begin(customer: Customer, *, actor: str, at: datetime) -> None:
-    """Block new data for a customer, and enqueue the erasure job unless there is an unfinished one."""
+    """Block changes to a customer, and enqueue an erasure job unless an unfinished job exists."""
     customer = get_for_update(Customer, customer.pk)
     if customer.erasing_at is None:
         Customer.objects.filter(pk=customer.pk).update(erasing_at=at)
@@ -61,7 +61,7 @@ def find_erasure_job(customer_id: int) -> Job | None:
 
 
 def run_erasure_job(job: Job, **arguments: Any) -> None:
-    """Erase the remaining data of the customer in ``customer_id``; do nothing if another job already finished.
+    """Erase the remaining data of the customer in ``customer_id``. Do nothing if another job has already finished.
 
     Raises:
         LeaseLost: Another worker has taken over the job.
@@ -76,7 +76,7 @@ def run_erasure_job(job: Job, **arguments: Any) -> None:
     done_count = total - sum(remaining.values()) - 1
     for name in remaining:
         last_id = 0
-        # The clocks of machines differ, and the time of a batch must not be earlier than the start of the erasure.
+        # Server clocks can differ, but the time of a batch must not be earlier than the start of the erasure.
         while ids := personal_data.redact_next_batch(job, customer, name, last_id, at=max(timezone.now(), started_at)):
             last_id, done_count = ids[-1], done_count + len(ids)
             queue.report_progress(job, completed=min(done_count, total), total=total)

@@ -1,4 +1,4 @@
-"""Lock a customer as the root of the aggregate, and update the customer when an address changes."""
+"""Lock customers as aggregate roots, and update a customer when an address changes."""
 
 from collections.abc import Collection
 
@@ -11,13 +11,13 @@ from apps.ground.row_locks import get_for_update
 
 
 class BeingErased(DomainError):
-    """Raised when a worker is erasing the personal data: new data could survive the erasure."""
+    """Raised when a worker is erasing the personal data, because the erasure could miss new data."""
 
     code = "customer_being_erased"
     field = "customer"
 
     def __init__(self) -> None:
-        super().__init__(_("is being erased; try again when the personal data has been erased"))
+        super().__init__(_("is being erased. Try again when the personal data has been erased"))
 
 
 def lock_customer(customer: Customer) -> Customer:
@@ -33,7 +33,7 @@ def lock_customer(customer: Customer) -> Customer:
 
 
 def raise_if_being_erased(customer: Customer) -> None:
-    """Check that no erasure is running before data is added to a locked customer; the erasure would miss the new data.
+    """Raise an error if a locked customer is being erased, because the erasure would miss data that is added now.
 
     Raises:
         BeingErased: A worker is erasing the personal data.
@@ -43,10 +43,10 @@ def raise_if_being_erased(customer: Customer) -> None:
 
 
 def touch_customer(customer: Customer, *, excluded_ids: Collection[int] = ()) -> None:
-    """Increase the version and update time of a customer with changed addresses, and rebuild the search columns.
+    """Update the version, the timestamp and the search columns of a customer after an address change.
 
     Args:
-        customer: The locked customer; the default address is saved too.
+        customer: The locked customer. The default address is saved too.
         excluded_ids: Ids of addresses that are about to be deleted.
     """
     rebuild_search_columns(customer, get_address_texts(customer, excluded_ids))

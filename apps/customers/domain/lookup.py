@@ -24,7 +24,7 @@ from apps.ground.tenancy import get_current_shop
 
 
 class ContactsDisagree(DomainError):
-    """Raised when email and phone belong to different customers; the message names them, so only staff may see it."""
+    """Raised when email and phone belong to different customers. Only staff may see the message, which names both."""
 
     code = "customer_keys_disagree"
 
@@ -47,8 +47,8 @@ class ContactMatch:
         """Return the customer that email and phone identify, or None if no customer matches.
 
         Raises:
-            ContactsDisagree: Email and phone belong to different customers, or the customer with the phone has another
-                email.
+            ContactsDisagree: Email and phone belong to different customers, or the customer with the phone has a
+                different email.
         """
         by_email, by_phone = self.by_email, self.by_phone
         if by_phone is None or by_email == by_phone:
@@ -65,9 +65,9 @@ class ContactMatch:
 
 
 def get_contact_keys(*, email: object, phone: object) -> tuple[str, str]:
-    """Return the email key and the E.164 phone, or blanks for missing or invalid values.
+    """Return the email key and the E.164 phone. A missing value is blank. If either value is invalid, both are blank.
 
-    Errors in invalid values are reported later, when the customer is created.
+    Invalid values are reported later, when the customer is created.
     """
     try:
         key = build_email_key(normalize_email(email)) if isinstance(email, str) and email else ""
@@ -78,12 +78,12 @@ def get_contact_keys(*, email: object, phone: object) -> tuple[str, str]:
 
 
 def find_by_contacts(*, email: object, phone: object) -> ContactMatch:
-    """Find customers by email and phone in any spelling; the rows are locked until the transaction ends."""
+    """Find customers by email and phone in any spelling. The rows are locked until the transaction ends."""
     return find_all_by_contacts([get_contact_keys(email=email, phone=phone)])[0]
 
 
 def find_all_by_contacts(key_pairs: Sequence[tuple[str, str]], *, locked: bool = True) -> list[ContactMatch]:
-    """Find customers for pairs of keys (see ``get_contact_keys``) with one query, and lock the rows if ``locked``."""
+    """Find customers for the results of ``get_contact_keys`` with one query. If ``locked`` is true, lock the rows."""
     directory = CustomerDirectory(key_pairs, locked=locked)
     return [directory.find(*pair) for pair in key_pairs]
 
@@ -92,7 +92,7 @@ class CustomerDirectory:
     """An index of customers by email key and phone, filled from the database and by ``add``."""
 
     def __init__(self, key_pairs: Sequence[tuple[str, str]], *, locked: bool) -> None:
-        """Load the customers for pairs of ``get_contact_keys`` with one query; lock the rows if ``locked``."""
+        """Load customers for results of ``get_contact_keys`` with one query. If ``locked`` is true, lock the rows."""
         self._by_key: dict[str, Customer] = {}
         self._by_number: dict[str, Customer] = {}
         email_keys, numbers = ({pair[index] for pair in key_pairs} - {""} for index in (0, 1))
@@ -107,7 +107,7 @@ class CustomerDirectory:
                 self.add(row)
 
     def add(self, customer: Customer) -> None:
-        """Add a customer, who may be unsaved."""
+        """Add a saved or unsaved customer."""
         if customer.email_key:
             self._by_key[customer.email_key] = customer
         if customer.phone:
@@ -124,12 +124,12 @@ def _match_any(column: str, values: Collection[str]) -> Q:
 
 
 def match_email(key: str) -> Q:
-    """Return the condition for an email key, in a form for which both databases use the partial unique index."""
+    """Return the condition for an email key, in a form that allows both databases to use the partial unique index."""
     return Q(email_key=key) & ~Q(email_key="")
 
 
 def match_phone(number: str) -> Q:
-    """Return the condition for an E.164 phone, in a form for which both databases use the partial unique index."""
+    """Return the condition for an E.164 phone, in a form that allows both databases to use the partial unique index."""
     return Q(phone=number) & ~Q(phone="")
 
 

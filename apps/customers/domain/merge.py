@@ -1,9 +1,9 @@
 """Merge a customer into another: all rows move to the customer that is kept, and the other customer is deleted.
 
-Apps that store rows of customers (orders, for example) register them here. With few rows, the merge is one
-transaction. With many rows, a worker moves them in batches, each in a transaction with correct totals for both
-customers, and merges the customers last. Rows that arrive for the other customer during the merge are moved too. After
-a crash the next worker finds the remaining rows by their customer.
+Apps that store rows of customers, such as orders, register the rows here. If there are few rows, the merge is one
+transaction. If there are many rows, a worker moves the rows in batches and merges the customers last. Each batch is a
+transaction, which also updates the totals of both customers. Rows that are added to the other customer during the merge
+are moved too. After a crash, the next worker moves the rows that still refer to the other customer.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ from apps.metafields.domain import transfer
 from apps.metafields.domain.owners import get_owner_type_of_row
 
 MERGE_TASK, MERGE_TOPIC = "customers.merge", "customers/merge"
-# Customers with more rows than this are merged by a worker, in batches of this size.
+# A customer with more rows than this is merged by a worker, in batches of this size.
 BATCH_SIZE = 250
 _UNFINISHED = (Job.State.WAITING, Job.State.RUNNING)
 
@@ -74,34 +74,34 @@ def register_merge_part(name: str, *, rows: GetRows, move: MoveRows) -> None:
     """Register rows of customers that a merge must move.
 
     Args:
-        name: The key of the part, e.g. ``orders``.
-        rows: Returns the rows of a customer by id; they are locked before customers.
-        move: Moves some of the rows to another customer, records events and updates both customers.
+        name: The key of the part, such as ``orders``.
+        rows: A function that returns the rows for a customer id. The rows are locked before the customers.
+        move: A function that moves some of the rows to another customer, records events and updates both customers.
     """
     _parts[name] = _Part(rows, move)
 
 
 def merge_customers(keep: Customer, other: Customer, choices: Choices, *, actor: str, at: datetime) -> bool:
-    """Merge a customer into another, or enqueue a job if there are many rows; return True if the merge is complete.
+    """Merge a customer into another, or enqueue a job if there are many rows. Return True if the merge is complete.
 
-    A repeated merge counts as complete.
+    If ``other`` was already merged into ``keep``, the merge is complete.
 
     Args:
         keep: The customer that is kept.
         other: The customer that is merged into ``keep`` and deleted.
-        choices: The side of each field with two values; see ``merge_rules.FIELDS``.
+        choices: The side of each field with two different values (see ``merge_rules.FIELDS``).
         actor: The actor of the merge.
         at: The time of the request.
 
     Raises:
         BeingErased: A worker is erasing the personal data of one customer.
         RowDeleted: A customer was deleted concurrently.
-        MergeRefused: Both customers are the same, one was erased, or choices or values are invalid.
+        MergeRefused: Both arguments are the same customer, one customer was erased, or choices or values are invalid.
         MergeInProgress: A worker is already merging one of the two customers.
     """
     merge_rules.check_choices(choices)
     if keep.pk == other.pk:
-        raise MergeRefused(_("You can't merge a customer with itself."))
+        raise MergeRefused(_("Choose two different customers to merge."))
     if all(part.rows(other.pk).count() <= BATCH_SIZE for part in _parts.values()):
         _merge(keep.pk, other.pk, choices, actor=actor, at=at)
         return True
@@ -115,15 +115,15 @@ def merge_customers(keep: Customer, other: Customer, choices: Choices, *, actor:
 
 
 def check_mergeable(keep: Customer, other: Customer, job: Job | None = None) -> None:
-    """Check that two customers can be merged; ``job`` is the running merge of these two, if any.
+    """Check that two customers can be merged. ``job`` is the running merge of these two customers, if any.
 
     Raises:
         BeingErased: A worker is erasing the personal data of one customer.
-        MergeRefused: Both customers are the same, or the data of one was erased.
+        MergeRefused: Both arguments are the same customer, or the personal data of one customer was erased.
         MergeInProgress: Another job is merging one of the two customers.
     """
     if keep.pk == other.pk:
-        raise MergeRefused(_("You can't merge a customer with itself."))
+        raise MergeRefused(_("Choose two different customers to merge."))
     for customer in (keep, other):
         raise_if_being_erased(customer)
         if customer.redacted_at is not None:
@@ -134,7 +134,7 @@ def check_mergeable(keep: Customer, other: Customer, job: Job | None = None) -> 
 
 
 def find_merge_job(customer_id: int) -> Job | None:
-    """Return the unfinished job that merges the customer, as either of the two."""
+    """Return the unfinished merge job that involves the customer."""
     involved = Q(arguments__keep_id=customer_id) | Q(arguments__other_id=customer_id)
     job: Job | None = Job.objects.filter(involved, state__in=_UNFINISHED, task=MERGE_TASK).order_by("pk").first()
     return job
@@ -155,10 +155,10 @@ def get_merged_ids(customer_id: int) -> list[int]:
 
 
 def run_merge_job(job: Job, **arguments: Any) -> None:
-    """Move the remaining rows and merge the customers, in the job that ``merge_customers`` enqueues.
+    """Run the job that ``merge_customers`` enqueues: move the remaining rows and merge the customers.
 
     Raises:
-        GiveUp: The merge is no longer possible; moved rows stay moved.
+        GiveUp: The merge is no longer possible. Rows that were already moved are not moved back.
         LeaseLost: Another worker has taken over the job.
     """
     keep_id, other_id, choices = arguments["keep_id"], arguments["other_id"], arguments["choices"]
@@ -181,9 +181,9 @@ def run_merge_job(job: Job, **arguments: Any) -> None:
 
 @transaction.atomic
 def _move_next(job: Job, part: _Part, keep_id: int, other_id: int, *, after: int) -> list[Any]:
-    """Move the next full batch of a part in its own transaction and return its rows, or [] if fewer rows remain.
+    """Move the next full batch of a part in a separate transaction. Return the rows, or [] if no full batch remains.
 
-    ``after`` keeps a database that scans by id from reading rows that earlier batches moved.
+    ``after`` is the last id of the previous batch, so that a database that scans by id skips the moved rows.
     """
     queue.lock_lease(job)
     remaining = part.rows(other_id).filter(pk__gt=after)
@@ -198,7 +198,7 @@ def _move_next(job: Job, part: _Part, keep_id: int, other_id: int, *, after: int
 
 @transaction.atomic
 def _merge(keep_id: int, other_id: int, choices: Choices, *, actor: str, at: datetime, job: Job | None = None) -> None:
-    """Move the remaining rows, combine the two customers and delete the other one."""
+    """Move the remaining rows, combine the values of the two customers and delete the other customer."""
     rows = _lock_rows(keep_id, other_id, job)
     customers = _lock_customers(keep_id, other_id)
     if customers is None:
@@ -206,17 +206,17 @@ def _merge(keep_id: int, other_id: int, choices: Choices, *, actor: str, at: dat
     _check(*customers, choices, job)
     for part, part_rows in zip(_parts.values(), rows, strict=True):
         part.move(part_rows, keep_id, other_id, actor, at)
-    # Reload both, because moving the orders updated them.
+    # Reload both customers, because moving the orders updated their totals.
     keep, other = Customer.objects.get(pk=keep_id), Customer.objects.get(pk=other_id)
     _combine(keep, other, choices, actor=actor, at=at)
 
 
 def _lock_rows(keep_id: int, other_id: int, job: Job | None) -> list[list[Any]]:
-    """Lock the remaining rows of all parts and then both customers; return the rows.
+    """Lock the remaining rows of all parts, then both customers. Return the rows.
 
     If rows were added before the customers were locked, release the locks and start again.
     """
-    # Apps of higher layers register later and their rows are locked earlier.
+    # Lock in reverse order, because apps of higher layers register later, but their rows must be locked first.
     parts = list(reversed(_parts.values()))
     while True:
         with suppress(_RowsAdded), transaction.atomic():
@@ -252,7 +252,7 @@ def _check(keep: Customer, other: Customer, choices: Choices, job: Job | None = 
 
 
 def _combine(keep: Customer, other: Customer, choices: Choices, *, actor: str, at: datetime) -> None:
-    """Combine two locked customers after all rows of the other customer have moved."""
+    """Combine two locked customers after all rows of the other customer were moved."""
     old_tags = keep.tags
     values = merge_rules.merge_values(keep, other, choices)
     new_consents = {channel: merge_rules.merge_consent(channel, keep, other, choices) for channel in Channel}
@@ -293,7 +293,7 @@ _LINK = ("activation_nonce", "activation_expires_at")
 
 
 def _take_addresses(keep: Customer, other: Customer, choices: Choices) -> Address | None:
-    """Move addresses that the kept customer does not have, and return the new default address."""
+    """Move the addresses that the kept customer does not have yet. Return the new default address."""
     kept_addresses: dict[tuple[str, ...], Address] = {}
     for row in Address.objects.filter(customer=keep).order_by("-pk"):
         kept_addresses[merge_rules.get_address_key(row)] = row

@@ -1,8 +1,11 @@
-"""Decide which values a merged customer gets from the two customers.
+"""Select the values of a merged customer from the two customers.
 
-A field with a value in only one customer keeps that value. If both have a value, ``Side`` selects one: the choice of
-staff, by default the value of the customer that is kept. Consents and account can't be chosen: a consent was given for
-an email or phone and follows that contact, and the account follows the email used to log in.
+If only one customer has a value for a field, the merged customer gets this value. If both have a value, ``Side``
+selects the value: staff choose a side, and the default is the customer that is kept.
+
+Staff can't choose consents and account. Each consent comes from the customer who provides the email or phone that the
+consent was given for. The account comes from the customer who provides the email, because customers log in with the
+email.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,27 +37,27 @@ class MergeRefused(DomainError):
 
 
 class Side(StrEnum):
-    """The customer that provides the value of a field."""
+    """The source of a field's value: the customer that is kept, the other customer, or both."""
 
     KEEP = "keep"
     OTHER = "other"
     BOTH = "both"
 
 
-# The side of each field, by field name; only notes can be kept from both customers.
+# The selected sides, keyed by field name. Only notes can have the side ``both``.
 Choices = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class MergeField:
-    """A field that can have a value in both customers.
+    """A field that staff compare before a merge.
 
     Attributes:
         name: The name used in the choices.
         label: The label for staff.
-        format_value: Returns the value as text, blank if there is none.
+        format_value: A function that returns the formatted value, or a blank string if there is no value.
         columns: The customer columns that are copied together.
-        sides: The possible choices; the first one is the default.
+        sides: The possible choices. The first choice is the default.
     """
 
     name: str
@@ -96,7 +99,7 @@ def _format_metafields(customer: Customer) -> str:
 
 
 class _MetafieldsField(MergeField):
-    """Metafields that both customers have with different values."""
+    """Field for metafields. There is a conflict if the customers have different values for the same metafield."""
 
     def has_conflict(self, keep: Customer, other: Customer) -> bool:
         ours, theirs = _get_metafield_values(keep), _get_metafield_values(other)
@@ -121,10 +124,10 @@ _BY_NAME = {field.name: field for field in FIELDS}
 
 
 def check_choices(choices: Choices) -> None:
-    """Check that the choices name known fields and possible sides.
+    """Check that all field names and sides in the choices are valid.
 
     Raises:
-        MergeRefused: A choice is invalid; the errors are ``{field: [messages]}``.
+        MergeRefused: ``{field: [messages]}`` for all invalid choices.
     """
     errors: dict[str, list[str]] = {}
     for name, side in choices.items():
@@ -142,7 +145,7 @@ def select_field_side(name: str, keep: Customer, other: Customer, choices: Choic
 
 
 def merge_values(keep: Customer, other: Customer, choices: Choices) -> Attrs:
-    """Return the columns of the merged customer, without consents, account, addresses and the order summary.
+    """Return the columns of the merged customer, without consents, account, addresses and order summary.
 
     Raises:
         MergeRefused: The combined notes or tags are too long.
@@ -168,7 +171,7 @@ def merge_tags(keep: Customer, other: Customer) -> list[str]:
 
 
 def merge_consent(channel: Channel, keep: Customer, other: Customer, choices: Choices) -> Consent:
-    """Return the consent for the merged customer's email or phone, or ``keep``'s consent if neither has a contact."""
+    """Return the consent of the customer who provides the email or phone, or of ``keep`` if neither has a contact."""
     contact = consents.CHANNEL_DEFINITIONS[channel].contact
     if not getattr(keep, contact) and not getattr(other, contact):
         return get_consent(keep, channel)
@@ -178,7 +181,7 @@ def merge_consent(channel: Channel, keep: Customer, other: Customer, choices: Ch
 def merge_account(keep: Customer, other: Customer, choices: Choices) -> Attrs:
     """Return the account columns of the customer with the email that is kept.
 
-    An activation link is bound to its customer, so the link of ``other`` is withdrawn.
+    An activation link only works for the customer that it was created for, so an unused link of ``other`` is revoked.
     """
     from_other = select_field_side("email", keep, other, choices) is Side.OTHER
     if from_other:

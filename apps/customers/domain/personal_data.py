@@ -1,9 +1,8 @@
 """Export and erase the personal data of a customer.
 
-Apps that store data of customers (orders, for example) register their part with its columns; privacy webhooks
-and the panel call ``export_data`` and ``redact_customer``. Erasing keeps what bookkeeping needs: the
-customer's row with its id, and the order summary. Every column of every table is declared as personal or not
-(see ``apps.ground.privacy_registry``).
+Apps that store data about customers, such as orders, register this data as a part. An erasure does not delete data
+that bookkeeping needs: the customer's row with its id, and the order summary. Every column of every table must be
+declared as personal or non-personal (see ``apps.ground.privacy_registry``).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -47,7 +46,7 @@ Export = Callable[[Customer, int], Iterable[tuple[int, object]]]
 GetRows = Callable[[Customer], QuerySet[Any]]
 Redact = Callable[[Customer, str, datetime], None]
 GetIds = Callable[[Customer], list[int]]
-# A function that erases the next rows after an id, ``(customer, after, actor, at)``, and returns the ids of these rows.
+# A function that erases the next rows after an id: ``(customer, after, actor, at)``. It returns the ids of these rows.
 RedactBatch = Callable[[Customer, int, str, datetime], list[int]]
 
 # Shorter words, such as "Li", occur in too many unrelated texts.
@@ -68,8 +67,8 @@ class _RowsAdded(Exception):
     """Raised when rows were added before the customer was locked."""
 
 
-# A function that creates an export file, ``(customer, user, actor, at)``, records the request and returns the number of
-# the export.
+# A function that creates an export file and records the request: ``(customer, user, actor, at)``. It returns the number
+# of the export.
 FileExporter = Callable[[Customer, AbstractBaseUser, str, datetime], int]
 
 _parts: dict[str, _Part] = {}
@@ -104,17 +103,17 @@ def register_personal_data(
     """Register the personal data that an app stores about customers.
 
     Args:
-        name: The key of the part in exports, e.g. ``orders``.
-        redact: ``(customer, actor, at)`` erases personal data in the transaction of the erasure, before the customer
-            itself is erased.
-        personal_columns: The columns that ``redact`` erases, by model label.
-        export: ``(customer, after)`` returns the rows with an id above ``after`` in id order as ``(id, JSON value)``;
-            None if other parts include the data.
-        locked_before: Returns the rows that ``redact`` changes and that are locked before customers; while the
-            customer's ``erasing_at`` is set, only the rows that are not erased yet.
-        ids: Returns the ids that apps know for this part of the customer, e.g. order ids.
-        redact_some: Erases a few hundred rows of ``locked_before`` in its own transaction, for parts without an upper
-            limit; ``redact`` then handles only the remaining rows.
+        name: The key of the part in exports, such as ``orders``.
+        redact: A function ``(customer, actor, at)`` that erases the personal data. It is called in the transaction of
+            the erasure, before the customer's own columns are erased.
+        personal_columns: The columns that ``redact`` erases, keyed by model label.
+        export: A function ``(customer, after)`` that returns the rows with an id above ``after``, in id order, as
+            ``(id, JSON value)``. None if other parts include the data.
+        locked_before: A function that returns the rows that ``redact`` changes and that must be locked before the
+            customer. While ``erasing_at`` is set, it only returns rows that are not erased yet.
+        ids: A function that returns the ids by which apps know this data, such as order ids.
+        redact_some: A function that erases a few hundred of the ``locked_before`` rows in a separate transaction. It is
+            needed for parts with an unlimited number of rows. ``redact`` then only erases the remaining rows.
     """
     _parts[name] = _Part(export, redact, locked_before, ids, redact_some)
     declare_personal(personal_columns)
@@ -129,7 +128,7 @@ def collect_data(customer: Customer) -> Attrs:
 
 
 def iter_parts(customer: Customer) -> Iterator[tuple[str, RowsAfter]]:
-    """Yield the name and the rows, read lazily, of each part of the data outside the customer's own columns."""
+    """Yield the name and rows of each part of the data, without the customer's own columns. Rows are read lazily."""
     yield (
         "addresses",
         _export_rows(customer.addresses.all(), lambda row: {name: getattr(row, name) for name in COLUMNS}),
@@ -195,7 +194,7 @@ def set_file_exporter(exporter: FileExporter) -> None:
 
 
 def export_data_as_file(customer: Customer, *, user: AbstractBaseUser, actor: str, at: datetime) -> int:
-    """Create an export job for the customer's data and return the number of the export."""
+    """Create an export job for the customer's data and return the export number."""
     return _file_exporters[0](customer, user, actor, at)
 
 
@@ -227,15 +226,15 @@ def _format_time(value: datetime | None) -> str | None:
 
 @transaction.atomic
 def redact_customer(customer: Customer, *, actor: str, at: datetime, job: Job | None = None) -> Customer:
-    """Erase a customer's personal data, here and in the registered parts.
+    """Erase a customer's personal data in this app and in the registered parts.
 
-    A second call erases data that was added in the meantime.
+    A second call erases data that was added after the first call.
 
     Args:
-        customer: The customer; if ``erasing_at`` is set, the remaining data is erased and the erasure is complete.
+        customer: The customer. If ``erasing_at`` is set, this call erases the remaining data and completes the erasure.
         actor: The actor of the erasure.
         at: The time of the request.
-        job: The job that runs the erasure; its lease is locked until the end.
+        job: The job that runs the erasure. Its lease is locked until the transaction ends.
 
     Raises:
         LeaseLost: Another worker has taken over the job.
@@ -270,7 +269,7 @@ def redact_customer(customer: Customer, *, actor: str, at: datetime, job: Job | 
 
 
 def redact_next_batch(job: Job, customer: Customer, name: str, after: int, *, at: datetime) -> list[int]:
-    """Erase the next rows of a part in its own transaction, and return their ids, or [] if none remain.
+    """Erase the next rows of a part in a separate transaction. Return the ids of the erased rows, or [] if none remain.
 
     Raises:
         LeaseLost: Another worker has taken over the job.
@@ -283,7 +282,7 @@ def redact_next_batch(job: Job, customer: Customer, name: str, after: int, *, at
 
 
 def get_remaining_rows(customer: Customer) -> dict[str, QuerySet[Any]]:
-    """Return the rows, by part, that remain to be erased and can be erased separately from the customer."""
+    """Return the rows that can still be erased before the customer, keyed by the name of the part."""
     return {
         name: part.locked_before(customer)
         for name, part in _parts.items()
@@ -292,7 +291,7 @@ def get_remaining_rows(customer: Customer) -> dict[str, QuerySet[Any]]:
 
 
 def _lock_customer(customer: Customer, job: Job | None = None) -> Customer:
-    """Lock the rows that are locked before customers, and then the customer.
+    """Lock the rows that must be locked before customers, then the customer.
 
     If rows were added before the customer was locked, release the locks and start again.
     """
@@ -302,7 +301,7 @@ def _lock_customer(customer: Customer, job: Job | None = None) -> Customer:
             _find_failed_jobs(customer) if job is None else _find_failed_jobs(customer) | Job.objects.filter(pk=job.pk)
         )
 
-    # Apps of higher layers register later and their rows are locked earlier.
+    # Lock in reverse order, because apps of higher layers register later, but their rows must be locked first.
     registered = [part.locked_before for part in reversed(_parts.values()) if part.locked_before]
     locked_first: list[GetRows] = [jobs, *registered]
     while True:
@@ -337,15 +336,15 @@ def get_identifying_words(customer: Customer) -> list[str]:
 
 
 def _erase_mentions(customer: Customer) -> None:
-    """Remove the customer from errors of failed jobs and delete saved lists with the customer's name."""
+    """Erase job errors that mention the customer, and delete saved lists that mention the customer."""
     _find_failed_jobs(customer).update(error=HIDDEN_VALUE)
     words = get_identifying_words(customer)
-    # A saved list stores its search as a URL query.
+    # Also find URL-encoded words, because a saved list stores the search as a URL query.
     quoted = [*words, *map(quote_plus, words)]
     SavedView.objects.filter(build_mention_filter(("name", "query"), quoted)).delete()
 
 
 def _erase_records(customer: Customer) -> None:
-    """Remove personal data from events and their payloads; the events themselves stay in the audit log."""
+    """Remove personal data from events and their payloads. The events remain in the audit log."""
     redact_events(Customer, [customer.pk, *merge.get_merged_ids(customer.pk)])
     redact_events(Metafield, list(_get_metafields(customer).values_list("pk", flat=True)))

@@ -1,6 +1,6 @@
 """Notify apps of data requests and erasures through the privacy webhooks.
 
-This installation erases immediately and stores nothing to send later, so apps receive only the customer's id.
+An erasure deletes the personal data immediately. The redact webhook is sent later, so it only contains ids.
 """
 
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from apps.jobs.models import Job
 DATA_REQUEST, REDACT = "customers/data_request", "customers/redact"
 REDACT_TASK = "customers.tell_redact"
 REDACT_DELAY = timedelta(days=10)
-# An order can be disputed for this long, so apps may still need the customer's data.
+# An order can be disputed during this time, so apps may still need the customer's data.
 DISPUTE_PERIOD = timedelta(days=183)
 
 
@@ -30,12 +30,12 @@ def schedule_redact_webhook(customer: Customer, at: datetime) -> None:
 
 
 def publish_redact_webhook(job: Job, **arguments: Any) -> None:
-    """Record the redact event, in the job that ``schedule_redact_webhook`` enqueues.
+    """Run the job that ``schedule_redact_webhook`` enqueues: record the redact event.
 
-    A customer who was erased twice is reported twice.
+    If a customer was erased twice, apps receive two webhooks.
     """
     pk = arguments["customer_id"]
-    # Deleted customers are still reported by their id.
+    # If the customer was deleted, apps still need the id to erase their own data.
     customer = Customer.objects.filter(pk=pk).first() or Customer(pk=pk, shop=get_current_shop())
     with transaction.atomic():
         queue.lock_lease(job)

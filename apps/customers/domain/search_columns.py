@@ -1,10 +1,12 @@
 """Build the search columns of customers: folded text with a mark before each word.
 
-``search_text`` holds the text for unqualified words (email, phone, name, companies), with a space before each word.
-``search_own`` holds the customer's fields and ``search_places`` the fields of the addresses, with the field's label
-before each word. One ``LIKE '%<mark>beginning%'`` therefore matches the beginning of a word in any field on both
-databases: PostgreSQL uses trigram indexes, SQLite narrows the rows with a full-text index
-(``apps.customers.domain.sqlite_fts``). A column is at most twice as long as its source texts.
+``search_text`` contains the text for search words without a field name (email, phone, name, companies), with a space
+before each word. ``search_own`` contains the customer's fields, and ``search_places`` contains the address fields. In
+these two columns, the mark of the field comes before each word.
+
+One ``LIKE '%<mark>beginning%'`` therefore finds a field's words by their beginning on both databases. PostgreSQL uses
+trigram indexes. SQLite first narrows the rows with a full-text index (``apps.customers.domain.sqlite_fts``). A column
+is at most twice as long as the values that it contains.
 """
 
 import re
@@ -44,31 +46,31 @@ def fold_text(text: str) -> str:
         without_accents = "".join(
             character for character in unicodedata.normalize("NFKD", text) if not unicodedata.combining(character)
         )
-        # Case folding may produce composed characters again.
+        # Case folding can produce composed characters, which must be decomposed.
         text = unicodedata.normalize("NFKD", without_accents.casefold())
     return " ".join(text.lower().translate(_CONTROLS).split())
 
 
 def mark_words(text: str, mark: str = " ") -> str:
-    """Return the folded text with a mark before each word; the mark replaces the space."""
+    """Return the folded text with a mark before each word. The mark replaces the space."""
     folded = fold_text(text)
     return mark + _STARTS.sub(mark, folded) if folded else ""
 
 
 def _entries(texts: Iterable[tuple[str, str]]) -> str:
-    """Return the marked texts without duplicates, each followed by an end mark."""
+    """Return the marked strings without duplicates, joined and each followed by an end mark."""
     entries = dict.fromkeys([mark_words(text, mark) for text, mark in texts if text])
     return "".join([f"{entry}{END_MARK}" for entry in entries if entry])
 
 
 def mark_whole_text(text: str, label: FieldMark) -> str:
-    """Return a marked text that matches only from its beginning: the label, the folded text and an end mark."""
+    """Return a marked string that matches only from the beginning: the label, the folded text and an end mark."""
     folded = fold_text(text)
     return f"{label}{folded}{END_MARK}" if folded else ""
 
 
 def build_search_text(customer: Customer, companies: Iterable[str] = ()) -> str:
-    """Return the text for unqualified words, most identifying values first."""
+    """Return the text for search words without a field name, with the most identifying values first."""
     phone = customer.phone
     texts = (
         customer.email,
@@ -81,7 +83,7 @@ def build_search_text(customer: Customer, companies: Iterable[str] = ()) -> str:
 
 
 def build_own_text(customer: Customer) -> str:
-    """Return the marked texts of the customer's fields."""
+    """Return the marked words of the customer's fields."""
     entries = _entries((
         (customer.first_name, FieldMark.FIRST_NAME),
         (customer.last_name, FieldMark.LAST_NAME),
@@ -92,7 +94,7 @@ def build_own_text(customer: Customer) -> str:
 
 
 def build_address_text(addresses: Sequence[AddressTexts]) -> str:
-    """Return the marked texts of the address fields."""
+    """Return the marked words of the address fields."""
     entries = _entries(
         (address.get(name) or "", label)
         for address in addresses
@@ -116,6 +118,6 @@ def rebuild_search_columns(customer: Customer, addresses: Sequence[AddressTexts]
 
 
 def get_address_texts(customer: Customer, excluded_ids: Iterable[int] = ()) -> list[AddressTexts]:
-    """Return the columns of a customer's addresses that are searched."""
+    """Return the searchable columns of a customer's addresses."""
     rows = Address.objects.filter(customer=customer).exclude(pk__in=list(excluded_ids))
     return list(rows.order_by("pk").values(*ADDRESS_COLUMNS))

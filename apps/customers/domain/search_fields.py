@@ -31,7 +31,7 @@ class WordPrefixField:
     Attributes:
         column: The search column.
         mark: The character before each word of the field in the column.
-        narrows: True if an index narrows the rows first, False for negated conditions.
+        narrows: True to narrow the rows with an index first. False for negated conditions.
     """
 
     column: str
@@ -40,12 +40,12 @@ class WordPrefixField:
     takes_words: ClassVar[bool] = True
 
     def table(self, _term: Term) -> str:
-        """Return the relation that holds the column."""
+        """Return the relation that contains the column."""
         return get_search_relation()
 
     @property
     def exact(self) -> SearchField:
-        """Return the same field without the index."""
+        """Return a copy of this field that does not use the index."""
         return replace(self, narrows=False)
 
     def build_condition(self, term: Term, _zone: tzinfo, /) -> Q:
@@ -54,7 +54,7 @@ class WordPrefixField:
         if term.kind is Kind.PRESENT:
             return presence
         if term.comparator is not Comparator.EQUAL:
-            raise InvalidValueError(term, "cannot be compared: the field is a text")
+            raise InvalidValueError(term, "cannot be compared, because the field is a text")
         if not term.value:
             return ~presence
         folded = fold_text(term.value)
@@ -65,7 +65,7 @@ class WordPrefixField:
         return self.match_pattern(mark_words(term.value, self.mark), folded)
 
     def match_pattern(self, pattern: str, words: str) -> Q:
-        """Return the condition for a pattern in the column; ``words`` begin the matching words and narrow the rows."""
+        """Return the condition for a pattern in the column. The index narrows the rows by the words in ``words``."""
         exact = match_column(self.column, pattern)
         return narrow_by_index(words, self.column) & exact if self.narrows else exact
 
@@ -79,10 +79,10 @@ class WholeTextField(WordPrefixField):
 
 
 def _match_whole_email(term: Term) -> Q | None:
-    """Return the condition for the customer with the email in the term, or None if no customer has it.
+    """Return the condition for the customer with the email in the term, or None if no customer has this email.
 
-    Staff often search for whole email addresses. The words of an address occur in many addresses, so that among a
-    million customers the search column takes a hundred times as long as the index on emails.
+    Staff often search for a whole email address. The words of an address occur in many other addresses, so with a
+    million customers, the search column is a hundred times slower than the email index.
     """
     if term.kind is not Kind.EXACT or "@" not in term.value:
         return None
@@ -94,7 +94,7 @@ def _match_whole_email(term: Term) -> Q | None:
 
 @dataclass(frozen=True)
 class AnyTextField(WordPrefixField):
-    """The search field for any word that identifies a customer; a complete email address matches only its customer."""
+    """The search field for any word that identifies a customer. A whole email address matches only one customer."""
 
     def match_term(self, term: Term, folded: str) -> Q:
         return _match_whole_email(term) or super().match_term(term, folded)
@@ -104,7 +104,8 @@ class AnyTextField(WordPrefixField):
 class EmailSearchField(WordPrefixField):
     """The search field for an email.
 
-    A complete address matches only its customer; other text matches the beginnings of words, or the end of the email.
+    A whole address matches only the customer with this email. Other text matches the beginning of a word or the end of
+    the email.
     """
 
     takes_endings: ClassVar[bool] = True
@@ -112,7 +113,8 @@ class EmailSearchField(WordPrefixField):
 
     def match_term(self, term: Term, folded: str) -> Q:
         if term.kind is Kind.SUFFIX:
-            # The index only finds the beginnings of words, but the suffix may start in the middle of a word.
+            # The index only finds the beginnings of words, and the suffix may start in the middle of a word. So search
+            # the index without the first word of the suffix.
             words = _FIRST_WORD.sub("", folded, count=1) if _FIRST_WORD.match(folded) else folded
             return self.match_pattern(f"{mark_words(term.value, self.mark)[1:]}{END_MARK}", words)
         return _match_whole_email(term) or super().match_term(term, folded)
@@ -123,9 +125,9 @@ class PhoneSearchField(WordPrefixField):
     """The search field for a phone number in any notation."""
 
     def table(self, term: Term) -> str:
-        """Return the customers table if the search is for customers with or without a phone.
+        """Return the customers table if the search asks whether a customer has a phone.
 
-        The search column contains no empty phones.
+        The search column has no entry for a blank phone.
         """
         return "" if term.kind is Kind.PRESENT or not term.value else super().table(term)
 
@@ -144,7 +146,7 @@ class PhoneSearchField(WordPrefixField):
 
 @dataclass(frozen=True)
 class LastOrderField(Timestamp):
-    """The search field for the time of the last order; a time in 1970 means that the customer has no orders."""
+    """The search field for the time of the last order. A time in 1970 means that the customer has no orders."""
 
     def build_condition(self, term: Term, zone: tzinfo, /) -> Q:
         """Exclude customers without orders from every comparison."""
@@ -156,7 +158,7 @@ class LastOrderField(Timestamp):
 class CountryField(WordPrefixField):
     """The search field for a country, by its code or the beginning of its English name.
 
-    Countries are compared by code.
+    The name is first converted to codes, and the column is searched for these codes.
     """
 
     def match_term(self, term: Term, folded: str) -> Q:
@@ -225,7 +227,7 @@ SEARCH = SearchFields(
     default_fields=("any",),
 )
 
-# The sort columns for each value of ``order``; the id breaks ties.
+# The sort columns for each value of ``order``. Rows with equal values are sorted by id.
 ORDERS = {
     "id": (),
     "created_at": ("created_at",),

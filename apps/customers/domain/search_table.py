@@ -1,4 +1,4 @@
-"""Locate the search columns: in the narrow table ``CustomerWords`` on PostgreSQL, otherwise in the customers table."""
+"""Locate the search columns: in the narrow ``CustomerWords`` table on PostgreSQL, otherwise in the customers table."""
 
 from django.db import connection
 from django.db.models import Q
@@ -15,9 +15,9 @@ def match_column(column: str, pattern: str) -> Q:
 
 
 def match_customer(pk: int) -> Q:
-    """Return the condition for one customer, on the id column of the table that holds the search columns.
+    """Return the condition for one customer, on the id column of the table with the search columns.
 
-    A combination with other search conditions then reads only this table.
+    Together with other search conditions, the query then reads only this table.
     """
     return Q(**{_get_lookup("of_id" if get_search_relation() else "pk"): pk})
 

@@ -1,8 +1,8 @@
-"""Full-text index for customer searches on SQLite; PostgreSQL has trigram indexes instead.
+"""Full-text index for customer searches on SQLite. PostgreSQL has trigram indexes instead.
 
-The index is an FTS5 table over columns of the customers table, maintained by triggers. A migration that rebuilds the
-customers table on SQLite drops the triggers, so they are created again after every ``migrate``. If SQLite was built
-without FTS5, searches scan the table.
+The index is an FTS5 table over columns of the customers table, maintained by triggers. On SQLite, a migration that
+rebuilds the customers table drops the triggers, so missing triggers are created after every ``migrate``. If SQLite was
+built without FTS5, searches scan the table.
 """
 
 from unicodedata import ucd_3_2_0 as _unicode
@@ -37,11 +37,11 @@ _present: dict[str, bool] = {}
 
 
 class WriteAheadLogBusy(Exception):
-    """Raised when a reader keeps the write-ahead log from being emptied."""
+    """Raised when the write-ahead log cannot be emptied because a reader uses it."""
 
 
 def create_search_index(using: str = "default", **_: object) -> None:
-    """Create missing tables and triggers, and fill the index, after each ``migrate``."""
+    """Create the index and its triggers if they are missing, and fill the index. Called after each ``migrate``."""
     database = connections[using]
     if database.vendor != "sqlite" or "customers_customer" not in database.introspection.table_names():
         return
@@ -66,7 +66,7 @@ def create_search_index(using: str = "default", **_: object) -> None:
 def drop_search_index(using: str = "default") -> None:
     """Drop the index and its triggers before a migration of the indexed columns.
 
-    ``create_search_index`` creates both again.
+    ``create_search_index`` re-creates both.
     """
     database = connections[using]
     if database.vendor != "sqlite":
@@ -79,22 +79,22 @@ def drop_search_index(using: str = "default") -> None:
 
 
 def enqueue_clearing(*, actor: str) -> None:
-    """Enqueue a job that clears erased text from SQLite's files; PostgreSQL's autovacuum does this itself."""
+    """Enqueue a job that clears erased text from SQLite's files. On PostgreSQL, autovacuum clears erased text."""
     if connection.vendor == "sqlite":
         enqueue(CLEAR_TASK, actor=actor)
 
 
 def clear_erased_text(job: Job, **_: object) -> None:
-    """Merge the index until no segment holds deleted words, and empty the write-ahead log.
+    """Merge the index until no segment contains deleted words, then empty the write-ahead log.
 
     Freed pages are overwritten by ``PRAGMA secure_delete``. Each step is a short transaction.
 
     Raises:
-        WriteAheadLogBusy: A reader needs the log; the job is retried.
+        WriteAheadLogBusy: A reader uses the log. The job is retried.
     """
     with connection.cursor() as cursor:
         if _exists():
-            # A negative number starts merging all segments into one; the merge is complete when it changes fewer than
+            # A negative page count starts a merge of all segments. The merge is complete when a step changes fewer than
             # two rows.
             previous = -2
             pages = -MERGE_PAGES
@@ -115,10 +115,10 @@ def _changed_so_far(cursor: CursorWrapper) -> int:
 
 
 def narrow_by_index(text: str, column: str) -> Q:
-    """Return a condition for at least the rows in which a word of a column begins with ``text``.
+    """Return a condition that matches at least the rows in which a word of a column begins with ``text``.
 
-    Without an index, the condition matches every row. The index splits text into words at other positions than the
-    exact conditions, but it never splits inside a match, because both start at the beginning of a word.
+    Without an index, the condition matches every row. The index may split text into words differently than the exact
+    conditions do. It still finds every match, because every match starts at the beginning of a word.
     """
     if connection.vendor != "sqlite" or not _exists() or not _has_word(text):
         return Q()
@@ -134,10 +134,10 @@ def _exists() -> bool:
 
 
 def _has_word(text: str) -> bool:
-    """Return True if the index has a word for the text: all characters are letters, digits or plain punctuation.
+    """Return True if the index can find the text. Non-ASCII characters must be letters or digits.
 
-    The index uses older Unicode tables, which may treat other characters differently: emoji, combining marks and newer
-    scripts.
+    The index uses older Unicode tables, which may treat other characters differently, such as emoji, combining marks
+    and newer scripts.
     """
     return any(character.isalnum() for character in text) and all(
         character.isascii() or _unicode.category(character) in {"Lu", "Ll", "Lo", "Nd"} for character in text

@@ -1,4 +1,4 @@
-"""Signed tokens for links to customers; a token is valid for one purpose and one customer.
+"""Signed tokens for links that are sent to customers. A token is valid for one purpose and one customer.
 
 A token is a nonce and its signature. The nonce is also stored with the customer, so that a used or replaced link is
 invalid. The signature rejects a forged link before the nonce is compared.
@@ -25,14 +25,14 @@ def get_token_digest(token: str) -> str:
 
 
 def create_token(purpose: str, *, shop_id: int, customer_id: int, nonce: str) -> str:
-    """Return the signed token of a nonce."""
+    """Return a signed token for a nonce."""
     return f"{nonce}.{_signature(purpose, shop_id, customer_id, nonce)}"
 
 
 def verify_token(purpose: str, token: str, *, shop_id: int, customer_id: int) -> str | None:
     """Return the nonce of a token, or None if the token is not valid for this purpose, shop and customer."""
     nonce, _, signature = token.partition(".")
-    # The old keys are accepted too, because a link in an email must survive a rotation of the secret key.
+    # Old keys are accepted too, so that links in sent emails still work after the secret key is rotated.
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     expected = [_signature(purpose, shop_id, customer_id, nonce, key) for key in keys]
     is_valid = any(constant_time_compare(signature.encode(), candidate.encode()) for candidate in expected)

@@ -1,6 +1,6 @@
-"""Validate and normalize the values of a customer before anything is written; all errors are reported at once.
+"""Validate and normalize a customer's data before anything is saved. All errors are reported at once.
 
-The REST interface, the panel and imports call ``clean_customer``, which leaves normalized values unchanged.
+The REST API, the panel and imports call ``clean_customer``. Values that are already normalized do not change.
 """
 
 from datetime import datetime
@@ -43,11 +43,12 @@ def clean_customer(
     """Return the normalized values and the errors.
 
     Args:
-        attrs: Columns of ``Customer``; ``metafields`` and ``addresses`` (lists of mappings; an address may have the
-            ``id`` of an existing address), ``email_marketing_consent`` and ``sms_marketing_consent`` (parts of
-            ``Consent``), ``accepts_marketing`` with its time and level; for a new customer also ``password``,
-            ``password_confirmation``, ``send_email_invite`` and ``send_email_welcome``.
-        customer: The current customer; None for a new one.
+        attrs: Columns of ``Customer``, ``metafields``, ``addresses`` (mappings, which may have the ``id`` of an
+            existing address), ``email_marketing_consent`` and ``sms_marketing_consent`` (each with fields of
+            ``Consent``), ``accepts_marketing``, ``accepts_marketing_updated_at`` and ``marketing_opt_in_level``. A new
+            customer can also have ``password``, ``password_confirmation``, ``send_email_invite`` and
+            ``send_email_welcome``.
+        customer: The current customer, or None for a new customer.
         shop: The shop of the customer.
         at: The time of the request.
 
@@ -74,14 +75,14 @@ def clean_customer(
 
 
 def find_taken_contacts(values: ReadOnlyAttrs, *, customer: Customer | None = None) -> Errors:
-    """Return errors for the email and the phone that another customer already has.
+    """Return errors if another customer already has the email or the phone.
 
-    The database enforces uniqueness but reports only one of the two, and clients would see the second error only after
-    fixing the first. Forms and refused writes therefore call this function.
+    The database enforces uniqueness, but reports only the first duplicate. Forms and failed requests call this function
+    to report both duplicates at once.
 
     Args:
         values: Normalized ``email`` and ``phone``, if given.
-        customer: The customer that is allowed to have the values; None for a new customer.
+        customer: The customer with these values, or None for a new customer.
     """
     others = Customer.objects.exclude(pk=customer.pk) if customer else Customer.objects.all()
     conditions = {
@@ -96,7 +97,7 @@ def find_taken_contacts(values: ReadOnlyAttrs, *, customer: Customer | None = No
 
 
 def _require_name(cleaned: Attrs, errors: Errors, customer: Customer | None) -> None:
-    """Require a name or an email; a phone alone is not enough."""
+    """Require a name or an email. A phone alone is not enough."""
     names = ("first_name", "last_name", "email")
     if customer is not None and not any(name in cleaned for name in names):
         return
@@ -124,7 +125,7 @@ def _clean_consents(cleaned: Attrs, errors: Errors, customer: Customer | None, a
 
 
 def _translate_legacy_fields(cleaned: Attrs, customer: Customer | None) -> None:
-    """Translate ``accepts_marketing`` and related fields; a given ``email_marketing_consent`` takes precedence."""
+    """Convert ``accepts_marketing`` and related fields, unless ``email_marketing_consent`` is given."""
     accepts = cleaned.pop("accepts_marketing", None)
     changed_at = cleaned.pop("accepts_marketing_updated_at", None)
     level = cleaned.pop("marketing_opt_in_level", None)
@@ -155,7 +156,7 @@ def _clean_password(cleaned: Attrs, errors: Errors) -> None:
 
 
 def validate_password(password: str, confirmation: str | None) -> Errors:
-    """Return the errors of a new password; ``confirmation`` is only compared if given."""
+    """Return the errors of a new password. If ``confirmation`` is given, it must equal the password."""
     errors: Errors = {}
     if len(password) < MIN_PASSWORD:
         errors["password"] = [_("is too short (minimum is {limit} characters)").format(limit=MIN_PASSWORD)]

@@ -27,6 +27,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AlterField(
             model_name='customer',
+            name='orders_count',
+            field=models.PositiveIntegerField(default=0, editable=False, verbose_name='orders'),
+        ),
+        migrations.AlterField(
+            model_name='customer',
             name='phone',
             field=models.CharField(blank=True, help_text='Include the country code, e.g. +46 8 123 456 78.', max_length=20, verbose_name='phone'),
         ),
@@ -34,5 +39,15 @@ class Migration(migrations.Migration):
             model_name='customer',
             name='verified_email',
             field=models.BooleanField(default=False, verbose_name='verified email'),
+        ),
+        migrations.AlterField(
+            model_name='address',
+            name='address2',
+            field=models.CharField(blank=True, max_length=255, null=True, verbose_name='apartment, suite, etc.'),
+        ),
+        migrations.AlterField(
+            model_name='address',
+            name='province',
+            field=models.CharField(blank=True, max_length=255, verbose_name='state or province'),
         ),
     ]

@@ -10,12 +10,12 @@ from apps.shops.domain.countries import localize_country
 
 
 def _text(label: StrOrPromise) -> "models.CharField[str | None, str | None]":
-    """Return a column for an address line: null if the value is missing, blank if the client sent a blank."""
+    """Return a model field for an address line. Null means a missing value, and blank that the client sent a blank."""
     return models.CharField(label, max_length=255, blank=True, null=True)
 
 
 class Address(ShopOwned):
-    """A postal address of a customer; ``Customer.default_address`` points to the default one."""
+    """A postal address of a customer. ``Customer.default_address`` refers to the default address."""
 
     customer = models.ForeignKey(
         Customer, on_delete=models.CASCADE, related_name="addresses", db_index=False, editable=False
@@ -24,9 +24,9 @@ class Address(ShopOwned):
     last_name = _text(gettext_lazy("last name"))
     company = _text(gettext_lazy("company"))
     address1 = _text(gettext_lazy("address"))
-    address2 = _text(gettext_lazy("apartment, suite …"))
+    address2 = _text(gettext_lazy("apartment, suite, etc."))
     city = _text(gettext_lazy("city"))
-    province = models.CharField(gettext_lazy("province"), max_length=255, blank=True)
+    province = models.CharField(gettext_lazy("state or province"), max_length=255, blank=True)
     province_code = models.CharField(max_length=10, blank=True)
     country = models.CharField(max_length=255, blank=True)
     country_code = models.CharField(max_length=2, blank=True, help_text="ISO 3166-1 alpha-2.")

@@ -26,7 +26,7 @@ class OptInLevel(models.TextChoices):
 
 
 class ConsentChange(ShopOwned):
-    """One entry in the consent history of a customer; entries are never changed."""
+    """One entry in the consent history of a customer. Entries are never changed."""
 
     class Channel(models.TextChoices):
         EMAIL = "email", gettext_lazy("Email")

@@ -1,6 +1,6 @@
 """Customers and their account invitations.
 
-Blank text means "no value"; the interface renders it as null. Card data is never stored.
+Blank text means "no value" and is rendered as null in the API. Card data is never stored.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from apps.ground.stored_messages import register_label, require_number
 _EVENT_LABEL = register_label(gettext_noop("Customer {number}"), number=require_number)
 NEVER_ORDERED = datetime(1970, 1, 1, tzinfo=UTC)
 
-# The columns that clients and staff can set; the domain functions maintain all other columns.
+# The columns that clients and staff can set. The domain functions set all other columns.
 EDITABLE_FIELDS = (
     "first_name",
     "last_name",
@@ -33,7 +33,7 @@ EDITABLE_FIELDS = (
     "tax_exemptions",
     "multipass_identifier",
 )
-# The columns with personal data. The audit log is immutable, so it records that they changed, but not the values.
+# The columns with personal data. The audit log is immutable, so it records only that these columns changed.
 PERSONAL_FIELDS = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
 
 # Search columns, built from the customer and the addresses (see ``domain.search_columns``).
@@ -41,15 +41,16 @@ SEARCH_COLUMNS = ("search_text", "search_own", "search_places")
 
 
 class Customer(ShopOwned):
-    """A customer of a shop; the aggregate root of addresses and consents.
+    """A customer of a shop, and the aggregate root of addresses and consents.
 
-    ``email_key`` is the normalized email and ``phone`` is E.164; both are unique per shop. ``search_text``,
-    ``search_own`` and ``search_places`` hold the searchable text (see ``domain.search_columns``). Orders update the
-    order summary in the transaction of the order; ``last_order_at`` is 1970 for customers without orders, so that lists
-    sort by it without nulls. Columns that change with orders are indexed in ``CustomerRank``; names, email and consent
-    are indexed in ``CustomerProfile``.
+    ``email_key`` is the normalized email, and ``phone`` is in E.164 format. Both are unique per shop. ``search_text``,
+    ``search_own`` and ``search_places`` contain the searchable text (see ``domain.search_columns``).
 
-    ``erasing_at`` is set while a worker erases the personal data; nothing else can change the customer then.
+    The order summary is updated in the transaction that creates or changes an order. ``last_order_at`` is in 1970 for
+    customers without orders, so that lists can be sorted without nulls. Columns that change with orders are indexed in
+    ``CustomerRank``. Names, email and consent are indexed in ``CustomerProfile``.
+
+    While a worker erases the personal data, ``erasing_at`` is set and nothing else can change the customer.
     """
 
     class State(models.TextChoices):
@@ -86,7 +87,7 @@ class Customer(ShopOwned):
         "customers.Address", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", editable=False
     )
 
-    orders_count = models.PositiveIntegerField(gettext_lazy("orders count"), default=0, editable=False)
+    orders_count = models.PositiveIntegerField(gettext_lazy("orders"), default=0, editable=False)
     total_spent = models.DecimalField(max_digits=20, decimal_places=3, default=Decimal(0), editable=False)
     last_order_id = models.BigIntegerField(null=True, blank=True, editable=False)
     last_order_name = models.CharField(max_length=255, blank=True, editable=False)
@@ -120,7 +121,7 @@ class Customer(ShopOwned):
     erasing_at = models.DateTimeField(null=True, blank=True, editable=False)
     version = VersionField()
 
-    # The data of the tag event that is being recorded: the tags and the time they changed.
+    # The data of the tag event that is being recorded: the tags and the time of the change.
     event_tags: Sequence[str] = ()
     tags_changed_at: datetime | None = None
     # The id of the customer that was just merged into this one.
@@ -161,16 +162,16 @@ class Customer(ShopOwned):
 
     @property
     def name(self) -> str:
-        """Return first and last name."""
+        """Return the first and last name."""
         return f"{self.first_name} {self.last_name}".strip()
 
     @property
     def event_label(self) -> str:
-        """Return the name used in the audit log, which is immutable and so must not hold personal data."""
+        """Return the label for the audit log, which is immutable and therefore must not contain personal data."""
         return _EVENT_LABEL.format(number=self.pk)
 
     def check_password(self, password: str) -> bool:
-        """Return True if this is the password of the account; customers without an account have no password."""
+        """Return True if this is the account's password. Customers without an account have no password."""
         return bool(self.password) and hashers.check_password(password, self.password)
 
 

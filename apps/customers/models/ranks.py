@@ -42,9 +42,9 @@ class CustomerProfile(Rank):
 
 
 class CustomerWords(Rank):
-    """The search columns of a customer with their trigram index; used on PostgreSQL only.
+    """The search columns of a customer, with a trigram index. Only used on PostgreSQL.
 
-    With this table, updates that leave the search columns unchanged do not touch the trigram index, and updates of
+    Because the columns have their own table, other updates of a customer do not touch the trigram index, and updates of
     the search columns touch no other index. SQLite has a full-text index on the customers table instead.
     """
 

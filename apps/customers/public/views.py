@@ -23,7 +23,7 @@ MESSAGES = {
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def activate_account(request: HttpRequest, shop: str, customer: int, token: str) -> HttpResponse:
-    """Show the form, activate the account or decline the invitation; an invalid link always returns 410."""
+    """Show the form, activate the account or decline the invitation. An invalid link always returns status 410."""
     at = timezone.now()
     shop_row = Shop.objects.filter(handle=shop).first() or Shop(pk=0)
     with shop_scope(shop_row):
@@ -55,6 +55,6 @@ def _handle_request(request: HttpRequest, shop: Shop, customer: Customer) -> Htt
 
 def _render_step(request: HttpRequest, step: str, *, status: int = 200, **context: object) -> HttpResponse:
     response = render(request, "customers/activate.html", {"step": step, **context}, status=status)
-    # The URL holds the token, which must not leak to other sites.
+    # The URL contains the token, which must not leak to other sites.
     response["Referrer-Policy"] = "no-referrer"
     return response

@@ -1,4 +1,4 @@
-"""The panel form of a metafield; ``domain.write`` validates the values."""
+"""The panel form for a metafield. ``domain.write`` validates the values."""
 
 from django import forms
 from django.utils.text import capfirst
@@ -20,7 +20,7 @@ EDITABLE_FIELDS = ("type", "value", "description")
 
 
 def get_type_choices(current: str = "") -> list[tuple[str, str]]:
-    """Return the choices for the type: the available types, and the current type of the metafield."""
+    """Return the choices for the type field: all available types and the metafield's current type."""
     references = [f"{owner.resource}_reference" for owner in get_owner_types() if owner.resource != "shop"]
     lists = [f"list.{name}" for name in (*LIST_TYPES, *references)]
     names = [*types.get_type_names(), *references, *lists]
@@ -29,33 +29,33 @@ def get_type_choices(current: str = "") -> list[tuple[str, str]]:
     return [(name, format_type_name(name)) for name in names]
 
 
-# Display names of types, marked for translation.
-_TYPE_NAMES = (
-    gettext_noop("single line text"),
-    gettext_noop("multi-line text"),
-    gettext_noop("number integer"),
-    gettext_noop("number decimal"),
-    gettext_noop("boolean"),
-    gettext_noop("date"),
-    gettext_noop("date time"),
-    gettext_noop("json"),
-    gettext_noop("url"),
-    gettext_noop("link"),
-    gettext_noop("money"),
-    gettext_noop("dimension"),
-    gettext_noop("volume"),
-    gettext_noop("rating"),
-    gettext_noop("rich text"),
-    gettext_noop("id"),
-)
+# The display names of types.
+_TYPE_NAMES = {
+    "single line text": gettext_noop("single-line text"),
+    "multi line text": gettext_noop("multi-line text"),
+    "number integer": gettext_noop("integer"),
+    "number decimal": gettext_noop("decimal number"),
+    "boolean": gettext_noop("true or false"),
+    "date": gettext_noop("date"),
+    "date time": gettext_noop("date and time"),
+    "json": gettext_noop("JSON"),
+    "url": gettext_noop("URL"),
+    "link": gettext_noop("link"),
+    "money": gettext_noop("money"),
+    "dimension": gettext_noop("dimension"),
+    "volume": gettext_noop("volume"),
+    "rating": gettext_noop("rating"),
+    "rich text": gettext_noop("rich text"),
+    "id": gettext_noop("ID"),
+}
 
 
 def format_type_name(name: str) -> str:
-    """Return the display name of a type, e.g. "Single line text", or "Product reference" for a reference type."""
+    """Return the display name of a type, e.g. "Single-line text", or "Product reference" for a reference type."""
     words = name.removeprefix("list.").replace("_", " ").removesuffix(" field")
     owner = words.removesuffix(" reference")
     if owner == words:
-        return capfirst(_(words)) + get_list_suffix(name)
+        return capfirst(_(_TYPE_NAMES.get(words, words))) + get_list_suffix(name)
     return _("{resource} reference").format(resource=capfirst(_(owner))) + get_list_suffix(name)
 
 
@@ -65,7 +65,7 @@ def get_list_suffix(name: str) -> str:
 
 
 class MetafieldForm(ShopOwnedForm[Metafield]):
-    """The metafield form. Namespace and key cannot change after creation; type and value are validated together."""
+    """The metafield form. Namespace and key cannot change after creation. Type and value are validated together."""
 
     type = forms.ChoiceField(label=gettext_lazy("Type"), widget=ThemedSelect)
 
@@ -82,7 +82,7 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
             for name in self.fields.keys() & {"namespace", "key"}:
                 self.fields[name].disabled = True
             for name in self.fields.keys() & set(EDITABLE_FIELDS):
-                # Hidden initial values allow the form to save only the fields that the user changed.
+                # The hidden initial values show which fields the user changed, so that only these fields are saved.
                 self.fields[name].show_hidden_initial = True
 
     def clean(self) -> Values | None:
@@ -92,7 +92,7 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
             return cleaned
         submitted: Values = {name: cleaned[name] for name in self.Meta.fields if name in cleaned}
         for name in self.conflicting_fields:
-            self.add_error(name, _("Someone else changed this field. Review it, then save again."))
+            self.add_error(name, _("Someone else changed this field. Review the value, then save again."))
         values, errors = write.validate_metafield(submitted, None if self.instance._state.adding else self.instance)
         for name, messages in errors.items():
             if name in self.fields and name not in self.errors:
@@ -101,7 +101,7 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
 
     @property
     def conflicting_fields(self) -> list[str]:
-        """Return the fields that the user changed and that another user has also changed since the page was loaded."""
+        """Return the fields that both the user and someone else have changed since the page was loaded."""
         if self.instance._state.adding or self.data.get("_overwrite"):
             return []
         initial_texts = {
@@ -118,11 +118,11 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
     def values(self) -> Values:
         if not self.instance.pk:
             return {name: self.cleaned_data[name] for name in self.Meta.fields}
-        # The value is validated against the type, so a change of either field updates both.
+        # The value must fit the type, so always save both fields together.
         changed = set(self.changed_data) | ({"type", "value"} if {"type", "value"} & set(self.changed_data) else set())
         return {name: self.cleaned_data[name] for name in EDITABLE_FIELDS if name in changed}
 
 
 def _as_submitted(value: object) -> str:
-    """Return a stored text in the form in which browsers submit it, with uniform line endings."""
+    """Return stored text as a browser would submit it, with uniform line endings."""
     return str(value or "").replace("\r\n", "\n").strip()

@@ -1,4 +1,4 @@
-"""An inline for the metafields of an owner: add ``inlines = (MetafieldInline,)`` to the owner's admin class."""
+"""An inline for an owner's metafields. To use it, add ``inlines = (MetafieldInline,)`` to the owner's admin class."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from apps.panel.staff_request import EventKwargs
 
 
 class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
-    """The metafields of an owner. Saving the formset records an event for each change."""
+    """A formset for an owner's metafields. Saving the formset records an event for each change."""
 
     actor = ""
 
@@ -37,18 +37,18 @@ class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
         return "metafields"
 
     def clean(self) -> None:
-        """Reject two new metafields with the same namespace and key, which the database would reject on saving."""
+        """Add an error if two new metafields have the same namespace and key, because saving both would fail."""
         names = set()
         for form in self.forms:
             if form in self.deleted_forms or not getattr(form, "cleaned_data", None):
                 continue
             name = (form.cleaned_data.get("namespace"), form.cleaned_data.get("key"))
             if name in names:
-                form.add_error("key", _("This namespace and key are already used above."))
+                form.add_error("key", _("Another metafield above already uses this namespace and key."))
             names.add(name)
 
     def save(self, commit: bool = True) -> list[Metafield]:
-        """Save the changes through ``domain.write``. The returned list is empty, so the admin saves nothing."""
+        """Save the changes through ``domain.write``. Return an empty list, so that the admin saves nothing itself."""
         mark_formset_saved(self)
         assert self.owner is not None
         by: EventKwargs = {"actor": self.actor, "at": timezone.now()}
@@ -76,7 +76,7 @@ def _get_metafields(owner: Model | None) -> QuerySet[Metafield]:
 
 
 class _Checks(InlineModelAdminChecks):
-    """Inline checks without the foreign key check, because metafields refer to their owner by resource and ID."""
+    """Inline checks without the foreign key check. Metafields refer to their owner by resource and ID."""
 
     def _check_exclude_of_parent_model(self, obj: object, parent_model: object) -> Sequence[checks.CheckMessage]:
         return []
@@ -86,7 +86,7 @@ class _Checks(InlineModelAdminChecks):
 
 
 class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
-    """The metafields of an owner. Everyone who may change the owner may edit them."""
+    """An inline for an owner's metafields. Users who may change the owner may also change its metafields."""
 
     model = Metafield
     form = MetafieldForm
@@ -97,7 +97,7 @@ class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
     ordering = None
 
     def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
-        """Return a formset class that knows the current user."""
+        """Return a formset class that records events with the current user as the actor."""
         changeable = self.has_change_permission(request, obj)
         formset = modelformset_factory(
             Metafield,
@@ -115,19 +115,19 @@ class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
         return Metafield.rows().none()
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Allow viewing to users who may view the owner."""
+        """Return True if the user may view the owner."""
         return self._may(request, "view") or self._may(request, "change")
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Allow editing to users who may change the owner."""
+        """Return True if the user may change the owner."""
         return self._may(request, "change")
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Allow adding metafields to users who may change the owner, if the owner is saved."""
+        """Return True if the owner is already saved and the user may change the owner."""
         return obj is not None and self._may(request, "change")
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Allow deleting to users who may change the owner."""
+        """Return True if the user may change the owner."""
         return self._may(request, "change")
 
     def _may(self, request: HttpRequest, verb: str) -> bool:

@@ -19,7 +19,7 @@ grant_permissions("preferences", "vacd", "metafields.metafield")
 
 
 class ShopMetafieldForm(PanelForm[Metafield], MetafieldForm):
-    """The metafield form, with a check for concurrent changes."""
+    """The form for a shop metafield, with a check for concurrent changes."""
 
     class Meta(MetafieldForm.Meta):
         pass
@@ -27,7 +27,7 @@ class ShopMetafieldForm(PanelForm[Metafield], MetafieldForm):
 
 @admin.register(Metafield)
 class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
-    """Metafields of the shop itself, which staff and apps can write."""
+    """Admin for the metafields of the shop itself, which staff and apps can write."""
 
     menu = MenuItem(
         "Settings",
@@ -37,7 +37,7 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
         search_terms=pgettext_lazy("search", "custom field, custom data, extra field, attribute"),
     )
     intro = gettext_lazy(
-        "Custom data of the shop, for themes and apps. Products, collections and other objects have "
+        "Custom data about your shop, for themes and apps. Products, collections and other objects have "
         "their own metafields."
     )
     empty_text = gettext_lazy("No metafields yet.")
@@ -59,7 +59,7 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
 
     @display(description=gettext_lazy("Name"), ordering="namespace")
     def name(self, metafield: Metafield) -> str:
-        """Return namespace and key, e.g. ``custom.note``."""
+        """Return the namespace and the key, e.g. ``custom.note``."""
         return str(metafield)
 
     @display(description=gettext_lazy("Value"))
@@ -68,7 +68,7 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
         return metafield.value if len(metafield.value) <= 80 else f"{metafield.value[:80]}…"
 
     def save_model(self, request: HttpRequest, obj: Metafield, form: ShopMetafieldForm, change: bool) -> None:
-        """Save through ``domain.write``, which records an event."""
+        """Save the metafield through ``domain.write``, which records an event."""
         by = self.event_kwargs(request)
         if change:
             write.update_metafield(Metafield.objects.get(pk=obj.pk), form.values, **by)
@@ -78,5 +78,5 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
         obj.pk, obj._state.adding = metafield.pk, False
 
     def delete_model(self, request: HttpRequest, obj: Metafield) -> None:
-        """Delete through ``domain.write``, which records an event."""
+        """Delete the metafield through ``domain.write``, which records an event."""
         write.delete_metafield(obj, **self.event_kwargs(request))

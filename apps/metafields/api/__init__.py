@@ -1,1 +1,1 @@
-"""REST interface of metafields."""
+"""REST API for metafields."""

@@ -1,4 +1,4 @@
-"""The JSON schema for metafields in the request body of their owner."""
+"""The JSON schema for metafields that are part of their owner's request body."""
 
 from apps.api.types import Schema
 from apps.metafields.domain.write import MAX_PER_BODY

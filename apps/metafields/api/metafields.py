@@ -1,7 +1,8 @@
-"""The REST resource of metafields, below each owner and at the top level.
+"""The REST resource for metafields, at a path under each owner and at ``/metafields``.
 
-Each owner type has its own viewset class, with its scope and path. The top level serves the shop's own metafields and,
-if the caller's scopes allow it, other metafields by ID or by an owner in the query or body.
+A separate viewset class for each owner type defines the access scope and the path. ``/metafields`` serves the shop's
+own metafields. If the caller's scopes allow it, ``/metafields`` also serves any metafield by ID, and the metafields of
+the owner named in the query or body.
 """
 
 from collections.abc import Mapping
@@ -35,7 +36,8 @@ from apps.metafields.models import Metafield
 from apps.shops.models.scopes import SCOPES
 
 OWNER_ID_PARAMETER, OWNER_RESOURCE_PARAMETER = "metafield[owner_id]", "metafield[owner_resource]"
-# Any of these scopes allows writing the shop's own metafields. If all are missing, the error names the first.
+# Any one of these scopes allows writing the shop's own metafields. If the caller has none of these scopes, the error
+# names the first scope.
 WRITE_SCOPES = (
     "write_metafields",
     *(scope for scope in SCOPES if scope.startswith("write_") and scope != "write_metafields"),
@@ -44,7 +46,7 @@ _OWNER = {"owner_id": IntegerField(min_value=1), "owner_resource": TextField(max
 
 
 class ValueField(ApiField):
-    """The value of a metafield, converted according to the type."""
+    """The value of a metafield, converted according to the metafield's type."""
 
     schema = {"type": ["string", "integer", "boolean"]}
 
@@ -53,7 +55,7 @@ class ValueField(ApiField):
         return ("type", "value")
 
     def get_renderer(self) -> Render:
-        """Return a renderer that converts the stored text to a bool, a number or a text."""
+        """Return a renderer that converts the stored text to a bool, a number or a string."""
         return lambda _context, name, text: types.render_value(name, text)
 
     def to_internal_value(self, data: object) -> object:
@@ -80,7 +82,7 @@ class MetafieldSerializer(ResourceSerializer[Metafield]):
 
 
 _OWNER_DESCRIPTION = (
-    "When one is made at `/metafields`: what it is given to, by default the shop; elsewhere it is ignored."
+    "The owner of a metafield created at `/metafields`, by default the shop. Ignored on all other paths."
 )
 _OWNER_SCHEMA: Mapping[str, Schema] = {
     "owner_id": {"type": ["integer", "null"], "minimum": 1, "description": _OWNER_DESCRIPTION},
@@ -97,7 +99,7 @@ class MetafieldFilterSet(ResourceFilter):
 
 
 class MetafieldViewSet(ShopViewSet[Metafield]):
-    """The base class of all metafield viewsets."""
+    """Base class of all metafield viewsets."""
 
     model = Metafield
     serializer_class = MetafieldSerializer
@@ -129,7 +131,7 @@ class MetafieldViewSet(ShopViewSet[Metafield]):
 
 
 class OwnedMetafieldViewSet(MetafieldViewSet):
-    """``/{owners}/{id}/metafields``: the metafields of an owner."""
+    """Views for ``/{owners}/{id}/metafields``, the metafields of one owner."""
 
     owner: ClassVar[OwnerType]
 
@@ -144,12 +146,12 @@ class OwnedMetafieldViewSet(MetafieldViewSet):
         return Metafield.objects.filter(owner_resource=self.owner.resource, owner_id=self.kwargs["owner_id"])
 
     def perform_create(self, attrs: Attrs) -> Metafield:
-        """Create a metafield of the owner."""
+        """Create a metafield for the owner."""
         return write.create_metafield(self.owner, self.kwargs["owner_id"], attrs, actor=self.actor, at=self.at)
 
 
 def create_viewset(owner: OwnerType, path: str = "", model: type[Model] | None = None) -> type[OwnedMetafieldViewSet]:
-    """Create the viewset class for an owner type, by default with the path and model of the owner type."""
+    """Create the viewset class for an owner type. By default, use the path and the model of the owner type."""
     attributes = {
         "__doc__": f"``/{path or owner.path}/{{id}}/metafields``.",
         "__module__": __name__,
@@ -161,23 +163,23 @@ def create_viewset(owner: OwnerType, path: str = "", model: type[Model] | None =
 
 
 class AnyMetafieldViewSet(MetafieldViewSet):
-    """``/metafields``: the shop's own metafields, those of an owner given in the query, or any metafield by ID.
+    """Views for ``/metafields``: the shop's own metafields, another owner's metafields, or any metafield by ID.
 
-    Any write scope allows writing the shop's own metafields. Metafields of other owners require the write scope of the
-    owner.
+    Any write scope allows writing the shop's own metafields. Writing metafields of another owner requires that owner's
+    write scope.
     """
 
     def get_scopes(self, method: str) -> tuple[str, ...]:
-        """Require any write scope for writing; ``get_queryset`` checks the scopes for reading."""
+        """Require any write scope for writing. ``get_queryset`` checks the scopes for reading."""
         return () if method in SAFE_METHODS else WRITE_SCOPES
 
     def get_queryset(self) -> QuerySet[Metafield]:
-        """Return the metafields that the caller's scopes allow to read."""
+        """Return the metafields of all owner types that the caller may read."""
         readable_resources = [owner.resource for owner in get_owner_types() if self._may(owner, "read")]
         return Metafield.objects.filter(owner_resource__in=readable_resources)
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[Metafield]:
-        """Return the metafields of the owner in the query or, without an owner in the query, those of the shop."""
+        """Return the metafields of the owner named in the query, by default the shop, that match the filters."""
         remaining_filters = {
             name: value for name, value in filters.items() if name not in {OWNER_ID_PARAMETER, OWNER_RESOURCE_PARAMETER}
         }
@@ -188,7 +190,7 @@ class AnyMetafieldViewSet(MetafieldViewSet):
         return super().count(request)
 
     def perform_create(self, attrs: Attrs) -> Metafield:
-        """Create a metafield of the owner in the body or, without an owner in the body, of the shop."""
+        """Create a metafield for the owner named in the body, by default the shop."""
         owner, pk = self._owner_in_body()
         return write.create_metafield(owner, pk, attrs, actor=self.actor, at=self.at)
 
@@ -229,7 +231,7 @@ class AnyMetafieldViewSet(MetafieldViewSet):
         return owner, values["owner_id"]
 
     def _find(self, owner: OwnerType, pk: int) -> None:
-        """Raise 404 if the shop has no such owner."""
+        """Raise ``Http404`` if the shop has no owner of this type with this ID."""
         exists = pk == self.shop.pk if owner.scope is None else owner.model._default_manager.filter(pk=pk).exists()
         if not exists:
             raise Http404

@@ -1,6 +1,6 @@
-"""Metafield types that are stored as JSON, such as links, amounts and measurements, and two text types.
+"""Metafield types that are stored as JSON, such as links, amounts and measurements, and two types stored as text.
 
-Clients send an object or its JSON text. A text is stored unchanged, so clients get back what they sent. An object is
+Clients send an object or its JSON text. Text is stored unchanged, so clients get back what they sent. An object is
 serialized to equivalent JSON.
 """
 
@@ -35,7 +35,7 @@ _LANGUAGES = frozenset(Locale("en").languages)
 
 
 def _object_reader(check: Callable[[Members], None], example: str) -> Callable[[object], str]:
-    """Return a reader for JSON objects; ``check`` validates the members."""
+    """Return a reader for JSON objects. ``check`` validates the members."""
 
     def read(value: object) -> str:
         parts = parse_json_text(value) if isinstance(value, str) else value
@@ -69,7 +69,7 @@ def _check_money(parts: Members) -> None:
     read_decimal(parts["amount"])
     code = parts["currency_code"]
     if not isinstance(code, str) or not is_currency(code):
-        raise InvalidValue("currency_code must be a currency as ISO 4217 writes it")
+        raise InvalidValue("currency_code must be an ISO 4217 currency code such as EUR")
 
 
 def _check_rating(parts: Members) -> None:
@@ -89,21 +89,21 @@ def _check_link(parts: Members) -> None:
 def _check_rich_text(parts: Members) -> None:
     _check_members(parts, {"type", "children"})
     if parts["type"] != "root":
-        raise InvalidValue("must be an object of type root")
+        raise InvalidValue("must be an object with the type root")
     _check_nodes(parts["children"], MAX_DEPTH)
 
 
 def _check_nodes(children: object, depth: int) -> None:
     if not isinstance(children, list) or not depth:
-        raise InvalidValue("children must be a list of nodes that are nested no deeper than 12")
+        raise InvalidValue("children must be a list of nodes, nested at most 12 levels deep")
     for node in children:
         kind = node.get("type") if isinstance(node, Mapping) else None
         if kind not in _CHILDREN:
-            raise InvalidValue(f"each node {one_of(_CHILDREN)} as its type")
+            raise InvalidValue(f"the type of each node {one_of(_CHILDREN)}")
         if kind == "text":
             _check_members(node, {"type", "value"}, frozenset(_TEXT_MARKS))
             if not isinstance(node["value"], str) or not all(isinstance(node.get(m, False), bool) for m in _TEXT_MARKS):
-                raise InvalidValue("a text must have a value, and bold and italic as true or false")
+                raise InvalidValue("a text node must have a value, and bold and italic must be true or false")
             continue
         _check_node(node, kind)
         _check_nodes(node.get("children"), depth - 1)
@@ -112,9 +112,9 @@ def _check_nodes(children: object, depth: int) -> None:
 def _check_node(node: Members, kind: str) -> None:
     """Check the level of a heading, the type of a list, or the URL of a link."""
     if kind == "heading" and (isinstance(node.get("level"), bool) or node.get("level") not in range(1, 7)):
-        raise InvalidValue("a heading must have a level from 1 to 6")
+        raise InvalidValue("a heading node must have a level from 1 to 6")
     if kind == "list" and node.get("listType") not in ("ordered", "unordered"):
-        raise InvalidValue("a list must have a listType, ordered or unordered")
+        raise InvalidValue("a list node must have the listType ordered or unordered")
     if kind == "link":
         read_url(node.get("url"))
 
@@ -127,7 +127,7 @@ def _read_language(value: object) -> str:
     except (ValueError, UnknownLocaleError):
         locale = None
     if locale is None or locale.language not in _LANGUAGES or str(locale).replace("_", "-") != text:
-        raise InvalidValue("must be a language such as en or pt-BR")
+        raise InvalidValue("must be a language code such as en or pt-BR")
     return text
 
 

@@ -1,7 +1,7 @@
 """The registry of owner types, in which apps register the models that can have metafields.
 
-Metafields are deleted together with their owner. For this, registration adds a private field to the model, which
-Django's deletion collector queries like a ``GenericRelation``.
+Metafields are deleted together with their owner. To make this work, registration adds a private field to the model.
+Django's deletion collector treats this field like a ``GenericRelation``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,9 +28,9 @@ class OwnerType:
         scope: The resource in the names of access scopes, e.g. ``products``, or None if no scope is required.
         gid: The type name in global IDs, e.g. ``ProductImage``.
         extra_paths: Additional names in URL paths for some of the rows, e.g. ``smart_collections``, with their models.
-        nested_path: An additional URL path below a parent, e.g. ``products/<product_id>/variants``, at which the
-            metafields of an owner can be counted. The argument in the path is a column of the row.
-        is_personal: Whether values may contain personal data. If so, the audit log does not store the values.
+        nested_path: An additional URL path under a parent, e.g. ``products/<product_id>/variants``, for the route that
+            counts an owner's metafields. The path argument is named after a column of the owner's table.
+        is_personal: True if values may contain personal data. The audit log does not store such values.
     """
 
     path: str
@@ -57,22 +57,22 @@ _callbacks: list[Callable[[OwnerType], None]] = []
 
 
 class _MetafieldRelation(FieldCacheMixin, models.Field[None, None]):
-    """A hidden relation from a model to its metafields, without a column, for deleting them together."""
+    """A hidden relation from a model to its metafields, so that both are deleted together. It has no column."""
 
     one_to_many = True
     many_to_one = many_to_many = one_to_one = False
 
     def __init__(self, resource: str) -> None:
         super().__init__(editable=False, serialize=False)
-        # Like a generic foreign key, this relation has no target model, so Django leaves it out of the model's fields
-        # and of the relation graph.
+        # Like a generic foreign key, this relation has no target model. Django therefore does not include the relation
+        # in the model's fields or in the relation graph.
         self.is_relation = True
         self.related_model = None
         self.resource = resource
 
     @property
     def cache_name(self) -> str:
-        """Return the cache key of the relation, which Django requires but never uses here."""
+        """Return the relation's cache key, which Django requires but never uses here."""
         return self.name
 
     def get_attname_column(self) -> tuple[str, None]:
@@ -83,8 +83,8 @@ class _MetafieldRelation(FieldCacheMixin, models.Field[None, None]):
         """Return the metafields of rows that are about to be deleted.
 
         The query ignores the shop scope, because IDs are unique across shops. The owner rows are locked first, so that
-        no metafield is added before the deletion. The confirmation page of a deletion runs without a transaction and
-        locks nothing.
+        no metafield is added before the deletion. The deletion confirmation page runs without a transaction and locks
+        nothing.
         """
         ids = sorted(row.pk for row in objects)
         if ids and connection.vendor == "postgresql" and connection.in_atomic_block:
@@ -95,7 +95,7 @@ class _MetafieldRelation(FieldCacheMixin, models.Field[None, None]):
 
 
 def lock_owners(owner: OwnerType, pks: Iterable[int]) -> None:
-    """Lock owners of one type, so that they cannot be deleted, only updated, until the transaction ends.
+    """Lock owners of one type until the transaction ends. Locked owners can be updated but not deleted.
 
     Raises:
         RowDeleted: An owner was deleted.
@@ -105,7 +105,7 @@ def lock_owners(owner: OwnerType, pks: Iterable[int]) -> None:
         count = owner.model._default_manager.filter(pk__in=ids).count()
     else:
         table = connection.ops.quote_name(owner.model._meta.db_table)
-        # Use raw SQL, because the ORM does not offer ``FOR KEY SHARE``.
+        # Use raw SQL, because the ORM does not support ``FOR KEY SHARE``.
         count = len(execute_prepared(f"SELECT id FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE", [ids]))  # noqa: S608
     if count < len(ids):
         raise RowDeleted
@@ -131,14 +131,14 @@ def register_owner(
 
     Args:
         path: The name in URL paths, e.g. ``product_images``.
-        resource: The value of ``owner_resource``, e.g. ``product_image``. The metafield type for references to such
-            rows is ``<resource>_reference``.
-        model: The model of the owners; each row belongs to a shop.
+        resource: The value of ``owner_resource``, e.g. ``product_image``. The metafield type for references to rows of
+            this model is ``<resource>_reference``.
+        model: The model of the owners. Each row belongs to a shop.
         scope: The resource in the names of access scopes, e.g. ``products``, or None if no scope is required.
-        gid: The type name in global IDs; by default the name of the model.
+        gid: The type name in global IDs, by default the name of the model.
         kinds: Additional names in URL paths for some of the rows, with their models.
-        below: An additional URL path below a parent; see ``OwnerType.nested_path``.
-        personal: Whether values may contain personal data.
+        below: An additional URL path under a parent (see ``OwnerType.nested_path``).
+        personal: True if values may contain personal data.
     """
     if resource in _owners:
         raise ValueError(f"{resource!r} is already registered as a metafield owner")

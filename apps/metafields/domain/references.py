@@ -1,4 +1,4 @@
-"""Existence checks for references in metafields, batched because a request body can contain thousands of references."""
+"""Check in batches that referenced rows exist, because a request body can contain thousands of references."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _BATCH_SIZE = 5_000
 
 @dataclass(slots=True)
 class _Body:
-    """The IDs that a request body refers to, by type in global IDs, and the existing ones among them."""
+    """The IDs that a request body refers to and the IDs that exist, both keyed by global ID type."""
 
     referenced_ids: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     existing_ids: dict[str, set[int]] = field(default_factory=dict)
@@ -28,7 +28,7 @@ _body: ContextVar[_Body | None] = ContextVar("metafields_body", default=None)
 
 @contextmanager
 def batch_references(rows: object) -> Iterator[None]:
-    """Check the existence of all references in ``rows`` with one query per resource, while the context is active.
+    """Look up all references in ``rows`` with one query per resource while the context is active.
 
     A nested call does nothing, because the outer call already covers its rows.
     """
@@ -58,7 +58,7 @@ def reference_exists(owner: OwnerType, pk: int) -> bool:
 
 
 def _find_global_ids(rows: object) -> dict[str, set[int]]:
-    """Return the IDs in all global IDs that occur in nested values, by type."""
+    """Return the IDs from all global IDs in nested values, grouped by type."""
     pattern = re.compile(rf"gid://{re.escape(settings.BRAND)}/(\w+)/([1-9][0-9]{{0,18}})(?![0-9])", re.ASCII)
     ids_by_resource: dict[str, set[int]] = defaultdict(set)
     pending = [rows]
@@ -66,7 +66,7 @@ def _find_global_ids(rows: object) -> dict[str, set[int]]:
         value = pending.pop()
         if isinstance(value, str):
             if "\\" in value:
-                # Parse JSON texts, in which any character of a global ID may be escaped.
+                # Parse JSON strings, because they may contain global IDs with escaped characters.
                 with suppress(ValueError, RecursionError):
                     pending.append(json.loads(value))
             for gid, digits in pattern.findall(value):

@@ -1,6 +1,6 @@
-"""Readers for scalar values and for parts of values: texts, numbers, URLs and JSON.
+"""Readers for scalar values: strings, numbers, URLs and JSON.
 
-A reader validates a value and returns it without loss.
+A reader validates a value and returns it without losing precision.
 """
 
 import json
@@ -16,7 +16,7 @@ from apps.ground.strict_json import InvalidJson, parse_json
 
 MAX_LENGTH = 65_535
 MAX_URL = 2048
-# The maximum exponent of a number. A larger number could use up the memory when its digits are written out.
+# The maximum exponent of a number. Writing out all digits of a larger number could exhaust memory.
 MAX_EXPONENT = 30
 MAX_DIGITS = 13
 MAX_DECIMALS = 9
@@ -28,11 +28,11 @@ _is_url = URLValidator(schemes=["http", "https"])
 
 
 class InvalidValue(ValueError):
-    """Raised when a value does not fit its type; the message says why."""
+    """Raised when a value does not fit its type. The message contains the reason."""
 
 
 def dump_json(value: object) -> str:
-    """Serialize a value to JSON without loss, so that numbers keep their exact digits."""
+    """Serialize a value to JSON. Numbers keep their exact digits."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{dump_json(key)}:{dump_json(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
@@ -41,13 +41,13 @@ def dump_json(value: object) -> str:
 
 
 def read_text(value: object, *, limit: int = MAX_LENGTH) -> str:
-    """Read a text that the database can store. A number is converted to its digits.
+    """Read a string that the database can store. A number becomes a string with the same digits.
 
     Raises:
-        InvalidValue: The value is not a text, or is too long.
+        InvalidValue: The value is not text, or is too long.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
-        raise InvalidValue("must be a text")
+        raise InvalidValue("must be text")
     text = str(value)
     if not text:
         raise InvalidValue(BLANK)
@@ -59,7 +59,7 @@ def read_text(value: object, *, limit: int = MAX_LENGTH) -> str:
 
 
 def read_decimal(value: object) -> str:
-    """Read a decimal number, and return its digits unchanged.
+    """Read a decimal number and return it as a string with the same digits.
 
     Raises:
         InvalidValue: The value is not a number, or has too many digits.
@@ -75,10 +75,10 @@ def read_decimal(value: object) -> str:
 
 
 def parse_json_text(text: str) -> object:
-    """Parse a JSON text.
+    """Parse JSON text.
 
     Raises:
-        InvalidValue: The text is empty, not valid JSON, or contains characters that the database cannot store.
+        InvalidValue: The text is empty, is not valid JSON, or contains characters that the database cannot store.
     """
     try:
         body = text.encode()
@@ -93,7 +93,7 @@ def read_url(value: object) -> str:
     """Read the URL of a web page, an email address or a phone number.
 
     Raises:
-        InvalidValue: The value is not such a URL.
+        InvalidValue: The value is not an http, https, mailto, sms or tel URL.
     """
     text = read_text(value, limit=MAX_URL)
     if _PERSONAL.fullmatch(text):

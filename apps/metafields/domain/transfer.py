@@ -1,4 +1,4 @@
-"""Transfers metafields from one owner to another of the same type."""
+"""Transfer metafields from one owner to another owner of the same type."""
 
 from datetime import datetime
 
@@ -25,9 +25,9 @@ def transfer_metafields(
         kind: The owner type.
         source: The ID of the current owner.
         target: The ID of the new owner.
-        replacing: What happens to a metafield if the target has one with the same namespace and key. True replaces the
-            target's metafield; False leaves the metafield with the source.
-        actor: Who transfers the metafields.
+        replacing: True to replace the target's metafields that have the same namespace and key. False to leave the
+            source's conflicting metafields with the source.
+        actor: The actor of the events.
         at: The time of the change.
     """
     rows = Metafield.objects.filter(owner_resource=kind.resource, owner_id__in=(source, target))

@@ -1,7 +1,7 @@
 """Metafield types: how values are validated, stored and rendered.
 
 ``read_value`` converts a value from a request or form to the stored text. It also accepts a value that is already the
-stored text. ``render_value`` converts the stored text to the value in a response: a bool, a number or a text.
+stored text. ``render_value`` converts the stored text to the value in a response: a bool, a number or a string.
 """
 
 import re
@@ -53,7 +53,7 @@ def read_value(name: str, value: object) -> str:
 
 
 def render_value(name: str, text: str) -> bool | int | str:
-    """Convert a stored text to the value in a response."""
+    """Convert stored text to the value in a response."""
     if name in {"number_integer", "integer"}:
         return int(text)
     return text == "true" if name == "boolean" else text
@@ -80,7 +80,7 @@ def _get_reader(name: str) -> Reader | None:
 
 
 def _serialize(value: object) -> str:
-    """Convert a validated value to the stored text. A text is stored unchanged, all other values as JSON."""
+    """Convert a validated value to the stored text. Text is stored unchanged. Other values are stored as JSON."""
     return value if isinstance(value, str) else dump_json(value)
 
 
@@ -108,15 +108,15 @@ def _read_boolean(value: object) -> bool:
 
 def _read_date(value: object) -> str:
     if not isinstance(value, str) or not _DAY.fullmatch(value):
-        raise InvalidValue("must be a date as YYYY-MM-DD")
+        raise InvalidValue("must be a date in the format YYYY-MM-DD")
     try:
         return date.fromisoformat(value).isoformat()
     except ValueError:
-        raise InvalidValue("must be a date as YYYY-MM-DD") from None
+        raise InvalidValue("must be a date in the format YYYY-MM-DD") from None
 
 
 def _read_datetime(value: object) -> str:
-    message = "must be a date and time as YYYY-MM-DDTHH:MM:SS, with or without an offset"
+    message = "must be a date and time in the format YYYY-MM-DDTHH:MM:SS, with or without a UTC offset"
     if not isinstance(value, str) or not _MOMENT.fullmatch(value):
         raise InvalidValue(message)
     try:
@@ -126,7 +126,7 @@ def _read_datetime(value: object) -> str:
 
 
 def _read_json(value: object) -> str:
-    """Read a JSON document. A text is stored unchanged."""
+    """Read a JSON document. Text is stored unchanged."""
     text = value if isinstance(value, str) else dump_json(value)
     if len(text) > MAX_JSON:
         raise InvalidValue(too_long(MAX_JSON))
@@ -136,7 +136,7 @@ def _read_json(value: object) -> str:
 
 def _read_color(value: object) -> str:
     if not isinstance(value, str) or not _COLOR.fullmatch(value):
-        raise InvalidValue("must be a color as #RRGGBB")
+        raise InvalidValue("must be a color in the format #RRGGBB")
     return value
 
 
@@ -147,14 +147,14 @@ def _read_reference(resource: str, value: object) -> str:
     prefix = f"gid://{settings.BRAND}/{owner.gid}/"
     digits = value.removeprefix(prefix) if isinstance(value, str) and value.startswith(prefix) else ""
     if not re.fullmatch(r"[1-9][0-9]{0,18}", digits, re.ASCII) or int(digits) >= 2**63:
-        raise InvalidValue(f"must be a global id such as {prefix}1")
+        raise InvalidValue(f"must be a global ID such as {prefix}1")
     if not references.reference_exists(owner, int(digits)):
-        raise InvalidValue(f"names no {resource.replace('_', ' ')} of this shop")
+        raise InvalidValue(f"does not refer to an existing {resource.replace('_', ' ')}")
     return str(value)
 
 
 def _object_element(element: Reader) -> Reader:
-    """Return a reader for list elements that are JSON objects, which are stored as objects and not as JSON texts."""
+    """Return a reader for list elements that are JSON objects. Lists store objects instead of their JSON text."""
     return lambda value: parse_json_text(str(element(value)))
 
 
@@ -182,7 +182,7 @@ _READERS: Mapping[str, Reader] = {
     "url": read_url,
     "color": _read_color,
     **json_types.JSON_READERS,
-    # Types that older clients use. New metafields get the successor type.
+    # Older clients still use these types. New metafields get the successor type instead.
     "string": read_text,
     "integer": _read_integer,
     "json_string": _read_json,
@@ -194,12 +194,12 @@ _NEVER_LISTED = frozenset(
 
 
 def get_successor_type(name: str, value: object) -> str:
-    """Return the type to store for a requested type. A ``string`` with several lines becomes a multi-line text."""
+    """Return the type to store for a requested type. A ``string`` with several lines becomes multi-line text."""
     if name == "string" and isinstance(value, str) and ("\n" in value or "\r" in value):
         return "multi_line_text_field"
     return _SUCCESSORS.get(name, name)
 
 
 def get_type_names() -> tuple[str, ...]:
-    """Return the types that a form offers, without list types, references and types of older clients."""
+    """Return the types that a form offers, without list types, references and the types of older clients."""
     return tuple(name for name in _READERS if name not in _SUCCESSORS)

@@ -24,7 +24,7 @@ from apps.metafields.domain.scalar_types import MAX_EXPONENT, InvalidValue
 from apps.metafields.models import Metafield
 
 MAX_PER_BODY = 250
-# The maximum number of metafields in all nested resources of a body, such as variants and images.
+# The maximum total number of metafields in a body's nested resources, such as variants and images.
 MAX_NESTED = 1_000
 _MAX_LENGTHS = {
     field.name: field.max_length for field in Metafield._meta.concrete_fields if field.editable and field.max_length
@@ -48,7 +48,7 @@ class NameTaken(DomainError):
 
 
 class IdTaken(DomainError):
-    """Raised when a value of type ``id`` belongs to another owner; such values are unique per owner type."""
+    """Raised when another owner already has a value of type ``id``. These values are unique per owner type."""
 
     code = "metafield_id_taken"
     field = "value"
@@ -56,7 +56,7 @@ class IdTaken(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class MetafieldInput:
-    """A validated metafield that is not saved yet. ``value`` is the stored text."""
+    """A validated metafield that is not saved yet. ``value`` is the text to store."""
 
     namespace: str
     key: str
@@ -71,10 +71,10 @@ def validate_metafield(data: Mapping[str, object], instance: Metafield | None = 
     Args:
         data: The members. All except namespace, key, type, value and description are ignored. Older clients send
             ``value_type`` instead of ``type``.
-        instance: The metafield to update, or None. On an update, members missing in ``data`` stay unchanged.
+        instance: The metafield to update, or None. On an update, members missing from ``data`` stay unchanged.
 
     Returns:
-        The columns to set, and the error messages by member.
+        The columns to set, and the error messages keyed by member.
     """
     if "value_type" in data and "type" not in data:
         data = {**data, "type": data["value_type"]}
@@ -117,7 +117,7 @@ def _check_texts(data: Mapping[str, object], *, partial: bool) -> tuple[Attrs, E
 
 
 def _find_text_errors(value: object, limit: int, *, optional: bool) -> list[str]:
-    """Validate a text of at most ``limit`` characters, or a number with at most as many digits."""
+    """Return the errors of a value, which must be a string or a number of at most ``limit`` characters."""
     if value is None or (isinstance(value, str) and not optional and not value.strip()):
         return [BLANK]
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
@@ -162,18 +162,18 @@ def set_metafields(
     Args:
         owner: A row of a registered model.
         rows: The result of ``validate_metafields``, or a list from a request body.
-        actor: Who sets the metafields.
+        actor: The actor of the events.
         at: The time of the change.
         prefix: The name of the list in error messages.
 
     Returns:
-        The created and changed metafields, without metafields that already had the values.
+        The created and changed metafields. Metafields that already had the new values are omitted.
 
     Raises:
         BadMetafields: See ``validate_metafields``.
     """
     drafts = _validate_drafts(rows, prefix) if rows else []
-    # Most bodies have no metafields, so avoid the savepoint of a nested transaction.
+    # Most bodies contain no metafields. Return early to avoid the savepoint of a nested transaction.
     return set_metafields_of_owners([(owner, drafts)], actor=actor, at=at, prefix=prefix) if drafts else []
 
 
@@ -185,7 +185,7 @@ def set_metafields_of_owners(
     at: datetime,
     prefix: str = "metafields",
 ) -> list[Metafield]:
-    """Set metafields of several owners of one type, with as many statements as ``set_metafields`` needs for one."""
+    """Set metafields of several owners of one type. The number of SQL statements is the same as for one owner."""
     if not drafts_by_owner:
         return []
     kind = get_owner_type_of_row(drafts_by_owner[0][0])
@@ -229,9 +229,9 @@ def _index_drafts(
 
 
 def _find_taken_index(kind: OwnerType, drafts_by_owner: Sequence[tuple[Model, Sequence[MetafieldInput]]]) -> int:
-    """Return the index of the first draft with a value of type ``id`` that belongs to another owner.
+    """Return the index of the first draft with a value of type ``id`` that another owner already has.
 
-    The index counts within the drafts of the owner.
+    The index is the draft's position in its owner's draft list.
     """
     ids = [draft for _, drafts in drafts_by_owner for draft in drafts if draft.type == "id"]
     existing = Metafield.objects.filter(
@@ -251,7 +251,7 @@ def _find_taken_index(kind: OwnerType, drafts_by_owner: Sequence[tuple[Model, Se
 
 @contextmanager
 def _translate_constraint_errors() -> Iterator[None]:
-    """Convert errors of unique constraints to domain errors, without breaking the outer transaction."""
+    """Convert errors of unique constraints to domain errors. A savepoint keeps the outer transaction usable."""
     try:
         with transaction.atomic():
             yield
@@ -267,12 +267,12 @@ def _validate_drafts(rows: object, prefix: str) -> list[MetafieldInput]:
 
 @transaction.atomic
 def create_metafield(kind: OwnerType, owner_id: int, values: Attrs, *, actor: str, at: datetime) -> Metafield:
-    """Create a metafield of an owner; ``values`` must be validated.
+    """Create a metafield for an owner. ``values`` must be validated.
 
     Raises:
         RowDeleted: The owner was deleted.
         NameTaken: The owner already has a metafield with the namespace and key.
-        IdTaken: The type is ``id`` and another owner of the same type has the value.
+        IdTaken: The type is ``id``, and another owner of the same type already has the value.
     """
     lock_owners(kind, [owner_id])
     metafield = _build_metafield(kind, owner_id, values, at)
@@ -289,11 +289,11 @@ def _build_metafield(kind: OwnerType, owner_id: int, values: Attrs, at: datetime
 
 @transaction.atomic
 def update_metafield(metafield: Metafield, values: Attrs, *, actor: str, at: datetime) -> bool:
-    """Update a metafield, and return True if a value has changed. ``values`` must be validated.
+    """Update a metafield with validated ``values``. Return True if a value has changed.
 
     Raises:
         RowDeleted: The metafield was deleted.
-        IdTaken: The type is ``id`` and another owner of the same type has the value.
+        IdTaken: The type is ``id``, and another owner of the same type already has the value.
     """
     refresh_for_update(metafield, no_key=True)
     kind = _get_owner_type(metafield)
@@ -318,7 +318,7 @@ def delete_metafield(metafield: Metafield, *, actor: str, at: datetime) -> None:
 
 
 def _to_domain_error(error: IntegrityError) -> Exception:
-    """Return the domain error for a violated constraint, or the error itself if no constraint is violated."""
+    """Return the domain error for a violated constraint, or the original error if no constraint was violated."""
     breach = find_violated_constraint(error)
     if breach is None:
         return error

@@ -1,4 +1,4 @@
-"""The model of metafields: custom fields that apps and staff add to the resources of a shop."""
+"""The model for metafields, which are custom fields that apps and staff add to a shop's resources."""
 
 from django.db import models
 from django.db.models.functions import Left, Upper
@@ -13,8 +13,8 @@ INDEXED_LENGTH = 100
 class Metafield(ShopOwned):
     """A named, typed value that belongs to an owner, such as a product, an order or the shop itself.
 
-    The value is stored as text, in a format that depends on the type: ``true``, ``12``, ``2026-03-02``, a JSON
-    document. ``domain.owners`` contains the registry of owner types. Metafields are deleted with their owner.
+    The value is stored as text in a format that depends on the type, such as ``true``, ``12``, ``2026-03-02`` or a JSON
+    document. ``domain.owners`` contains the registry of owner types. Metafields are deleted together with their owner.
     """
 
     owner_resource = models.CharField(gettext_lazy("owner type"), max_length=50, editable=False)
@@ -47,8 +47,8 @@ class Metafield(ShopOwned):
         indexes = (
             models.Index(fields=("shop", "owner_resource", "owner_id", "id"), name="metafields_metafield_by_owner"),
             models.Index(fields=("owner_resource", "owner_id"), name="metafields_metafield_cascade"),
-            # The index contains only the start of the value, because values have no maximum length but index entries
-            # do.
+            # The index contains only the start of the value, because an index entry has a maximum size but a value can
+            # be longer.
             models.Index(
                 "shop", "owner_resource", Upper(Left("value", INDEXED_LENGTH)), name="metafields_metafield_by_value"
             ),

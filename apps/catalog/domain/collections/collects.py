@@ -38,7 +38,7 @@ class Placement:
 
     Attributes:
         product_id: The id of the product to add, or None if ``id`` is set.
-        position: The requested position. None appends a product, or keeps the position of a collect.
+        position: The requested position. If None, a new product is appended and an existing collect is not moved.
         id: The id of the collect to move, or None to add a product.
     """
 
@@ -51,11 +51,10 @@ class Placement:
 def add_collect(*, collection_id: int, product_id: int, position: int | None, actor: str, at: datetime) -> Collect:
     """Add a product to a custom collection.
 
-    If the product is in the collection already, a unique constraint of the database is violated.
-
     Raises:
         CollectionNotFound: The custom collection does not exist.
         ProductNotFound: The product does not exist.
+        IntegrityError: The product is already in the collection.
     """
     if not CustomCollection.objects.filter(pk=collection_id).exists():
         raise CollectionNotFound(MUST_EXIST)
@@ -91,7 +90,7 @@ def lock_collections_of_product(product_id: int) -> None:
 def remove_from_all_collections(product: Product) -> None:
     """Remove a product from all custom collections before it is deleted, and close the gaps in the positions.
 
-    The caller must hold the locks of these collections.
+    The caller must already have locked these collections.
     """
     for row in Collect.objects.filter(product=product).order_by("collection_id"):
         row.delete()
@@ -101,7 +100,7 @@ def remove_from_all_collections(product: Product) -> None:
 
 
 def save_placements(collection: Collection, placements: Sequence[Placement], *, at: datetime) -> bool:
-    """Add products to a locked collection or move them. Return True if anything changed.
+    """Add or move products in a locked collection. Return True if anything changed.
 
     Raises:
         ProductNotFound: A product does not exist.
@@ -128,7 +127,7 @@ def save_placements(collection: Collection, placements: Sequence[Placement], *, 
 
 @transaction.atomic
 def append_products(collection_id: int, product_ids: Sequence[int], *, actor: str, at: datetime) -> list[int]:
-    """Append products to a custom collection in the given order. Return the ids of the products that were added.
+    """Append products to a custom collection in the given order. Return the ids of the added products.
 
     Raises:
         RowDeleted: The collection has been deleted.
@@ -183,7 +182,7 @@ def _save_positions(rows: Sequence[Collect]) -> bool:
 
 
 def _lock_existing_products(product_ids: Sequence[int]) -> None:
-    # Lock the products, so that none of them is deleted before the collects are committed.
+    # Lock the products, so that other transactions cannot delete them before the collects are committed.
     products = Product.objects.select_for_update(no_key=True).filter(pk__in=product_ids).order_by("pk")
     if len(products.values_list("pk", flat=True)) != len(set(product_ids)):
         raise ProductNotFound(MUST_EXIST)

@@ -41,7 +41,7 @@ class UnknownProducts(DomainError):
 
 @dataclass(slots=True)
 class CollectionParts:
-    """The parts of a collection in a request that are not columns of ``Collection``.
+    """The parts of a collection request that are not columns of ``Collection``.
 
     Attributes:
         image: A new image.
@@ -64,13 +64,13 @@ def create_collection(
 
     Args:
         kind: Custom or smart.
-        attrs: Columns of ``Collection``. Without a handle, a unique handle is derived from the title. The database
-            rejects a given handle that another collection has.
+        attrs: Columns of ``Collection``. If the handle is missing, a unique handle is derived from the title.
         parts: The image, products and metafields.
         actor: The actor of the event.
         at: The time of the event.
 
     Raises:
+        IntegrityError: Another collection has the given handle.
         ProductNotFound: A product to add does not exist.
     """
     collection = Collection(shop=get_current_shop(), kind=kind, created_at=at, **attrs)
@@ -88,7 +88,7 @@ def create_collection(
 def update_collection(
     collection: Collection, attrs: Attrs, parts: CollectionParts, *, actor: str, at: datetime
 ) -> Collection:
-    """Update a collection. Products that ``parts`` does not list stay in the collection.
+    """Update a collection. Products that ``parts`` does not list remain in the collection.
 
     Raises:
         RowDeleted: The collection has been deleted.
@@ -131,7 +131,7 @@ def _save_parts(collection: Collection, parts: CollectionParts, *, actor: str, a
 
 @transaction.atomic
 def delete_collection(collection: Collection, *, actor: str, at: datetime) -> None:
-    """Delete a collection and its image file. Its products are not deleted.
+    """Delete a collection and its image file, but not its products.
 
     Raises:
         RowDeleted: The collection has been deleted.
@@ -168,7 +168,7 @@ def set_collection_order(
 def _order_manually(collection: Collection, product_ids: list[int]) -> bool:
     """Move the listed products to the front. Return True if a position changed."""
     if get_collection_products(collection).filter(pk__in=product_ids).count() != len(product_ids):
-        raise UnknownProducts("are not all in the collection")
+        raise UnknownProducts("must all be in the collection")
     if not collection.is_smart:
         return collects.reorder_collects(collection, product_ids)
     positions = ManualPlace.objects.filter(collection=collection)
@@ -183,7 +183,7 @@ def _order_manually(collection: Collection, product_ids: list[int]) -> bool:
 
 
 def create_frontpage_collection(shop: Shop, at: datetime) -> None:
-    """Create the home page collection, which every new shop has."""
+    """Create the home page collection of a new shop."""
     CustomCollection.objects.create(
         shop=shop,
         kind=Collection.Kind.CUSTOM,

@@ -1,4 +1,4 @@
-"""Find the products of a collection in their sort order, and the collections of a product.
+"""Find the products of a collection in sort order, and the smart collections of a product.
 
 Every sort order is a tuple of columns that ends with a unique column, as keyset pagination requires.
 """
@@ -12,8 +12,8 @@ from apps.catalog.domain.collections.smart_rules import build_rule_condition
 from apps.catalog.models import Collection, Product, SmartCollection
 
 SortOrder = Collection.SortOrder
-# The position of products without a manual position, which puts these products after all others. This number is the
-# column's maximum. In a comparison with a larger number, a database may raise an error or match no rows.
+# The position of products without a manual position. It is the maximum of the column, so these products come last. A
+# larger number must not be used: in a comparison with the column, a database may raise an error or match no rows.
 LAST_POSITION = 2**31 - 1
 _CHUNK_SIZE = 50
 
@@ -30,7 +30,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
 
 
 def get_collection_products(collection: Collection) -> QuerySet[Product, Product]:
-    """Return the products of a custom or smart collection, without an order."""
+    """Return the products of a custom or smart collection, unsorted."""
     rows: QuerySet[Product, Product] = Product.objects.all()
     if collection.is_smart:
         return rows.filter(build_rule_condition(collection.rules, disjunctive=collection.disjunctive))
@@ -40,7 +40,7 @@ def get_collection_products(collection: Collection) -> QuerySet[Product, Product
 def annotate_sort_values(
     products: QuerySet[Product, Product], collection: Collection, order: tuple[str, ...]
 ) -> QuerySet[Product, Product]:
-    """Annotate products with the values that a sort order of ``ORDERS`` needs. The paginator sorts the products."""
+    """Annotate products with the values that a sort order in ``ORDERS`` needs. The caller sorts the products."""
     name = order[0].lstrip("-")
     if name == "alpha":
         return products.annotate(alpha=F("title_key"))
@@ -55,7 +55,7 @@ def annotate_sort_values(
 
 
 def find_smart_collections(product_id: int) -> list[int]:
-    """Return the ids of the smart collections with rules that match a product."""
+    """Return the ids of the smart collections that contain a product."""
     collections = SmartCollection.objects.order_by("pk").only("pk", "rules", "disjunctive")
     matches: list[int] = []
     for chunk in _split_into_chunks(list(collections)):

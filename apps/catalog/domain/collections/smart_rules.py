@@ -1,9 +1,11 @@
 """Compile the rules of smart collections into one database condition.
 
-The collection is always up to date because the rules are evaluated on each read. Text is compared case-insensitively
-with case-folded columns. These columns are indexed. Without the statistics of the indexes, the query planner would
-assume that every text rule matches few products, and would sort all products of a shop. A rule on variants matches a
+A smart collection is always up to date, because the rules are evaluated on each read. A rule on variants matches a
 product if at least one variant matches. A negated rule on tags matches a product if none of its tags matches.
+
+Text rules ignore case, because they compare case-folded columns. Each of these columns has an index. Without the index
+statistics, the query planner would assume that every text rule matches only a few products. It would then sort all
+products of the shop, even if a rule matches most of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +60,7 @@ def check_rules(rules: object) -> list[dict[str, str]]:
     """Validate rules from a request or a form, and return them in normalized form.
 
     Raises:
-        RulesRefused: ``{rules.<n>.<field>: messages}`` of every invalid rule.
+        RulesRefused: A rule is invalid. The exception contains ``{rules.<n>.<field>: messages}``.
     """
     if not isinstance(rules, list):
         raise RulesRefused(INVALID)
@@ -104,7 +106,7 @@ def get_relations(column: str) -> tuple[str, ...]:
 
 
 def parse_rule_number(text: str) -> Decimal | None:
-    """Parse a condition of plain ASCII digits with at most six decimals. Return None if the text is not a number."""
+    """Parse a number of ASCII digits with at most six decimals. Return None if the text is not such a number."""
     body = text.removeprefix("-")
     integer, point, decimals = body.partition(".")
     plain = integer.isascii() and integer.isdigit() and len(integer) <= 12
@@ -113,7 +115,7 @@ def parse_rule_number(text: str) -> Decimal | None:
 
 
 def build_rule_condition(rules: Sequence[Rule], *, disjunctive: bool) -> Q:
-    """Return a condition that matches products by all rules, or by any rule if ``disjunctive`` is true.
+    """Return a condition for products that match all rules, or at least one rule if ``disjunctive`` is true.
 
     Without rules, the condition matches no product.
     """
@@ -144,7 +146,7 @@ def _compile_rule(rule: Rule) -> Q:
 def _compile_variant_number(name: str, relation: str, value: str) -> Q:
     number = parse_rule_number(value) or Decimal(0)
     if name == "grams":
-        # Weights are stored in whole grams, so one pound matches regardless of the variant's unit.
+        # Compare whole grams, so that a rule matches regardless of the unit in which a weight was entered.
         number = Decimal(to_grams(number, get_current_shop().weight_unit))
     lookup, negated = NUMBERS[relation]
     fits = Q(**{f"{name}__{lookup}": number})

@@ -1,4 +1,4 @@
-"""``manage.py check_blobs``: check that all stored files exist and are intact."""
+"""``manage.py check_blobs``: check that all stored files exist and are undamaged."""
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -8,15 +8,15 @@ from apps.ground.tenancy import all_shops_scope
 
 
 class Command(BaseCommand):
-    """Checks every stored file, and exits with code 1 if a file is lost or damaged.
+    """Checks every stored file, and exits with code 1 if a file is missing or damaged.
 
-    A lost file is marked, so that the next upload of the same bytes writes the file again.
+    A missing or damaged file is marked, so that the next upload of the same bytes writes the file again.
     """
 
-    help = "Check that all stored files of themes, articles and scripts exist and are intact."
+    help = "Check that all stored files of themes, articles and scripts exist and are undamaged."
 
     def handle(self, *args: object, **options: object) -> None:
-        """Check all files and print the lost ones with the rows that use them."""
+        """Check all files, and print each missing or damaged file with the rows that use the file."""
         lost_count = 0
         with all_shops_scope():
             for content in FileContent.objects.select_related("shop").order_by("pk").iterator():
@@ -28,4 +28,4 @@ class Command(BaseCommand):
                 self.stderr.write(f"{content.shop.domain}: {content.name} is missing or damaged (used by: {uses})")
         if lost_count:
             raise CommandError(f"{lost_count} files are missing or damaged.")
-        self.stdout.write("All files are intact.")
+        self.stdout.write("All files are present and undamaged.")

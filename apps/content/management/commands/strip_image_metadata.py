@@ -1,4 +1,4 @@
-"""``manage.py strip_image_metadata``: remove metadata from images that were uploaded before uploads did this."""
+"""``manage.py strip_image_metadata``: remove metadata from images that old versions of Backoffice stored."""
 
 from django.core.management.base import BaseCommand
 
@@ -10,14 +10,14 @@ from apps.shops.models import Shop
 class Command(BaseCommand):
     """Strips metadata from the images of all shops. The command can be stopped and repeated at any time.
 
-    A changed image gets a new URL.
+    Images that contained metadata get a new URL.
     """
 
-    help = "Strip metadata (location, camera, texts) from stored images."
+    help = "Remove metadata (location, camera, texts) from stored images."
 
     def handle(self, *args: object, **options: object) -> None:
         """Strip the images of all shops."""
         for shop in Shop.objects.order_by("pk"):
             with shop_scope(shop):
                 cleaned = ", ".join(f"{count} {name}" for name, count in strip_all_metadata().items())
-            self.stdout.write(f"{shop.domain}: cleaned {cleaned}")
+            self.stdout.write(f"{shop.domain}: removed metadata from {cleaned}")
