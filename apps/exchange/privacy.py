@@ -1,4 +1,4 @@
-"""Columns of imports and exports that never hold personal data.
+"""Columns of imports and exports that never contain personal data.
 
 See ``apps.ground.privacy_registry``.
 """

@@ -19,7 +19,8 @@ def create_backup(folder: Path) -> Manifest:
     """Back up the database, the files and the secret key. Only the current user can read the backup.
 
     Raises:
-        BackupRefused: The directory exists, or a part cannot be copied. An incomplete backup is deleted.
+        BackupRefused: The directory already exists, or the database or a file cannot be copied. An incomplete backup is
+            deleted.
     """
     if folder.exists():
         raise BackupRefused(f"{folder} already exists.")
@@ -29,7 +30,8 @@ def create_backup(folder: Path) -> Manifest:
         unfinished.mkdir(parents=True)
     except FileExistsError:
         raise BackupRefused(
-            f"{unfinished} exists: another backup is running or was interrupted. If none is running, delete it."
+            f"{unfinished} exists: another backup is running or was interrupted."
+            " If no backup is running, delete this directory."
         ) from None
     else:
         try:
@@ -45,7 +47,8 @@ def create_backup(folder: Path) -> Manifest:
 
 def _write_backup(folder: Path) -> Manifest:
     made_at = timezone.now().isoformat(timespec="seconds")
-    # Pairs are sorted by app and migration, so the dict contains only the last migration of each app.
+    # The migrations of each app are sorted by name, so the last migration of each app overwrites the earlier ones in
+    # the dict.
     migrations = dict(sorted(MigrationRecorder(connection).applied_migrations()))
     tables = databases.copy_database(folder)
     number = file_archive.pack_files(folder / "files.tar")
@@ -62,8 +65,8 @@ def restore_backup(folder: Path) -> Manifest:
     """Restore a backup into this empty installation.
 
     Raises:
-        BackupRefused: The backup is damaged or is from another kind of database, this installation is not empty, or the
-            restored data differs from the backup.
+        BackupRefused: The backup is damaged or comes from another database system, this installation is not empty, or
+            the restored data differs from the backup.
     """
     manifest = manifests.read_manifest(folder)
     if manifest.vendor != connection.vendor:
@@ -72,7 +75,7 @@ def restore_backup(folder: Path) -> Manifest:
     if (number := file_archive.unpack_files(folder / "files.tar")) != manifest.files:
         raise BackupRefused(f"{number} files were restored, but the backup has {manifest.files}.")
     if (folder / _KEY).exists():
-        # It is safe to replace the key that this installation generated, because it has not signed anything yet.
+        # Replacing the key that this installation generated is safe, because the key has not signed anything yet.
         shutil.copy(folder / _KEY, settings.DATA_DIR / _KEY)
     row_counts = databases.count_rows()
     if differing := sorted(name for name in manifest.tables if row_counts.get(name) != manifest.tables[name]):

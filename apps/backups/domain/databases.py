@@ -54,7 +54,7 @@ def restore_database(folder: Path) -> None:
 
 
 def _refuse_pooler() -> None:
-    """Refuse a connection pooler, because other clients would inherit session settings of pg_dump and pg_restore.
+    """Refuse a connection pooler, because other clients would inherit the session settings of pg_dump and pg_restore.
 
     Raises:
         BackupRefused: The connection uses a pooler.
@@ -62,7 +62,7 @@ def _refuse_pooler() -> None:
     if uses_transaction_pooling():
         raise BackupRefused(
             "pg_dump and pg_restore cannot work through a pooler. "
-            "Set DATABASE_URL to the database itself, and BACKOFFICE_DATABASE_POOLER=off."
+            "Set DATABASE_URL to the address of the database server, and set BACKOFFICE_DATABASE_POOLER=off."
         )
 
 
@@ -109,11 +109,13 @@ def _get_database_name() -> str:
 def _run(program: str, options: Sequence[str], *, with_name: bool = True) -> None:
     """Run a PostgreSQL program with the connection settings of this installation.
 
-    The password is passed in an environment variable, because other users could see arguments.
+    The password is passed in an environment variable, because other users of the machine can see command-line
+    arguments.
     """
     values = connection.settings_dict
     arguments, env = DatabaseClient.settings_to_cmd_args_env(values, list(options))
-    # If several servers are configured, make the program connect to the same one as Django, which has the snapshot.
+    # If several servers are configured, the program must connect to Django's server, because only that server has the
+    # snapshot.
     server_choice = {"PGTARGETSESSIONATTRS": str(values["OPTIONS"].get("target_session_attrs", "any"))}
     arguments = [program, *(arguments[1:] if with_name else arguments[1:-1])]
     try:

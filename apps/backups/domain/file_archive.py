@@ -11,7 +11,7 @@ from apps.backups.domain.manifests import BackupRefused
 
 
 def pack_files(path: Path) -> int:
-    """Pack all files into an archive, and return their number. Files that are deleted during the run are skipped."""
+    """Pack all files into an archive, and return the number of files. Files deleted during the run are skipped."""
     number = 0
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
         for name in _iterate_names(""):
@@ -30,7 +30,8 @@ def unpack_files(path: Path) -> int:
     """Unpack an archive into the empty storage, and return the number of files.
 
     Raises:
-        BackupRefused: The storage is not empty or changed a file name, or the archive contains an unsafe path.
+        BackupRefused: The storage is not empty, the storage changed a file name, or the archive contains an unsafe
+            path.
     """
     if next(_iterate_names(""), None) is not None:
         raise BackupRefused("The file storage is not empty. Restore into an empty storage.")
@@ -50,7 +51,7 @@ def unpack_files(path: Path) -> int:
 
 
 def _iterate_names(folder: str) -> Iterator[str]:
-    """Yield the names of all files below a folder of the storage."""
+    """Yield the names of all files in a storage folder and its subfolders."""
     try:
         folders, names = default_storage.listdir(folder)
     except FileNotFoundError:

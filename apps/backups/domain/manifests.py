@@ -1,4 +1,4 @@
-"""The manifest of a backup, and checks that a backup matches its manifest."""
+"""Writes the manifest of a backup, and checks a backup against its manifest."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ class BackupRefused(DomainError):
     """Raised when a backup cannot be created or restored."""
 
     def __init__(self, sentence: str) -> None:
-        """Create the error with a sentence for the operator."""
+        """Create the error with a message for the operator."""
         super().__init__({"base": [sentence]})
 
 
@@ -37,7 +37,7 @@ class Manifest:
         migrations: The last migration of each app, which identifies the release.
         tables: The number of rows in each table.
         files: The number of files in ``files.tar``.
-        parts: The size and digest of each file in the backup, by name.
+        parts: The size and digest of each file in the backup, keyed by file name.
     """
 
     created_at: str
@@ -49,7 +49,7 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Return the number of rows in all tables together."""
+        """Return the total number of rows in all tables."""
         return sum(self.tables.values())
 
 

@@ -1,4 +1,4 @@
-"""Panel pages of bulk edits, where staff choose changes, preview the first rows, start, read the report, and undo."""
+"""Panel pages of bulk edits: choose changes, preview the first rows, start, stop or undo the edit, read the report."""
 
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
@@ -42,7 +42,7 @@ STATE_COLORS: dict[str, str] = {
 
 @admin.register(BulkEdit)
 class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
-    """Admin of bulk edits, which staff can view if they have the permission for the edited rows."""
+    """Admin for bulk edits. To view an edit, staff need permission to view the edited rows."""
 
     menu = MenuItem(
         "Activity",
@@ -52,8 +52,8 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         search_terms=pgettext_lazy("search", "many, several, mass, batch, price change, undo"),
     )
     intro = gettext_lazy(
-        "Change many rows at once. To start, select rows in the list of products, variants, customers or "
-        "orders, or filter the list, then choose Edit."
+        "Change many rows at once. To start, open the list of products, variants, customers or orders. Select rows "
+        "and choose Edit selected, or filter the list and choose Edit all."
     )
     empty_text = gettext_lazy("No bulk edits yet.")
     list_display = ("target_label", "change", "total", "status", "created_at", "finished_at")
@@ -64,7 +64,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BulkEdit]:
-        """Return the edits of rows that the user may view, without loading the row ids."""
+        """Return the edits. In the list, only return edits that the user may view, and do not load the row ids."""
         rows = super().get_queryset(request)
         if request.resolver_match and request.resolver_match.url_name == "bulk_bulkedit_changelist":
             visible_targets = [kind.name for kind in get_all_targets() if has_permission(request, kind.view_permission)]
@@ -83,7 +83,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
 
     @display(description=gettext_lazy("Change"))
     def change(self, edit: BulkEdit) -> str:
-        """Return the changes of the edit as text."""
+        """Describe the changes of the edit."""
         return "; ".join(describe_operations(edit.operations)) or "–"
 
     @display(description=gettext_lazy("Status"), label=STATE_COLORS)
@@ -91,7 +91,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         return edit.state, edit.get_state_display()
 
     def get_urls(self) -> list[URLPattern]:
-        """Return the routes of preview, start, stop, undo and report."""
+        """Add the routes for preview, start, stop, undo and report."""
         return [
             self.build_action_url("<path:object_id>/plan/", self.plan_view, "plan", keyed=True),
             self.build_action_url("<path:object_id>/start/", self.start_view, "start", keyed=True),
@@ -199,7 +199,7 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         return HttpResponseRedirect(self.url("change", edit.pk))
 
     def report_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Download every row with its result as CSV."""
+        """Return a CSV file with the result of every row."""
         edit = self._get_permitted_edit(request, object_id, read_only=True)
         response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="bulk-edit-{edit.pk}.csv"'
@@ -214,6 +214,6 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
 
 
 def _get_noun(edit: BulkEdit) -> str:
-    """Return the name of the edited kind of rows, for use in a sentence."""
+    """Return the singular or plural name of the edited rows, for use in a sentence."""
     names = get_target(edit.kind).model._meta
     return str(names.verbose_name if edit.total == 1 else names.verbose_name_plural)

@@ -34,10 +34,10 @@ COPY_LABELS = {
     "compare_at_price": gettext_lazy("Set to the current price"),
 }
 ROUNDING_LABELS = {
-    "0.05": gettext_lazy("to 0.05"),
-    "0.10": gettext_lazy("to 0.10"),
-    "1": gettext_lazy("to whole amounts"),
-    "10": gettext_lazy("to tens"),
+    "0.05": gettext_lazy("to the nearest 0.05"),
+    "0.10": gettext_lazy("to the nearest 0.10"),
+    "1": gettext_lazy("to the nearest whole amount"),
+    "10": gettext_lazy("to the nearest 10"),
     "0.99": gettext_lazy("up to .99"),
     "0.95": gettext_lazy("up to .95"),
 }
@@ -59,7 +59,7 @@ _TAG_TEXTS = {"add": gettext_lazy("Add tags: {names}"), "remove": gettext_lazy("
 
 
 class _SignedNumberField(forms.DecimalField):
-    """A signed amount or percentage in any common notation."""
+    """Form field for a signed amount or percentage in any common notation."""
 
     def to_python(self, value: object) -> Decimal | None:  # type: ignore[override]
         """Parse the number and reject ambiguous notations."""
@@ -72,7 +72,7 @@ class _SignedNumberField(forms.DecimalField):
 
 
 class EditForm(forms.Form):
-    """A form with one field, or group of fields, for each editable field of the target."""
+    """Form with a field for each editable field of the target. An amount has three form fields."""
 
     def __init__(self, data: ReadOnlyAttrs | None, *, kind: EditTarget, operations: ReadOnlyAttrs) -> None:
         super().__init__(data, initial=_get_initial(operations))
@@ -193,7 +193,7 @@ class EditForm(forms.Form):
 
 
 def _get_initial(operations: ReadOnlyAttrs) -> Attrs:
-    """Return the form's initial values for these operations."""
+    """Return the form's initial values for the operations."""
     initial: Attrs = {}
     for name, operation in operations.items():
         if name in AMOUNTS:
@@ -216,7 +216,7 @@ def _create_text_field(label: str, help_text: str, *, longest: int) -> forms.Cha
 
 
 def describe_operations(operations: ReadOnlyAttrs) -> list[str]:
-    """Describe the operations of an edit, one text per field."""
+    """Return the operations of an edit as sentences for staff."""
     texts = []
     for name, operation in operations.items():
         if name in AMOUNTS:

@@ -1,6 +1,6 @@
 """Format the results of a bulk edit for staff.
 
-Stored texts are in English and use the field names of the REST interface.
+Stored results contain English field labels, and the error messages and status names of the REST API.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from apps.ground import languages
 from apps.ground.stored_messages import translate_stored
 from apps.panel.error_display import format_stored_error
 
-# Labels of fields that have a status name of the REST interface as their value.
+# Labels of the fields that have REST status names as values.
 _STATUS_FIELDS = {FIELD_LABELS[name] for name in ("status", "email_consent", "sms_consent")}
 _RANGE_SEPARATOR = " – "
 

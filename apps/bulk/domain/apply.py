@@ -1,4 +1,4 @@
-"""Change a row, try a change, or undo a change. Callers provide the transaction."""
+"""Change, preview or restore a single row. The caller opens the transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from apps.ground.types import Attrs, ReadOnlyAttrs
 
 RowResult = EditedRow.Fate
 DELETED = gettext_noop("was deleted")
-CHANGED_SINCE = gettext_noop("was changed since")
+CHANGED_SINCE = gettext_noop("was changed after the bulk edit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def change_row(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: s
 
 
 def try_change(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: str, at: datetime) -> EditOutcome:
-    """Return the result that the operations would have for a row. All changes are rolled back."""
+    """Apply the operations to a row, roll the changes back, and return the result."""
     outcome = EditOutcome(RowResult.REFUSED)
     try:
         with transaction.atomic():
@@ -70,20 +70,20 @@ def try_change(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: s
 
 
 def create_refused_outcome(kind: EditTarget, pk: int, error: DomainError | IntegrityError) -> EditOutcome:
-    """Return the result of a refused change of a row.
+    """Return the result for a row that could not be changed.
 
     Raises:
-        IntegrityError: If the error is not about the value of a field.
+        IntegrityError: If the error does not concern a field value.
     """
     row = kind.model.rows().filter(pk=pk).first()
     return EditOutcome(RowResult.REFUSED, kind.get_name(row) if row is not None else "", get_refusal_reason(error))
 
 
 def get_refusal_reason(error: DomainError | IntegrityError) -> str:
-    """Return the reason for a refused change, with the error messages of the REST interface.
+    """Return the error message of the REST API that explains why a change was refused.
 
     Raises:
-        IntegrityError: If the error is not about the value of a field.
+        IntegrityError: If the error does not concern a field value.
     """
     if isinstance(error, RowDeleted):
         return DELETED

@@ -61,10 +61,10 @@ def create_draft(kind: EditTarget, ids: Sequence[int], *, actor: str, at: dateti
 
 @transaction.atomic
 def plan_edit(edit: BulkEdit, operations: Attrs, *, actor: str, at: datetime) -> None:
-    """Save the operations and the results of a dry run with the first rows. The rows are not changed.
+    """Save the operations, and the results of a dry run that applies the operations to the first rows.
 
     Raises:
-        WrongEditState: If the edit has started already.
+        WrongEditState: If the edit has already started.
     """
     if not BulkEdit.objects.filter(pk=edit.pk, state=State.DRAFT).update(operations=operations, actor=actor):
         raise WrongEditState(_("This bulk edit has already started."))
@@ -94,7 +94,7 @@ def start_edit(edit: BulkEdit, *, actor: str, at: datetime) -> None:
     """Start the edit.
 
     Raises:
-        WrongEditState: If the edit has started already, or has no operations.
+        WrongEditState: If the edit has already started or has no operations.
     """
     ready = BulkEdit.objects.filter(pk=edit.pk, state=State.DRAFT).exclude(operations={})
     if not ready.update(state=State.RUNNING, actor=actor, started_at=at):
@@ -120,7 +120,7 @@ def start_undo(edit: BulkEdit, *, actor: str, at: datetime) -> None:
     """Start undoing the edit, except for rows that were changed later.
 
     Raises:
-        WrongEditState: If the edit has not ended, or was undone already.
+        WrongEditState: If the edit has not ended or was already undone.
     """
     ended = BulkEdit.objects.filter(pk=edit.pk, state__in=(State.DONE, State.STOPPED, State.FAILED))
     if not ended.update(state=State.UNDOING, problem=""):

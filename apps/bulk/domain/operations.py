@@ -38,9 +38,9 @@ FIELD_LABELS = {
     "sms_consent": "SMS marketing",
 }
 SET, PERCENT, AMOUNT, COPY, CLEAR = "set", "percent", "amount", "copy", "clear"
-# The price from which ``COPY`` takes the amount.
+# The source price of ``COPY``, keyed by the price to set.
 _COPIED_FROM = {"price": "compare_at_price", "compare_at_price": "price"}
-# Roundings by name. The first number is the step, the second number is subtracted from a multiple of the step.
+# Roundings by name: the step, and the amount to subtract from a multiple of the step (0.05 for prices such as 7.95).
 ROUNDINGS: dict[str, tuple[Decimal, Decimal]] = {
     "0.05": (Decimal("0.05"), ZERO),
     "0.10": (Decimal("0.10"), ZERO),
@@ -67,13 +67,13 @@ def get_roundings(currency: str) -> list[str]:
 
 
 def get_needed_fields(operations: ReadOnlyAttrs) -> list[str]:
-    """Return the names of the fields to load before the operations are applied."""
+    """Return the names of the fields that must be loaded to apply the operations."""
     copied = [_COPIED_FROM[name] for name in AMOUNTS if name in operations and operations[name]["how"] == COPY]
     return list(dict.fromkeys([*operations, *copied]))
 
 
 def apply_operations(values: ReadOnlyAttrs, operations: ReadOnlyAttrs, currency: str) -> Attrs:
-    """Return the new values of fields that change. Each operation uses the values before any operation was applied.
+    """Return the new values of the fields that change. Each operation starts from the original values.
 
     Args:
         values: The values of the fields that ``get_needed_fields`` returns.
@@ -102,13 +102,13 @@ def _apply_to_amount(
         return None
     if method == COPY:
         copied: str | None = values[_COPIED_FROM[name]][key]
-        # The price is required, so it stays unchanged if there is no price to copy.
+        # A price is required, so do not clear the price if there is no compare-at price to copy.
         return current if copied is None else copied
     operand = Decimal(operation["value"])
     if method == SET:
         amount = operand
     elif current is None:
-        # Do not change a price that is not set.
+        # A compare-at price that is not set can't be raised or lowered.
         return None
     else:
         amount = Decimal(current) * (100 + operand) / 100 if method == PERCENT else Decimal(current) + operand

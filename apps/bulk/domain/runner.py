@@ -1,7 +1,7 @@
 """Background tasks that run and undo bulk edits.
 
 Each row is changed in the same transaction that saves its result, under the job's lease. An interrupted edit therefore
-continues where it stopped, and no row is changed twice. A refused row does not stop the edit.
+continues where it stopped, and no row is changed twice. An error in one row does not stop the edit.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,12 @@ def run_edit_task(job: Job, **arguments: int) -> None:
         return
     kind = _get_allowed_target(edit, job.actor)
     if not edit.operations:
-        raise jobs.GiveUp(gettext_noop("The changes were erased together with personal data."))
+        raise jobs.GiveUp(
+            gettext_noop(
+                "This bulk edit can't continue because its planned changes were erased along with personal data. "
+                "Start a new bulk edit."
+            )
+        )
     done_ids = set(EditedRow.objects.filter(edit=edit, dry=False).values_list("row_id", flat=True))
     for number, pk in enumerate(edit.ids, 1):
         if pk not in done_ids and not _change_and_save(job, edit, kind, pk):
@@ -80,7 +85,9 @@ def _get_allowed_target(edit: BulkEdit, actor: str) -> EditTarget:
     kind = get_target(edit.kind)
     user = get_user_model().objects.filter(pk=actor.removeprefix("staff:")).first()
     if user is None or not user.has_perm(kind.permission):
-        raise jobs.GiveUp(gettext_noop("The user who started this no longer has permission to change these rows."))
+        raise jobs.GiveUp(
+            gettext_noop("The user who started this bulk edit no longer has permission to change these rows.")
+        )
     return kind
 
 
@@ -99,7 +106,7 @@ def _change_and_save(job: Job, edit: BulkEdit, kind: EditTarget, pk: int) -> boo
 
 
 def _get_outcome(work: Callable[[], EditOutcome], kind: EditTarget, pk: int) -> EditOutcome:
-    """Call a function in a savepoint, and turn its errors into a refused result."""
+    """Call the function in a savepoint. If the function raises an error, return a refused result."""
     try:
         with transaction.atomic():
             return work()
@@ -139,7 +146,7 @@ def _finish(job: Job, edit: BulkEdit, state: State, end_state: State) -> None:
 
 
 def mark_edit_failed(job: Job) -> None:
-    """Mark the edit of a job as failed. The results of its rows are kept."""
+    """Mark the edit of a job as failed. The row results are kept."""
     unfinished = BulkEdit.objects.filter(pk=job.arguments["edit_id"], state__in=(State.RUNNING, State.UNDOING))
     unfinished.update(state=State.FAILED, problem=job.error[:500], finished_at=timezone.now())
 

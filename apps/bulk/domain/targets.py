@@ -1,6 +1,6 @@
 """Registry of bulk edit targets, which are declared in ``apps/bulk/targets``.
 
-The code of bulk edits only uses these declarations and contains no target names.
+The other modules of this app work with any target.
 """
 
 from collections.abc import Callable, Collection
@@ -33,12 +33,12 @@ class EditTarget:
         permission: The Django permission to edit the rows.
         granted_by: The staff permission that grants the Django permission.
         fields: The editable fields, in the order of the form.
-        lock_row: A function that locks a row and all other rows that a change of the given fields locks. It returns the
-            row, and raises ``RowDeleted`` if the row does not exist.
+        lock_row: A function that locks the row, and all other rows that must be locked to change the given fields. The
+            function returns the row, or raises ``RowDeleted`` if the row does not exist.
         get_values: A function that returns the values of the given fields as JSON.
         write: See ``WriteFunction``.
-        get_version: A function that returns a text of at most 64 characters, which differs after each change of the
-            row.
+        get_version: A function that returns a version of at most 64 characters, which is different after each change
+            of the row.
         get_name: A function that returns the name of a row for staff.
     """
 
@@ -67,10 +67,10 @@ def register_target(kind: EditTarget) -> None:
     """Register a target. Must be called from ``AppConfig.ready()``.
 
     Raises:
-        ValueError: If the name is registered already.
+        ValueError: If the name is already registered.
     """
     if kind.name in _targets:
-        raise ValueError(f"The kind {kind.name!r} is registered twice")
+        raise ValueError(f"The target {kind.name!r} is already registered")
     _targets[kind.name] = kind
     TARGET_LABELS[kind.name] = kind.label
 

@@ -8,14 +8,14 @@ from apps.ground.base_models import ShopOwned
 from apps.ground.stored_messages import register_label, require_number
 
 _EDIT_LABEL = register_label(gettext_noop("{kind}, bulk edit {number}"), kind=gettext, number=require_number)
-# Names of targets that staff see. Registering a target adds its name.
+# Target names shown to staff. Registering a target adds its name here.
 TARGET_LABELS: dict[str, StrOrPromise] = {}
 
 
 class BulkEdit(ShopOwned):
     """The rows that staff selected, and the operations to apply to each row.
 
-    The selection does not change later. A preview saves results of the first rows, and running the edit saves the
+    The selection never changes. A preview saves the expected results of the first rows. Running the edit saves the
     result of every row.
     """
 
@@ -49,15 +49,15 @@ class BulkEdit(ShopOwned):
 
     @property
     def kind_label(self) -> str:
-        """Return the name that staff see for this kind of rows."""
+        """Return the target name shown to staff."""
         return str(TARGET_LABELS.get(self.kind, self.kind))
 
 
 class EditedRow(ShopOwned):
-    """The result of one row. For a preview (``dry``), the result that the edit would have.
+    """The result of one row, or in a preview (``dry``) the expected result.
 
     An undo restores ``before`` if the row still has the version ``mark``, which means that the row was not changed
-    later.
+    after the edit.
     """
 
     class Fate(models.TextChoices):

@@ -30,7 +30,7 @@ def get_customer_values(customer: Customer, names: Collection[str]) -> Attrs:
 
 
 def write_customer(customer: Customer, after: ReadOnlyAttrs, *, actor: str, at: datetime) -> None:
-    """Update the customer. Consent changes are recorded in the consent history, as for single customers."""
+    """Update the customer. Consent changes are recorded in the consent history."""
     attrs = {_FIELDS.get(name, name): {"state": value} if name in _FIELDS else value for name, value in after.items()}
     customers.update_customer(customer, attrs, actor=actor, at=at)
 

@@ -1,4 +1,4 @@
-"""Bulk edits of orders, which change tags, archive or unarchive."""
+"""Bulk edits of orders: tags, and whether the order is archived."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -20,7 +20,7 @@ def lock_order_row(pk: int, names: Collection[str]) -> Order:
 
 
 def get_order_values(order: Order, names: Collection[str]) -> Attrs:
-    """Return the values of the fields. The status is either archived or not archived."""
+    """Return the values of the fields. The status is ``closed`` for an archived order, otherwise ``open``."""
     return {name: (CLOSED if order.closed_at else OPEN) if name == "status" else getattr(order, name) for name in names}
 
 

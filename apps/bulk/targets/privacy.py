@@ -20,7 +20,7 @@ PERSONAL_COLUMNS: ColumnsByModel = {
 
 
 def redact_bulk_edits(customer: Customer, actor: str, at: datetime) -> None:
-    """Erase row results of the customer and their orders, and all results and operations that mention the customer."""
+    """Erase row results of the customer and the customer's orders, and other results and edits that mention them."""
     words = [word.lower() for word in personal_data.get_identifying_words(customer)]
     orders = Order.objects.filter(customer=customer).values("pk")
     customer_ids = [customer.pk, *merge.get_merged_ids(customer.pk)]

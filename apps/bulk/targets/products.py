@@ -18,14 +18,14 @@ from apps.ground.types import Attrs, ReadOnlyAttrs
 
 
 def lock_product_row(pk: int, names: Collection[str]) -> Product:
-    """Lock the product. To change prices, lock its stock first, because the catalog uses the same order."""
+    """Lock the product. For price changes, lock the stock first, like the catalog, to avoid deadlocks."""
     if not AMOUNTS.keys().isdisjoint(names):
         lock_stock(product_id=pk, deleting=True)
     return lock_product(pk)
 
 
 def get_product_values(product: Product, names: Collection[str]) -> Attrs:
-    """Return the values of the fields. Prices are returned by variant id."""
+    """Return the values of the fields. Prices are keyed by variant id."""
     currency, values_by_name = get_current_shop().currency, {}
     rows = list(Variant.objects.filter(product=product).order_by("pk")) if AMOUNTS.keys() & set(names) else []
     for name in names:
@@ -34,13 +34,13 @@ def get_product_values(product: Product, names: Collection[str]) -> Attrs:
 
 
 def get_variant_prices(rows: Collection[Variant], name: str, currency: str) -> dict[str, str | None]:
-    """Return one of the prices of each variant, by variant id."""
+    """Return the price ``name`` of each variant, keyed by variant id."""
     prices = ((row.pk, getattr(row, name)) for row in rows)
     return {str(pk): None if price is None else format_decimal(price, currency) for pk, price in prices}
 
 
 def get_price_attrs(after: ReadOnlyAttrs, key: str) -> Attrs:
-    """Return the new prices of one variant by column."""
+    """Return the new prices of one variant, keyed by column."""
     prices = {name: after[name][key] for name in AMOUNTS if name in after}
     return {name: None if price is None else Decimal(price) for name, price in prices.items()}
 
@@ -54,7 +54,7 @@ def write_product(product: Product, after: ReadOnlyAttrs, *, actor: str, at: dat
 
 
 def get_product_version(pk: int) -> str:
-    """Return the version of the product, which also changes with its variants."""
+    """Return the version of the product, which also changes when a variant changes."""
     return str(Product.objects.values_list("version", flat=True).get(pk=pk))
 
 

@@ -17,7 +17,7 @@ from apps.ground.exceptions import RowDeleted
 from apps.ground.tenancy import get_current_shop
 from apps.ground.types import Attrs, ReadOnlyAttrs
 
-# Columns that can change although no user edits the variant.
+# Columns that change without an edit of the variant. They must not prevent an undo.
 _IGNORED_COLUMNS = {"inventory_quantity", "position", "updated_at"}
 
 
@@ -34,7 +34,7 @@ def lock_variant_row(pk: int, names: Collection[str]) -> Variant:
 
 
 def get_variant_values(variant: Variant, names: Collection[str]) -> Attrs:
-    """Return prices by variant id, in the same form as for products."""
+    """Return the prices, keyed by variant id, in the format that product edits use."""
     return {name: get_variant_prices([variant], name, get_current_shop().currency) for name in names}
 
 
@@ -45,7 +45,7 @@ def write_variant(variant: Variant, after: ReadOnlyAttrs, *, actor: str, at: dat
 
 
 def get_variant_version(pk: int) -> str:
-    """Return a hash of the variant's columns. The product's version would also change with other variants."""
+    """Return a hash of the variant's columns. The product version would also change when another variant changes."""
     row = Variant.objects.get(pk=pk)
     compared_values = sorted(
         (name, str(value)) for name, value in get_column_values(row).items() if name not in _IGNORED_COLUMNS

@@ -1,4 +1,4 @@
-"""Panel pages of exports, where staff create an export and download its file."""
+"""Panel pages for creating exports and downloading their files."""
 
 from datetime import timedelta
 
@@ -36,7 +36,7 @@ from apps.panel.theme import display
 from apps.staff.models import User
 
 VIEW_EXPORT = "exchange.view_export"
-# Query parameter with the filters and search of the list that the user comes from.
+# Query parameter with the filters and search of the list to export.
 LIST_VAR = "list"
 
 
@@ -44,7 +44,7 @@ LIST_VAR = "list"
 def export_selected(
     screen: ShopOwnedAdmin[ShopOwned], request: HttpRequest, queryset: QuerySet[ShopOwned]
 ) -> HttpResponse | None:
-    """Create an export of the selected rows and redirect to it."""
+    """Create an export of the selected rows and redirect to the export's page."""
     try:
         ids = get_selected_ids(request, queryset, limit=exports.MAX_SELECTED)
     except InvalidSelection as error:
@@ -63,7 +63,7 @@ def export_selected(
 
 
 for kind in RESOURCES:
-    # The audit log has a form of its own, and documents are created on other pages.
+    # Skip the audit log, which has a separate export form, and documents, which are created on other pages.
     if kind.exporter is not None and kind.exporter.document is None and kind is not AUDIT_LOG:
         add_action(kind.exporter.model, export_selected, permission=kind.exporter.permission)
         add_list_header(kind.exporter.model, f"panel/exchange/list_header_{kind.name}.html")
@@ -72,7 +72,7 @@ add_list_header(Event, "panel/exchange/audit_export.html")
 
 @admin.register(Export)
 class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
-    """Admin of a staff member's own exports. The files expire after two days."""
+    """Admin for a staff member's own exports. The files expire after two days."""
 
     menu = MenuItem(
         "Sales",
@@ -83,7 +83,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
             "search", "csv, excel, download, spreadsheet, backup, export products, export customers, export orders"
         ),
     )
-    intro = gettext_lazy("Your export files. Only you can download them, for two days.")
+    intro = gettext_lazy("Only you can download your export files. The files are deleted after two days.")
     empty_text = gettext_lazy("No exports yet.")
     list_display = ("resource_label", "format", "status", "row_count", "created_at", "expires_at")
     list_before_template = "panel/exchange/exports.html"
@@ -94,7 +94,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         """Return only the user's own exports."""
         return super().get_queryset(request).filter(user=as_staff_request(request).user)
 
-    @display(description=gettext_lazy("Type"), ordering="kind")
+    @display(description=gettext_lazy("Resource"), ordering="kind")
     def resource_label(self, export: Export) -> str:
         return export.kind_label
 
@@ -149,7 +149,7 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         return self.page(request, "panel/orders/form.html", title, **context)
 
     def _create_form(self, request: HttpRequest) -> ExportForm | ListExportForm | AuditExportForm:
-        """Return the export form. The audit log and filtered lists have forms of their own."""
+        """Return the export form. The audit log and filtered lists have their own forms."""
         needed = {name: exporter.permission for name, exporter in get_offered_exporters().items()}
         allowed = _get_allowed_resources(request)
         if not allowed:
@@ -190,7 +190,7 @@ def _get_allowed_resources(request: HttpRequest) -> list[str]:
 
 
 def _get_initial_filters(request: HttpRequest) -> Attrs:
-    """Return the initial values of the audit log's export form, which are the current filters of the audit log."""
+    """Return the current filters of the audit log as initial values of the export form."""
     period = request.GET.get("period", "")
     since = (get_start_of_today() - timedelta(days=int(period))).date() if period in PERIODS else None
     return {**request.GET.dict(), "since": since}
@@ -210,6 +210,6 @@ def _get_matching_rows(request: HttpRequest, model: type[ShopOwned]) -> Matching
 
 
 def _get_user(request: HttpRequest) -> User:
-    """Return the staff member, because the panel requires a login."""
+    """Return the user of the request. The panel requires a login, so the user is never anonymous."""
     assert isinstance(request.user, User)
     return request.user

@@ -1,4 +1,4 @@
-"""Forms of exports and imports."""
+"""Forms for exports and imports."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
@@ -43,7 +43,7 @@ def _create_date_input() -> forms.DateInput:
 
 
 class ExportForm(forms.Form):
-    """Form of an export, with resource, format and status."""
+    """Form for an export, with resource, format and order status."""
 
     kind = forms.ChoiceField(label=gettext_lazy("Resource"))
     format = forms.ChoiceField(label=gettext_lazy("Format"), choices=_FORMATS)
@@ -70,7 +70,7 @@ class MatchingRows(NamedTuple):
 
     Attributes:
         ids: The ids of the rows.
-        filters: The filters of the list, as text.
+        filter_labels: The active filters of the list, as text.
         error: The error if the list has too many rows.
     """
 
@@ -101,7 +101,7 @@ class ListExportForm(forms.Form):
 
 
 class AuditExportForm(forms.Form):
-    """Form of an audit log export. The form fields have the same names as the filters of the audit log."""
+    """Form for an audit log export. The form fields have the same names as the filters of the audit log."""
 
     topic = forms.ChoiceField(label=gettext_lazy("Event"), required=False)
     who = forms.ChoiceField(label=gettext_lazy("Done by"), required=False)
@@ -111,9 +111,9 @@ class AuditExportForm(forms.Form):
         max_length=200,
         help_text=gettext_lazy("Part of the name, such as #1001."),
     )
-    since = forms.DateField(label=gettext_lazy("From"), required=False, widget=_create_date_input())
+    since = forms.DateField(label=gettext_lazy("Start date"), required=False, widget=_create_date_input())
     until = forms.DateField(
-        label=gettext_lazy("Until"),
+        label=gettext_lazy("End date"),
         required=False,
         widget=_create_date_input(),
         help_text=gettext_lazy("Includes this day."),
@@ -144,7 +144,7 @@ class UploadForm(forms.Form):
 
     file = forms.FileField(
         help_text=format_lazy(
-            gettext_lazy("A CSV or JSON lines file of up to {size}. Nothing changes until you confirm."),
+            gettext_lazy("A CSV or JSON lines file of up to {size}. Nothing is imported until you confirm."),
             size=format_bytes(MAX_BYTES, unit="B"),
         ),
         label=gettext_lazy("File"),
@@ -152,7 +152,7 @@ class UploadForm(forms.Form):
 
 
 def set_choices(form: forms.Form, name: str, choices: Choices) -> None:
-    """Set the choices of a form field, which depend on the request."""
+    """Set choices that depend on the request."""
     field = form.fields[name]
     assert isinstance(field, forms.ChoiceField)
     field.choices = list(choices)

@@ -1,4 +1,4 @@
-"""Panel pages of imports, where staff upload a file, check the preview, map columns, confirm, and read the report."""
+"""Panel pages of imports: upload a file, check the preview, map columns, confirm, and read the report."""
 
 import io
 import tempfile
@@ -44,7 +44,7 @@ RESULTS = ImportedRow.Fate
 
 @admin.register(Import)
 class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
-    """Admin of imports. A file is validated first, and imported after confirmation, with a result per row."""
+    """Admin for imports. A file is validated, and imported after staff confirm the preview. Each row has a result."""
 
     menu = MenuItem(
         "Sales",
@@ -56,10 +56,10 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         ),
     )
     intro = gettext_lazy(
-        "Import orders, products and customers from other systems. Files are validated first; nothing changes "
+        "Import orders, products and customers from other systems. Files are validated first. Nothing is imported "
         "until you confirm."
     )
-    empty_text = gettext_lazy("No imports yet. Upload a file with the button above.")
+    empty_text = gettext_lazy("No imports yet. To start, choose Upload file…")
     list_display = ("name", "status", "progress", "created_at", "finished_at")
     list_before_template = "panel/exchange/imports.html"
     ordering = ("-id",)
@@ -81,7 +81,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         )
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the routes of upload, column mapping, confirmation, sample files and report."""
+        """Add the routes for upload, column mapping, confirmation, sample files and report."""
         return [
             self.build_action_url("upload/", self.upload_view, "upload", keyed=True),
             self.build_action_url("sample/", self.sample_view, "sample"),
@@ -113,7 +113,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         return self.page(request, "panel/exchange/upload.html", _("Import orders, products and customers"), **context)
 
     def sample_view(self, request: HttpRequest) -> HttpResponse:
-        """Download a small example CSV file of a resource, which can be imported as it is."""
+        """Return a small example CSV file for a resource. The file can be imported unchanged."""
         require_permission(request, IMPORT)
         kind = request.GET.get("kind", ORDERS.name)
         importer = get_importers().get(kind)
@@ -205,7 +205,7 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         ]
         context = {"original": import_job, "kinds": kinds, "kind": kind, "columns": rows}
         return self.page(
-            request, "panel/exchange/columns.html", _("Column mapping of {name}").format(name=import_job), **context
+            request, "panel/exchange/columns.html", _("Column mapping for {name}").format(name=import_job), **context
         )
 
     def confirm_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -228,13 +228,13 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         return HttpResponseRedirect(self.url("change", import_job.pk))
 
     def report_view(self, request: HttpRequest, object_id: str) -> FileResponse:
-        """Download every row with its result as CSV."""
+        """Return a CSV file with the result of every row."""
         require_permission(request, VIEW_IMPORT)
         import_job: Import = self.get_row_or_404(request, object_id)
         columns = ("line", "kind", "fate", "label", "reason")
         is_preview = import_job.state in {Import.State.CHECKING, Import.State.CHECKED}
         rows = ImportedRow.objects.filter(file=import_job, dry=is_preview).order_by("line")
-        # Write the report to disk, because a file may have a million rows.
+        # Write the report to disk, because a report of a million rows would need too much memory.
         file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         writer = SafeCsvWriter(text, columns)
@@ -255,7 +255,7 @@ def _describe_counts(counts: Mapping[str, int]) -> str:
     new, changed, skipped, failed = (counts.get(row_result.value, 0) for row_result in RESULTS)
     parts = (
         (new, ngettext("{number} new", "{number} new", new)),
-        (changed, ngettext("{number} update", "{number} updates", changed)),
+        (changed, ngettext("{number} changed", "{number} changed", changed)),
         (skipped, ngettext("{number} skipped", "{number} skipped", skipped)),
         (failed, ngettext("{number} with errors", "{number} with errors", failed)),
     )
@@ -263,7 +263,7 @@ def _describe_counts(counts: Mapping[str, int]) -> str:
 
 
 def _get_stalled_since(import_job: Import) -> datetime | None:
-    """Return the time when the import began to wait for a worker, or None if it is not stalled."""
+    """Return the time when the import began to wait for a worker, or None if the import is not stalled."""
     is_running = import_job.state in {Import.State.CHECKING, Import.State.IMPORTING}
     return (
         get_stalled_since(find_active_job(imports.VALIDATE_TASK, imports.RUN_TASK, import_id=import_job.pk))
@@ -273,7 +273,7 @@ def _get_stalled_since(import_job: Import) -> datetime | None:
 
 
 def _create_csv_response(name: str) -> HttpResponse:
-    """Create a CSV download. The BOM tells spreadsheets the encoding."""
+    """Create a CSV download that starts with a BOM, so that spreadsheets detect UTF-8."""
     response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     add_never_cache_headers(response)
@@ -281,7 +281,7 @@ def _create_csv_response(name: str) -> HttpResponse:
 
 
 def _get_selected_resource(request: HttpRequest, import_job: Import, kinds: Sequence[Resource]) -> Resource:
-    """Return the resource to which the columns are mapped."""
+    """Return the resource that the columns are mapped to."""
     name = request.GET.get("kind") or (import_job.mapping or {}).get("kind") or _get_first_resource(import_job)
     return next((kind for kind in kinds if kind.name == name), kinds[0])
 

@@ -1,6 +1,6 @@
 """Format the results of import rows for staff.
 
-Stored texts are in English and use the field names of the REST interface.
+Stored texts are in English and use the field names of the REST API.
 """
 
 from collections.abc import Iterable
@@ -75,7 +75,7 @@ def _format_changes(changes: Iterable[tuple[str, str, str]], models: Models) -> 
 
 @cache
 def _get_fields(kind: str) -> frozenset[str]:
-    """Return the field names that may occur in the reasons of a resource's rows."""
+    """Return the field names that may occur in the reasons of the resource's row results."""
     importer = get_importers().get(kind)
     return frozenset() if importer is None else importer.members | frozenset(importer.columns)
 
@@ -87,7 +87,7 @@ def _get_models(kind: str) -> Models:
 
 
 def _format_name(name: str, models: Models) -> str:
-    """Translate a field name. If the field belongs to a part of the object, the part comes first."""
+    """Translate a field name. A field of a nested object follows the name of the object: ``image 1: alt``."""
     translated = translate_stored(name)
     if translated != name:
         return translated
@@ -103,5 +103,5 @@ def _format_value(name: str, value: str, models: Models) -> str:
         return _(value.replace("_", " ").capitalize()) if value else ""
     if name == "…":
         return translate_stored(value)
-    # The value of a new variant is its price.
+    # The value of a new variant is its price, so format the value as a price.
     return format_field_value("price" if field.startswith("variant ") else field, value, models)

@@ -1,4 +1,4 @@
-"""Names of the objects that import rows are about, and links to their pages."""
+"""Add the object's name and a link to the object's page to import rows."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ _NAME_FIELDS = (("first_name", "last_name"), ("email",), ("phone",), ("order",),
 
 
 def add_labels_and_links(rows: Iterable[ImportedRow], request: HttpRequest) -> list[ImportedRow]:
-    """Set ``label`` to the object's current name, and ``link`` to its page if the user may view it."""
+    """Set ``label`` to the object's current name, and ``link`` to the object's page if the user may view this page."""
     all_rows = list(rows)
     for kind in {row.kind for row in all_rows if row.kind in get_importers()}:
         kind_rows = [row for row in all_rows if row.kind == kind]

@@ -19,7 +19,7 @@ _FORBIDDEN = register_message(gettext_noop("You don't have permission to import 
 
 
 def get_allowed_resources(actor: str) -> frozenset[str]:
-    """Return the names of the resources that the actor may import. The operator's command may import all."""
+    """Return the names of the resources that the actor may import. The operator's command may import all resources."""
     needed = {name: importer.permission for name, importer in get_importers().items()}
     kind, _, number = actor.partition(":")
     if kind != "staff":
@@ -29,7 +29,7 @@ def get_allowed_resources(actor: str) -> frozenset[str]:
 
 
 def _check_permission(row: ImportRow, allowed: frozenset[str]) -> RowOutcome | None:
-    """Return a failed result if the user may not import the row, else None."""
+    """Return a failed result if the user may not import the row, or None otherwise."""
     if row.body is None or row.kind in allowed:
         return None
     return RowOutcome(RowResult.FAILED, reason=_FORBIDDEN.format(kind=row.kind))
@@ -38,7 +38,7 @@ def _check_permission(row: ImportRow, allowed: frozenset[str]) -> RowOutcome | N
 def import_batch(
     batch: Sequence[NumberedRow], allowed: frozenset[str], *, actor: str, dry: bool = False
 ) -> list[RowOutcome]:
-    """Import rows of one resource, each about a different object. Invalid rows get a failed result.
+    """Import rows of one resource, each with a different object. Invalid rows get a failed result.
 
     Raises:
         IntegrityError: If another process created one of the objects. Nothing is saved.

@@ -28,7 +28,7 @@ class ColumnMapping(TypedDict):
 
     Attributes:
         kind: The name of the rows' resource.
-        columns: Our column names by the names in the file. Ignored columns are left out.
+        columns: Our column names, keyed by the names in the file. Ignored columns are left out.
     """
 
     kind: str
@@ -37,12 +37,12 @@ class ColumnMapping(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ColumnReading:
-    """The meaning of a file's columns.
+    """The resource and the column names of a file.
 
     Attributes:
         kind: The name of the resource.
         importer: The importer of the resource.
-        names: Our name of each column, or an empty string for an unknown column.
+        names: Our name for each column, or an empty string for an unknown column.
         unknown: The names of unknown columns in the file.
         unsupported: The names of columns in the file that are known from other systems but not supported.
     """
@@ -54,19 +54,20 @@ class ColumnReading:
     unsupported: Sequence[str]
 
     def get_cells(self, row: Sequence[str]) -> dict[str, str]:
-        """Return the cells of a row by our column names."""
+        """Return the cells of a row, keyed by our column names."""
         return {name: cell for name, cell in zip(self.names, row, strict=False) if name}
 
 
 def normalize_column_name(name: str) -> str:
-    """Normalize a column name to lower case without spaces, underscores and other signs."""
+    """Return the column name in lower case, without spaces, underscores and punctuation."""
     return re.sub(r"[\W_]+", "", name.casefold())
 
 
 def detect_columns(columns: Sequence[str], kinds: Mapping[str, Importer]) -> ColumnReading:
     """Detect the resource and the columns of a file from its header.
 
-    The grouping column determines the resource. A file without a grouping column belongs to the resource without one.
+    The grouping column determines the resource. A file without any grouping column contains the resource that needs no
+    grouping column.
 
     Raises:
         ColumnsUnknown: If no column is known.
@@ -74,7 +75,7 @@ def detect_columns(columns: Sequence[str], kinds: Mapping[str, Importer]) -> Col
     """
     spellings = [normalize_column_name(column) or column for column in columns]
     if len(set(spellings)) < len(spellings):
-        raise ValueError(gettext_noop("Each column must occur only once in the first line."))
+        raise ValueError(gettext_noop("Each column name in the first line must be unique."))
     for kind, importer in kinds.items():
         names = _get_names(spellings, importer)
         if importer.group_by and importer.group_by not in names:
@@ -86,11 +87,11 @@ def detect_columns(columns: Sequence[str], kinds: Mapping[str, Importer]) -> Col
         if not any(names):
             break
         return _create_column_reading(kind, importer, columns, names)
-    raise ColumnsUnknown(gettext_noop("The first line contains no known column."))
+    raise ColumnsUnknown(gettext_noop("The first line contains no known column name."))
 
 
 def apply_mapping(columns: Sequence[str], mapping: ColumnMapping) -> ColumnReading:
-    """Return the meaning of the columns that the user mapped."""
+    """Return the columns as mapped by the user."""
     names = [mapping["columns"].get(column, "") for column in columns]
     return _create_column_reading(mapping["kind"], get_importers()[mapping["kind"]], columns, names)
 
@@ -114,7 +115,7 @@ def check_mapping(names: Iterable[str], importer: Importer) -> None:
         raise MappingRefused(_("Only one column can be mapped to {value}.").format(value=duplicates[0]))
     if importer.group_by and importer.group_by not in counts:
         raise MappingRefused(
-            _("Map a column to {group_by}. Rows with the same value belong together.").format(
+            _("Map a column to {group_by}. Consecutive rows with the same value are imported as one entry.").format(
                 group_by=importer.group_by
             )
         )
@@ -136,9 +137,9 @@ def _create_column_reading(
 
 
 def _get_names(spellings: Sequence[str], importer: Importer) -> list[str]:
-    """Return our name of each column. If several columns have the same meaning, only one gets the name.
+    """Return our name for each column, or an empty string for an unknown column.
 
-    A column with our own name takes precedence, then the first column.
+    If several columns would get the same name, a column with exactly our name wins, otherwise the first column.
     """
     own = {normalize_column_name(name): name for name in importer.columns}
     by_alias = {normalize_column_name(alias): name for alias, name in importer.aliases.items()}

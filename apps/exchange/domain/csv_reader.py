@@ -1,4 +1,4 @@
-"""Read CSV files row by row. The guard against formulas is removed from cells (see ``apps.ground.csv_injection``)."""
+"""Read CSV files row by row, and remove the guard against formulas from cells (``apps.ground.csv_injection``)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 from apps.ground.csv_injection import RISKY_START
 from apps.ground.stored_messages import register_message
 
-_WRONG_WIDTH = register_message(gettext_noop("has {number} cells, but there are {width} columns"))
+_WRONG_WIDTH = register_message(gettext_noop("has {number} cells, but the file has {width} columns"))
 _TOO_LONG = register_message(gettext_noop("is longer than {limit} characters"))
 
 # Maximum length of a CSV row in characters, and of a JSON line in bytes.
@@ -34,7 +34,7 @@ def is_true(cell: str) -> bool:
 
 
 class _Lines:
-    """Iterates over the lines of a file and counts them. The rest of a row that is too long is skipped."""
+    """Iterates over the lines of a file and counts them. The end of a line that is too long is skipped."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
@@ -122,9 +122,9 @@ def _read_header(lines: _Lines) -> tuple[Iterator[list[str]], list[str]]:
         reader = csv.reader(chain([header], lines), delimiter=max(DELIMITERS, key=header.count), strict=True)
         columns = [name.strip() for name in next(reader, [])]
     except csv.Error as error:
-        raise ValueError(f"The first line cannot be read: {error}.") from None
+        raise ValueError(f"The first line can't be read: {error}.") from None
     if not is_valid_text(columns):
-        raise ValueError(gettext_noop("The first line is not UTF-8."))
+        raise ValueError(gettext_noop("The first line is not UTF-8. Save the file as CSV UTF-8 and upload it again."))
     if not any(columns):
         raise ValueError(gettext_noop("The first line must contain the column names."))
     return reader, columns
@@ -139,7 +139,7 @@ def _find_problem(cells: list[str], width: int) -> BadRow | None:
 
 
 def is_valid_text(cells: Iterable[str]) -> bool:
-    """Return True if no cell has surrogates, which stand for bytes that are not UTF-8."""
+    """Return True if no cell has surrogates, which represent bytes that are not UTF-8."""
     try:
         "".join(cells).encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Validate an import file, which means determining the result of each row without saving any object."""
+"""Validate an import file with a dry run, which determines the result of each row without saving objects."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from apps.exchange.domain.row_results import RowResults, combine_results, save_r
 from apps.exchange.models import Import, ImportedRow
 from apps.ground.stored_messages import register_message
 
-_DIFFERS = register_message(gettext_noop("{key} is also in line {line}, but with different values"))
+_DIFFERS = register_message(gettext_noop("{key} is already used by a different entry on line {line}"))
 
 
 class _RollBack(Exception):
@@ -33,7 +33,7 @@ def validate_file(import_job: Import) -> RowResults:
     An interrupted validation continues after its last saved row.
 
     Raises:
-        ImportBusy: If another worker processes the file.
+        ImportBusy: If another worker is processing the file.
         ImportLeaseLost: If another worker has taken over.
         UnreadableFile: If the file as a whole can't be read.
     """
@@ -71,7 +71,7 @@ def validate_file(import_job: Import) -> RowResults:
 
 
 def _has_known_columns(import_job: Import, claim: ImportLease) -> bool:
-    """Return True if at least one column is known. If not, the user has to map the columns."""
+    """Return True if at least one column is known. Otherwise, the user has to map the columns."""
     try:
         find_ignored_columns(import_job)
     except NoColumnKnown as error:
@@ -95,9 +95,9 @@ def _reload_keys(import_job: Import, rows: Iterator[NumberedRow], earlier_keys: 
 
 
 def _dry_run(batch: Sequence[NumberedRow], allowed: frozenset[str], actor: str) -> list[RowOutcome]:
-    """Return the results that the rows would have without earlier rows of the file.
+    """Import the rows, roll all changes back, and return the results.
 
-    All changes are rolled back.
+    Earlier rows of the file do not affect the results.
     """
     outcomes: list[RowOutcome] = []
     try:
@@ -115,7 +115,7 @@ def _dry_run(batch: Sequence[NumberedRow], allowed: frozenset[str], actor: str) 
 def _compare_with_earlier(
     batch: Sequence[NumberedRow], outcomes: Sequence[RowOutcome], earlier_keys: DuplicateIndex
 ) -> list[RowOutcome]:
-    """Adjust the results of rows with an object that occurred earlier in the file."""
+    """Adjust the results of rows with objects that also occur earlier in the file."""
     return [
         _compare_row(numbered_row, outcome, earlier_keys) for numbered_row, outcome in zip(batch, outcomes, strict=True)
     ]
@@ -136,7 +136,7 @@ def _compare_row(numbered_row: NumberedRow, outcome: RowOutcome, earlier_keys: D
         return RowOutcome(
             importer.duplicate_result, reason=gettext_noop("occurs earlier in the file"), changes=outcome.changes
         )
-    # The object was rolled back, so its label has no meaning.
+    # Clear the label of a new object. The object was rolled back, so the label identifies no object.
     return (
         replace(outcome, label="", source_key="")
         if outcome.result == RowResult.NEW

@@ -9,7 +9,7 @@ CACHE = 8 * 1024
 
 
 class DuplicateIndex:
-    """An index of the objects in a file, by their keys. Each entry has the object's first key and line.
+    """An index of the objects in a file, with lookup by key. Each entry has the object's first key and line.
 
     The index is a private SQLite database in an unnamed temporary file, which is deleted on close.
     """

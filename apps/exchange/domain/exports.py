@@ -114,7 +114,7 @@ def _publish_file(export: Export, path: str, rows: int) -> None:
     """Make the written file available for download. If this fails, delete the file.
 
     Raises:
-        ExportSuperseded: If the export is ready or expired already.
+        ExportSuperseded: If the export is already ready or expired.
     """
     try:
         if not _mark_ready(export, path, rows):
@@ -126,7 +126,7 @@ def _publish_file(export: Export, path: str, rows: int) -> None:
 
 @transaction.atomic
 def _mark_ready(export: Export, path: str, rows: int) -> bool:
-    """Mark the export as ready. Return False if the export is not waiting any more."""
+    """Mark the export as ready. Return False if the export is no longer waiting."""
     expires_at = timezone.now() + LIFETIME
     waiting = Export.objects.filter(pk=export.pk, state=Export.State.WAITING)
     if not waiting.update(state=Export.State.READY, file=path, row_count=rows, expires_at=expires_at, parts=None):
@@ -156,7 +156,7 @@ def _write_objects(export: Export, file: IO[str], checkpoint: ExportCheckpoint) 
 def _open_csv(file: IO[str], exporter: Exporter, checkpoint: ExportCheckpoint) -> Callable[[ObjectData], None]:
     """Begin or continue a CSV file, and return the function that writes an object to it."""
     if not checkpoint.last:
-        # The BOM tells spreadsheets the encoding.
+        # The BOM lets spreadsheets detect UTF-8.
         file.write("\ufeff")
     writer = SafeCsvWriter(file, exporter.columns, has_header=bool(checkpoint.last))
 

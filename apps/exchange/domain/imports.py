@@ -36,7 +36,7 @@ from apps.ground.tenancy import get_current_shop
 from apps.jobs.domain import queue as jobs
 from apps.shops.domain.read_only import writable_shops
 
-_ABANDONED_MESSAGE = register_message(gettext_noop("No activity for {days} days; the file was deleted."))
+_ABANDONED_MESSAGE = register_message(gettext_noop("The file was deleted after {days} days without activity."))
 
 VALIDATE_TASK, RUN_TASK = "orders.check_import", "orders.run_import"
 UPLOADED, MAPPED, CONFIRMED = "imports/upload", "imports/map", "imports/confirm"
@@ -44,7 +44,7 @@ FINISHED = "imports/finish"
 State = Import.State
 PREVIEW_ROWS = 50
 REPORT_EVERY = 50
-FILE_GONE = gettext_noop("The file no longer exists. Upload it again.")
+FILE_GONE = gettext_noop("The file no longer exists. Upload the file again.")
 MAX_BYTES = 200 * 1024 * 1024
 # Abandoned files are deleted after this time, because they may contain personal data.
 ABANDONED_AFTER = timedelta(days=7)
@@ -58,25 +58,25 @@ class FileRefused(DomainError):
 
 
 class ImportNotValidated(TransitionRefused):
-    """Raised when an import is not validated yet, or already confirmed."""
+    """Raised when an import is not validated yet or was already confirmed."""
 
     code = "import_not_checked"
 
 
 class ColumnsNotMappable(TransitionRefused):
-    """Raised when the columns of the file can't be mapped, or can no longer be mapped."""
+    """Raised when columns are mapped while the import is not waiting for confirmation."""
 
     code = "import_not_mapped"
 
 
 class UnknownColumns(DomainError):
-    """Raised when unknown columns would be ignored without the user's consent."""
+    """Raised when the user has not agreed to ignore unknown columns."""
 
     code = "import_unknown_columns"
 
 
 def get_file_format(name: str) -> Format:
-    """Return the format of a file, which its name determines.
+    """Return the format of a file, based on the file name.
 
     Raises:
         FileRefused: If the name does not end in .csv, .jsonl, .ndjson or .json.
@@ -90,7 +90,7 @@ def get_file_format(name: str) -> Format:
 
 
 def save_upload(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Import:
-    """Save an uploaded file. Afterwards, the caller calls ``enqueue_validation`` or ``run_import``.
+    """Save an uploaded file. The caller must then call ``enqueue_validation`` or ``run_import``.
 
     Raises:
         FileRefused: If the file is empty, too large, or has an unknown format.
@@ -136,23 +136,23 @@ def start_import(import_job: Import, *, without_unknown: bool = False, actor: st
         at: The current time.
 
     Raises:
-        ImportNotValidated: If the file is not validated yet, or already confirmed.
+        ImportNotValidated: If the file is not validated yet or was already confirmed.
         UnknownColumns: If there are unknown columns that the user has not agreed to ignore.
     """
     if import_job.problem:
         raise ImportNotValidated(import_job.problem)
     if import_job.unknown and not without_unknown:
         raise UnknownColumns(
-            _("Confirm that these columns are ignored: {names}").format(names=", ".join(import_job.unknown))
+            _("Confirm that these columns will be ignored: {names}").format(names=", ".join(import_job.unknown))
         )
     if not Import.objects.filter(pk=import_job.pk, state=State.CHECKED).update(state=State.IMPORTING, done=0):
-        raise ImportNotValidated(_("This file is not waiting for a confirmation"))
+        raise ImportNotValidated(_("This file is not waiting for confirmation"))
     record_event(CONFIRMED, import_job, actor=actor, at=at)
     jobs.enqueue(RUN_TASK, actor=actor, import_id=import_job.pk)
 
 
 def get_file_columns(import_job: Import) -> dict[str, list[str]]:
-    """Return the column names of a CSV file with their first values, or an empty dict for JSON lines.
+    """Return the first values of each column of a CSV file, keyed by column name. For JSON lines, return an empty dict.
 
     Raises:
         UnreadableFile: If the file was deleted or can't be read as a whole.
@@ -170,7 +170,7 @@ def map_columns(import_job: Import, *, kind: str, names: Mapping[str, str], acto
     Args:
         import_job: An import that is validated but not confirmed.
         kind: The name of the rows' resource.
-        names: Our column names by the names in the file. The name of an ignored column is blank.
+        names: Our column names, keyed by the names in the file. The name of an ignored column is blank.
         actor: The actor for the audit log.
         at: The current time.
 
@@ -191,7 +191,7 @@ def map_columns(import_job: Import, *, kind: str, names: Mapping[str, str], acto
         "problem": "",
     }
     if not waiting.update(mapping=mapping, **reset_values):
-        raise ColumnsNotMappable(_("This file is not waiting for a confirmation"))
+        raise ColumnsNotMappable(_("This file is not waiting for confirmation"))
     ImportedRow.objects.filter(file=import_job, dry=True).delete()
     record_event(MAPPED, import_job, actor=actor, at=at, changes={"kind": [None, kind]})
     jobs.enqueue(VALIDATE_TASK, actor=actor, import_id=import_job.pk)
@@ -236,7 +236,7 @@ def find_ignored_columns(import_job: Import) -> IgnoredColumns:
 
 
 def discard_import(import_job: Import) -> None:
-    """Delete an import and its file, which was only used for a dry run."""
+    """Delete an import that was only used for a dry run, together with its file."""
     remove_file(import_job.path)
     import_job.delete()
 
@@ -260,5 +260,5 @@ def find_unfinished_import(digest: str) -> Import | None:
 
 
 def skip_validation(import_job: Import) -> None:
-    """Start an import without validation, which only the ``import_orders`` command does."""
+    """Start an import without validation, for the ``import_orders`` command."""
     Import.objects.filter(pk=import_job.pk).exclude(state=State.DONE).update(state=State.IMPORTING)

@@ -1,4 +1,4 @@
-"""Leases of imports, which ensure that only one worker or command processes an import at a time.
+"""Import leases, which ensure that only one worker or command processes an import at a time.
 
 The lease is a token in the row of the import. Each transaction that imports rows also updates the lease, so a worker
 that lost its lease can't write anything, no matter how late it continues.
@@ -22,7 +22,7 @@ LEASE = timedelta(seconds=60)
 
 
 class ImportBusy(DomainError):
-    """Raised when another worker processes the file."""
+    """Raised when another worker is processing the file."""
 
     code = "import_busy"
 
@@ -46,12 +46,12 @@ class ImportLease:
         """
         own_row = Import.objects.filter(pk=self.import_id, claim=self.token)
         if not own_row.update(claimed_until=Now() + LEASE, done=done_rows, **values):
-            raise ImportLeaseLost(f"Somebody else has taken over import {self.import_id}")
+            raise ImportLeaseLost(f"Another worker has taken over import {self.import_id}")
 
 
 @contextmanager
 def acquire_lease(import_job: Import, state: Import.State) -> Iterator[ImportLease]:
-    """Acquire the lease of an import that is in this state, and release the lease on exit.
+    """Acquire the lease of an import in the given state, and release the lease on exit.
 
     Raises:
         ImportBusy: If another worker has the lease, or the state has changed.
@@ -61,7 +61,7 @@ def acquire_lease(import_job: Import, state: Import.State) -> Iterator[ImportLea
     if not Import.objects.filter(is_available, pk=import_job.pk, state=state).update(
         claim=claim.token, claimed_until=Now() + LEASE
     ):
-        raise ImportBusy(_("Another worker is processing this file or has just finished it. Try again in a minute."))
+        raise ImportBusy(_("This file is being processed or was just processed. Try again in a minute."))
     try:
         yield claim
     finally:

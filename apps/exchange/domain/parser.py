@@ -1,4 +1,4 @@
-"""Parse an import file into objects. An object that can't be read has the reason instead of a body."""
+"""Parse an import file into objects. An object that can't be read has an error message instead of a body."""
 
 import io
 from collections.abc import Iterator
@@ -24,16 +24,18 @@ from apps.ground.error_messages import BLANK
 from apps.ground.stored_messages import register_message
 from apps.ground.strict_json import InvalidJson, parse_json
 
-_NOT_TOGETHER = register_message(gettext_noop("{what} occurs earlier in the file; its rows must be consecutive"))
+_NOT_TOGETHER = register_message(
+    gettext_noop("{what} also occurs earlier in the file. Move its rows next to each other")
+)
 _LEFT_OUT = register_message(gettext_noop("{what} is not imported: {problem}"))
 _TOO_MANY_ROWS = register_message(gettext_noop("{what} has more than {limit} rows"))
 _NO_JSON = register_message(gettext_noop("is not valid JSON: {error}"))
 _NO_OBJECT = register_message(gettext_noop("the line must be {forms}"))
 _TOO_LONG = register_message(gettext_noop("is longer than {limit} bytes"))
 
-# The number of sample values per column, the maximum length of a sample, and the number of rows to take samples from.
+# The number of sample values per column, the maximum length of a sample value, and the number of rows to read.
 _SAMPLE_COUNT, _MAX_SAMPLE_LENGTH, _SAMPLED_ROWS = 3, 40, 50
-# Maximum number of unknown columns to list. A longer list would not be useful.
+# Maximum number of unknown columns that staff see.
 MAX_UNKNOWN = 100
 
 
@@ -118,7 +120,7 @@ def _parse_json_row(line: int, text: bytes, kinds: dict[str, str]) -> ImportRow:
     Args:
         line: The number of the line.
         text: The content of the line.
-        kinds: The resource names by the key that an object has in its line.
+        kinds: The resource names, keyed by the key of the object in a line.
     """
     try:
         value = parse_json(text, limit=MAX_ROW)
@@ -137,7 +139,7 @@ Rows = Iterator[tuple[int, list[str] | BadRow]]
 
 
 def read_columns(file: IO[bytes]) -> dict[str, list[str]]:
-    """Return the column names of a CSV file with some different values of each column.
+    """Return the column names of a CSV file, each with a few sample values.
 
     Raises:
         UnreadableFile: If the header is unusable.
@@ -175,8 +177,8 @@ def _open_table(file: IO[bytes]) -> Table:
 def _iterate_grouped(reading: ColumnReading, rows: Rows) -> Iterator[ImportRow]:
     """Yield the objects of a CSV file in which an object may have several rows.
 
-    An unreadable row makes its object fail, because a part of an object is useless. If it is unknown to which object
-    the row belongs, the objects before and after the row fail.
+    An object with an unreadable row fails, because a partial object must not be imported. If the object of an
+    unreadable row is unknown, the objects before and after the row fail.
     """
     with DuplicateIndex() as known_cells:
         yield from _iterate_groups(reading, rows, known_cells)
@@ -191,7 +193,7 @@ def _iterate_groups(reading: ColumnReading, rows: Rows, known_cells: DuplicateIn
             problem = f"line {line} {row.reason}"
             if key is None:
                 yield ImportRow(line, reading.kind, problem=row.reason)
-                adjacent_problem = f"{problem}, and may be a part of it"
+                adjacent_problem = f"{problem}, and this line may be one of its rows"
                 if group is not None:
                     group.problem = group.problem or adjacent_problem
                 continue
@@ -239,7 +241,7 @@ class _Group:
             self.rows.append(cells)
 
     def create_row(self, known_cells: DuplicateIndex) -> ImportRow:
-        """Return the object of the rows.
+        """Combine the rows into one object.
 
         Args:
             known_cells: The grouping cells of earlier objects.

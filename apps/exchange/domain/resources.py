@@ -1,6 +1,6 @@
 """Registry of importable and exportable resources, which are declared in ``apps/exchange/resources``.
 
-The code of imports and exports only uses these declarations and contains no resource names.
+The other modules of this app work with any resource.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,19 +19,19 @@ from apps.ground.base_models import ShopOwned
 from apps.ground.types import Attrs
 
 BATCH_SIZE = 200
-# An exported object: the content of a JSON line, or the cells of a CSV row by column name.
+# An exported object: the content of a JSON line, or the cells of a CSV row, keyed by column name.
 ObjectData: TypeAlias = Attrs
 
 
 class ImportRowFunction(Protocol):
-    """Creates or updates the object of one row, in a transaction of its own."""
+    """Creates or updates the object of one row in its own transaction."""
 
     def __call__(self, row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
         """Import the row. Raise a ``DomainError`` if its values are invalid."""
 
 
 class ImportRowsFunction(Protocol):
-    """Creates or updates the objects of several rows in one transaction. No two rows are about the same object."""
+    """Creates or updates the objects of several rows in one transaction. Each row has a different object."""
 
     def __call__(
         self, rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
@@ -59,9 +59,9 @@ class Document:
     """Describes an export file that contains a single document instead of a sequence of objects.
 
     Attributes:
-        size: A function that returns the approximate number of rows.
-        write: A function that writes the document, starting at a checkpoint, and yields checkpoints. Its memory use is
-            constant. The text that it writes after the last checkpoint ends the document.
+        size: A function that returns the approximate number of rows in the document.
+        write: A function that writes the document, starting at a checkpoint, and yields checkpoints. The memory use is
+            constant. After the last checkpoint, the function writes the end of the document.
     """
 
     size: Callable[[Export], int]
@@ -79,8 +79,8 @@ class Exporter:
         topic: The event topic of a new export.
         filters: The allowed lookups.
         columns: The CSV columns.
-        read_objects: A function that returns complete objects by ids, in the same order. JSON lines contain these
-            objects.
+        read_objects: A function that returns the complete objects for a list of ids, in the same order. Each JSON
+            line contains one of these objects.
         get_cells: A function that returns the CSV rows of an object.
         document: Set if the export is a single document. Such exports are not offered in the list of resources.
     """
@@ -105,12 +105,12 @@ class Importer:
         granted_by: The staff permission that grants the Django permission.
         models: The models that have the fields of an object and its parts, the most likely model first.
         columns: The CSV columns.
-        aliases: Our column names by the names that other systems use.
-        unsupported: Column names of other systems that are not supported. These columns are listed, and ignored without
-            the user's consent.
+        aliases: Our column names, keyed by the names that other systems use.
+        unsupported: Column names of other systems that are not supported. Staff see that these columns are ignored, but
+            do not have to confirm this.
         members: The members that a JSON object may have, including ignored members.
-        group_by: The column that groups consecutive CSV rows into one object. A file with this column belongs to this
-            resource. Blank for the resource of all other files, which have one object per row.
+        group_by: The column that groups consecutive CSV rows into one object. A file with this column contains this
+            resource. Blank if each row is an object; files without any grouping column contain this resource.
         identifying_columns: If the file uses another system's name for ``group_by``, it must also have one of these
             columns.
         max_rows: The maximum number of rows of an object.
@@ -121,11 +121,11 @@ class Importer:
         duplicate_result: The result of an object that occurred earlier in the file.
         import_row: A function that imports one row.
         import_rows: A function that imports many rows, or None if rows are imported one by one.
-        must_be_alone: A function that returns True if a row has to be imported alone.
-        batch_size: The maximum number of rows in a batch. Longer transactions would block other users.
+        must_be_alone: A function that returns True if a row must be the only row of a batch.
+        batch_size: The maximum number of rows in a batch. A larger batch would block other users for too long.
         prepare: A function that fetches external data before the transaction, or None.
         find: A function that finds objects by the labels in their row results.
-        computed_columns: Columns that are exported but never imported, because their values are computed.
+        computed_columns: Columns that are exported but never imported, because Backoffice computes their values.
     """
 
     permission: str
@@ -182,10 +182,10 @@ def register_resource_type(kind: Resource) -> None:
     """Register a resource. Must be called from ``AppConfig.ready()``.
 
     Raises:
-        ValueError: If the name is registered already.
+        ValueError: If the name is already registered.
     """
     if kind.name in _resources:
-        raise ValueError(f"The kind {kind.name!r} is registered twice")
+        raise ValueError(f"The resource {kind.name!r} is already registered")
     _resources[kind.name] = kind
     RESOURCE_LABELS[kind.name] = kind.label
 
@@ -200,7 +200,7 @@ def get_resource(name: str) -> Resource:
 
 
 def get_exporters() -> dict[str, Exporter]:
-    """Return all exporters by resource name."""
+    """Return all exporters, keyed by resource name."""
     return {name: kind.exporter for name, kind in _resources.items() if kind.exporter is not None}
 
 
@@ -210,5 +210,5 @@ def get_offered_exporters() -> dict[str, Exporter]:
 
 
 def get_importers() -> dict[str, Importer]:
-    """Return all importers by resource name."""
+    """Return all importers, keyed by resource name."""
     return {name: kind.importer for name, kind in _resources.items() if kind.importer is not None}

@@ -1,9 +1,9 @@
-"""Store an unfinished export in parts, so that another worker can continue if a worker is killed.
+"""Store an unfinished export in parts, so that another worker can continue the export if a worker is killed.
 
 The row of the export contains the paths of the parts, the id of the last object, the number of objects, and for a
-document the section. Another worker copies the parts and continues after them. Text after the last part is written
-again. The parts are deleted when the file is complete. The parts of a failed export are deleted as orphans after a day
-(``stored_files``). If a part is missing, the export starts over.
+document the section. Another worker copies the parts and continues after the last part. Text that was not stored in a
+part is written again. If a part is missing, the export starts over. The parts are deleted when the file is complete.
+The parts of a failed export are deleted as orphans after a day (``stored_files``).
 """
 
 import secrets
@@ -41,7 +41,7 @@ class ExportCheckpoint:
 
 
 class ExportParts:
-    """The stored parts of an export. The worker also has a local file that contains all of them."""
+    """The stored parts of an export. The worker also has a local file with the content of all parts."""
 
     def __init__(self, export: Export, file: IO[bytes]) -> None:
         """Copy the stored parts into the empty local file."""

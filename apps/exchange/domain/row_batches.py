@@ -24,9 +24,8 @@ def number_rows(rows: Iterator[ImportRow]) -> Iterator[NumberedRow]:
 def create_batches(rows: Iterator[NumberedRow]) -> Iterator[list[NumberedRow]]:
     """Yield batches of consecutive rows of one resource in which no two rows share a key.
 
-    So if two rows are about the same object, the later row is imported when the changes of the earlier row are visible.
-    A row that has to be imported alone is a batch of its own. An unreadable row belongs to the batch of the rows before
-    it.
+    Rows with the same object are in different batches, so that the later row sees the changes of the earlier row. A row
+    that must be imported alone is in its own batch. An unreadable row is added to the current batch.
     """
     batch: list[NumberedRow] = []
     kind, keys = "", set[str]()

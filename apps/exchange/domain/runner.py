@@ -26,7 +26,7 @@ def run_import(import_job: Import) -> RowResults:
     """Import a file. Rows that were imported before an interruption are skipped.
 
     Raises:
-        ImportBusy: If another worker processes the file.
+        ImportBusy: If another worker is processing the file.
         ImportLeaseLost: If another worker has taken over.
         UnreadableFile: If the file can't be read as a whole.
     """
@@ -82,7 +82,7 @@ def _prepare_batch(
 def _import_batch(
     import_job: Import, batch: Sequence[NumberedRow], allowed: frozenset[str], claim: ImportLease
 ) -> list[RowOutcome]:
-    """Import a batch of rows. If the batch fails because of one of its rows, import the rows one by one."""
+    """Import a batch of rows. If a row makes the batch fail, import the rows one by one."""
     try:
         return _import_and_save(import_job, batch, allowed, claim)
     except IntegrityError:
@@ -108,5 +108,5 @@ def _import_and_save(
 
 
 def _get_result(numbered_row: NumberedRow, outcome: RowOutcome) -> tuple[ImportRow, RowOutcome]:
-    """Return the row with the result to save. Only rows of the preview keep their changes."""
+    """Return the row with the result to save. The changes are only saved for the first rows."""
     return numbered_row.row, outcome if numbered_row.number <= PREVIEW_ROWS else replace(outcome, changes={})

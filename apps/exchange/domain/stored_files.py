@@ -13,12 +13,12 @@ from apps.exchange.models import EXPORTS, IMPORTS, Export, Import
 from apps.ground.exceptions import DomainError
 from apps.media.storage import FAILURES, list_files, list_folders
 
-# Minimum age of orphaned files, which is far longer than the time between saving a file and its row.
+# Newer files are not deleted as orphans, because their rows may not be saved yet.
 GRACE = timedelta(days=1)
 
 
 class NotStored(DomainError):
-    """Raised when a file can't be stored because the storage is full or unavailable. No part of the file is stored."""
+    """Raised when the storage is full or unavailable. A partly stored file is deleted."""
 
     code = "file_not_stored"
     field = "file"

@@ -17,10 +17,10 @@ _IN_UTC = "%Y-%m-%d %H:%M"
 
 
 def _format_stored_moment(text: str) -> str:
-    """Format the time in a stored label, which is in UTC, for the reader.
+    """Format the UTC time in a stored label for the reader.
 
     Raises:
-        KeyError: The text is not a time.
+        KeyError: If the text is not a time.
     """
     try:
         created_at = datetime.strptime(text, _IN_UTC).replace(tzinfo=UTC)
@@ -31,7 +31,7 @@ def _format_stored_moment(text: str) -> str:
 
 _EXPORT_LABEL = register_label(gettext_noop("{kind} of {moment}"), kind=gettext, moment=_format_stored_moment)
 _IMPORT_LABEL = register_label(gettext_noop("Import {number}"), number=require_number)
-# Names of resources that staff see. Registering a resource adds its name.
+# Resource names shown to staff. Registering a resource adds its name here.
 RESOURCE_LABELS: dict[str, StrOrPromise] = {}
 # Root folders of the files. Each shop has a subfolder.
 EXPORTS, IMPORTS = "exports", "imports"
@@ -102,7 +102,7 @@ class Export(ShopOwned):
 
     @property
     def kind_label(self) -> str:
-        """Return the name of the resource that staff see."""
+        """Return the resource name shown to staff."""
         return str(RESOURCE_LABELS.get(self.kind, self.kind))
 
     @property
@@ -172,12 +172,12 @@ class Import(ShopOwned):
 
 
 class ImportedRow(ShopOwned):
-    """The result of one row of a file. For a dry run, the result that an import would have.
+    """The result of one row of a file, or in a dry run (``dry``) the expected result.
 
     ``source_key`` identifies the imported order in its source system, so that no order is imported twice.
     """
 
-    # URL of the object's page, which views set.
+    # URL of the object's page, set by views.
     link = ""
 
     class Fate(models.TextChoices):
@@ -218,5 +218,5 @@ class ImportedRow(ShopOwned):
 
     @property
     def kind_label(self) -> str:
-        """Return the name of the resource that staff see, or an empty string if the resource is unknown."""
+        """Return the resource name shown to staff, or an empty string if the resource is unknown."""
         return str(RESOURCE_LABELS.get(self.kind, self.kind))

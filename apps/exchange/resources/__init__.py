@@ -8,7 +8,7 @@ from apps.exchange.resources.personal_data import PERSONAL_DATA
 from apps.exchange.resources.products.resource import PRODUCTS
 from apps.staff.domain.permissions import grant_custom_permissions, grant_permissions
 
-# Resources in the order in which staff see them.
+# Resources in the order shown to staff.
 RESOURCES = (ORDERS, PRODUCTS, CUSTOMERS, AUDIT_LOG, PERSONAL_DATA)
 
 

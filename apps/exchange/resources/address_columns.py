@@ -13,7 +13,7 @@ ADDRESS_COLUMNS = (
     "zip",
     "phone",
 )
-# Our column names by the names that other systems use.
+# Our column names, keyed by the names that other systems use.
 ADDRESS_ALIASES = {
     "Given Name": "first_name",
     "Forename": "first_name",

@@ -1,4 +1,4 @@
-"""Convert between objects in files and the REST interface, because files use the format of one of its versions."""
+"""Convert objects between files and the REST API. Files use the format of the latest API version."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,10 +27,10 @@ def file_context() -> RenderContext:
 
 @contextmanager
 def convert_api_errors() -> Iterator[None]:
-    """Convert a validation error of the REST interface to an error of the row.
+    """Convert a validation error of the REST API to a row error.
 
     Raises:
-        RowRefused: The body is invalid. The error contains all messages in one sentence.
+        RowRefused: If the body is invalid. The error contains all messages in one sentence.
     """
     try:
         yield

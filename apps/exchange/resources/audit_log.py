@@ -1,4 +1,4 @@
-"""Export audit log files, which have one row per event, oldest first. The audit log can't be imported."""
+"""Export the audit log, with one row per event, oldest first. The audit log can't be imported."""
 
 from collections.abc import Iterable, Sequence
 

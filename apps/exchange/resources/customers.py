@@ -51,7 +51,7 @@ _ONLY_ADDRESS_DIFFERS = gettext_noop(
 
 
 class WholeCustomerSerializer(CustomerSerializer):
-    """A customer with all addresses. The REST interface returns at most ten addresses."""
+    """A customer with all addresses. The REST API returns at most ten addresses."""
 
     addresses = WritableNestedRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), most=MAX_ADDRESSES)
 
@@ -136,7 +136,7 @@ def _get_customer_values(body: Body) -> dict[str, object]:
     values = {name: body[name] for name in (*EDITABLE_FIELDS, *_CONSENTS) if body.get(name) not in (None, "")}
     for channel in consents.CHANNEL_DEFINITIONS.values():
         if not body.get(channel.contact) and _is_not_subscribed(values.get(channel.field)):
-            # Ignore a consent without its email or phone, because exports contain both consents of every customer.
+            # Ignore a consent without an email or phone, because exports contain both consents of every customer.
             del values[channel.field]
     return values
 
@@ -202,10 +202,10 @@ def _format_for_preview(value: object) -> object:
 
 
 def _sort_addresses(body: Body) -> object:
-    """Return the addresses in the order in which a new customer gets them.
+    """Return the addresses in the order in which they are created for a new customer.
 
-    The default address comes first. The others are reversed, from the least to the most recently used address. Invalid
-    values are kept, so that the validation of the body refuses them.
+    The default address comes first. The other addresses are reversed, so that the most recently used address comes
+    last. Invalid values are kept, so that the body validation reports them.
     """
     addresses = body.get("addresses")
     if not isinstance(addresses, list):
@@ -227,15 +227,15 @@ def _is_different(customer: Customer, name: str, value: Any) -> bool:
 
 
 def _find_customers(labels: Collection[str]) -> dict[str, Customer]:
-    """Return customers by their labels, which contain the ids."""
+    """Return the customers with these labels, keyed by label. A label contains the customer's id."""
     numbers = [int(match[1]) for match in map(_LABEL.fullmatch, labels) if match]
     return {row.event_label: row for row in Customer.objects.filter(pk__in=numbers)}
 
 
 def _has_ignored_address(customer: Customer, body: Body) -> bool:
-    """Return True if an address of the row is ignored.
+    """Return True if the import ignores an address in the row.
 
-    Addresses of existing customers are not imported. Addresses that the customer already has are not considered
+    Addresses are only imported for new customers. An address that an existing customer already has does not count as
     ignored.
     """
     addresses = [item for item in body.get("addresses") or () if isinstance(item, dict)]
@@ -268,7 +268,7 @@ _TABLE = (
     "tax_exempt",
     *_COMPUTED,
 )
-# Our column names by the names that other systems use.
+# Maps the column names of other systems to ours.
 _ALIASES = {
     **ADDRESS_ALIASES,
     **{f"Default Address {alias}": name for alias, name in ADDRESS_ALIASES.items()},

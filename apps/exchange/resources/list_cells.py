@@ -16,7 +16,7 @@ def format_list_cell(rows: Iterable[Iterable[object]]) -> str:
 
 
 def parse_list_cell(cell: str) -> list[list[str]]:
-    """Parse a cell into rows of values. The values are stripped, and a blank cell has no rows."""
+    """Parse a cell into rows of values, and strip whitespace from the values. A blank cell has no rows."""
     if not cell.strip():
         return []
     rows: list[list[str]] = [[""]]

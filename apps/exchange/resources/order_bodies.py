@@ -18,14 +18,14 @@ from apps.orders.api.parsing import parse_order
 from apps.orders.domain.order_drafts import OrderParts, OrderRefused
 from apps.orders.models import Order
 
-# Members of orders in a file that are not imported.
+# JSON members of an order that the import ignores.
 _IGNORED_MEMBERS = frozenset({"metafields", "send_receipt", "fulfillments"})
-# This is a tuple because values of a file may be unhashable, and could not be looked up in a set.
+# A tuple instead of a set, because a value from a file may be unhashable.
 _FULFILLED_STATUSES = ("partial", "fulfilled")
 
 
 def parse_new_order(body: Body, source: str, skus: Mapping[str, int], *, at: datetime) -> tuple[Attrs, OrderParts]:
-    """Parse an order of a file into the input of ``create_order``.
+    """Parse an order from a file into the arguments of ``create_order``.
 
     Args:
         body: The order in the file.
@@ -44,7 +44,7 @@ def parse_new_order(body: Body, source: str, skus: Mapping[str, int], *, at: dat
 
 
 def get_variant_ids(bodies: Iterable[Body]) -> Mapping[str, int]:
-    """Return the shop's variant ids by SKU, for the SKUs of line items. SKUs of several variants are left out."""
+    """Return a dict that maps the SKUs of the line items to variant ids. SKUs of several variants are omitted."""
     skus = {line["sku"] for body in bodies for line in _get_lines_with_sku(body)} - {""}
     if not skus:
         return {}
@@ -104,7 +104,9 @@ def _get_fulfilled_quantity(line: object, quantity: int) -> int:
     if remaining is None and _get_fulfillment_status(line) == "fulfilled":
         return quantity
     if not isinstance(remaining, int) or isinstance(remaining, bool):
-        raise OrderRefused({"line_items": [gettext_noop("must contain the unfulfilled quantity")]})
+        raise OrderRefused(
+            {"line_items": [gettext_noop("must contain the unfulfilled quantity of partially fulfilled items")]}
+        )
     return quantity - remaining
 
 
@@ -117,7 +119,7 @@ def _get_fulfillment_status(value: object) -> object:
 
 
 def _convert_to_new(body: Body, skus: Mapping[str, int]) -> ObjectData:
-    """Convert an order of a file to the request body that creates the order."""
+    """Convert an order from a file to the request body that creates the order."""
     new_body = {name: value for name, value in body.items() if name not in _IGNORED_MEMBERS}
     new_body["line_items"] = _remove_members(_to_list(body.get("line_items")), "variant_id", "product_id")
     for line in _get_lines_with_sku(new_body):
@@ -156,7 +158,7 @@ def _to_list(value: object) -> list[object]:
 
 
 def _remove_members(rows: Sequence[object], *names: str) -> list[object]:
-    """Remove members from objects. Invalid values are kept, so that the validation of the body refuses them."""
+    """Remove members from objects. Invalid values are kept for the body validation."""
     return [
         {name: value for name, value in row.items() if name not in names} if isinstance(row, dict) else row
         for row in rows

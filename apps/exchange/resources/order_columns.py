@@ -2,7 +2,7 @@
 
 from apps.exchange.resources.address_columns import ADDRESS_ALIASES, ADDRESS_COLUMNS
 
-# Columns of the order. Columns that contain a single value have the same name as in the REST interface.
+# Columns of the order. Except for the columns in ``_COMPOSED``, each column has the name of a REST field.
 ORDER_COLUMNS = (
     "order",
     "email",
@@ -37,7 +37,7 @@ _COMPOSED = frozenset(
 )
 FLAGS = ("taxes_included", "tax_exempt", "test")
 UNCHANGED_COLUMNS = tuple(name for name in ORDER_COLUMNS if name not in {*_COMPOSED, *FLAGS})
-# Line item columns, with the name of the field in the REST interface.
+# Maps line item columns to REST fields.
 LINE_FIELDS = {
     "line_title": "title",
     "line_variant": "variant_title",
@@ -98,7 +98,7 @@ ALIASES = {
         spelling: f"{kind}_{name}"
         for kind in ADDRESSES
         for alias, name in {**ADDRESS_ALIASES, **{name: name for name in ADDRESS_COLUMNS}}.items()
-        # Other systems put the kind of address before or after the name.
+        # Other systems put the address type before or after the column name.
         for spelling in (f"{kind} {alias}", f"{alias} ({kind})")
     },
 }

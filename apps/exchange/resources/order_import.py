@@ -1,6 +1,6 @@
 """Import orders in batches. Orders are identified by their number or id in the source system.
 
-Each step handles all orders of a batch: parse and price them, match or create customers, then number and insert them.
+Each step handles all orders of a batch: parse and price orders, match or create customers, number and insert orders.
 Orders that also change other rows, such as stock, are imported alone (``must_be_alone``).
 """
 
@@ -43,7 +43,7 @@ def get_order_key(row: ImportRow, body: Body) -> str:
 
 
 def must_be_alone(body: Body) -> bool:
-    """Return True if an order changes stock, is scheduled, or has a cancellation that could be refused."""
+    """Return True for an order that changes stock, is scheduled, or has a cancellation that could be refused."""
     if body.get("inventory_behaviour") not in (None, "", Order.InventoryBehaviour.BYPASS):
         return True
     return bool(
@@ -114,7 +114,7 @@ class _EarlierImport(NamedTuple):
 
 
 def _find_earlier_imports(keys: Sequence[str]) -> dict[str, _EarlierImport]:
-    """Return the earlier imports of the orders by key."""
+    """Return a dict of the earlier imports, keyed by order key. Orders that were never imported are omitted."""
     key_by_source_key = {source_key: key for key in keys for source_key in (key, hash_source_key(key))}
     rows = ImportedRow.objects.filter(source_key__in=key_by_source_key, dry=False, fate=RowResult.NEW).order_by("pk")
     first_rows: dict[str, ImportedRow] = {}
@@ -132,7 +132,7 @@ def _create_skipped(earlier: _EarlierImport) -> RowOutcome:
 
 
 def _clear_source_keys(earlier_imports: Sequence[_EarlierImport]) -> None:
-    """Remove the source keys of orders that were deleted after their import, so that they can be imported again."""
+    """Remove the source keys of deleted orders, so that the orders can be imported again."""
     if earlier_imports:
         ImportedRow.objects.filter(pk__in=[earlier.row.pk for earlier in earlier_imports]).update(source_key="")
 
@@ -162,8 +162,8 @@ def _insert_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime, dr
     """Insert orders, and return an error or None for each order. A dry run only checks the orders.
 
     Raises:
-        IntegrityError: If the batch fails as a whole. Importing the orders one by one then shows which order is
-            invalid.
+        IntegrityError: If the whole batch fails. The caller then imports the orders one by one to find the invalid
+            order.
     """
     if not drafts:
         return []
@@ -174,7 +174,7 @@ def _insert_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime, dr
 
 
 def _get_staff_error(error: DomainError) -> DomainError:
-    """Return the error that staff may see. If a phone belongs to another customer, the error names that customer."""
+    """Return the error to show to staff, which may name the customers that an email or phone number belongs to."""
     cause = error.__cause__
     return cause if isinstance(error, OrderCustomerRefused) and isinstance(cause, ContactsDisagree) else error
 
@@ -186,7 +186,7 @@ def _create_new_outcome(order: Order, name: str, lines: int, key: str) -> RowOut
 
 
 def _get_new_changes(order: Order, lines: int) -> Changes:
-    """Return the changes that the preview shows for a new order. Its number is not known yet."""
+    """Return the changes that the preview shows for a new order, which has no number yet."""
     customer = order.email or order.phone or (order.customer or "")
     total = f"{format_decimal(order.total_price, order.currency)} {order.currency}"
     values = {"order": order.source_identifier, "buyer": str(customer), "lines": lines, "total_price": total}
@@ -205,7 +205,7 @@ def _cancel_orders(orders: Sequence[tuple[Order, Body]], *, actor: str) -> None:
     """Cancel the orders that are canceled in the file.
 
     Raises:
-        IntegrityError: If an order can't be canceled. Importing the orders one by one then shows the reason.
+        IntegrityError: If an order can't be canceled. The caller then imports the orders one by one to find the reason.
     """
     try:
         for order, body in orders:

@@ -20,10 +20,14 @@ from apps.ground.money import format_decimal
 from apps.ground.stored_messages import register_message
 from apps.orders.models import Order
 
-_UNEVEN_PRICES = register_message(gettext_noop("shipping_price: {number} prices for {number_2} in shipping_title"))
-_UNEVEN_TAXES = register_message(gettext_noop("{prefix}_tax: taxes of {given} {what}, and there are {number}"))
-_UNEVEN_LISTS = register_message(gettext_noop("{name}: must have as many titles, rates and amounts"))
-_BAD_CODE = register_message(gettext_noop("discount_codes: {names} is not CODE|amount|type"))
+_UNEVEN_PRICES = register_message(
+    gettext_noop("shipping_price: has {number} prices, but shipping_title has {number_2} titles")
+)
+_UNEVEN_TAXES = register_message(
+    gettext_noop("{prefix}_tax: has taxes for {given} {what}, but there are only {number}")
+)
+_UNEVEN_LISTS = register_message(gettext_noop("{name}: must have the same number of titles, rates and amounts"))
+_BAD_CODE = register_message(gettext_noop("discount_codes: {names} must have the format CODE|amount|type"))
 
 _TAX = {"tax_title": "title", "tax_rate": "rate", "tax": "price"}
 _DUTY = {"line_duty_hs_code": "harmonized_system_code", "line_duty_origin": "country_code_of_origin"}
@@ -32,7 +36,7 @@ _FULFILLED_STATUSES = frozenset({"partial", "fulfilled"})
 
 
 def convert_order_to_rows(order: ObjectData) -> Iterable[ObjectData]:
-    """Convert an order from the REST interface to CSV rows."""
+    """Convert an order from the REST API to CSV rows."""
     first = {name: order[name] for name in UNCHANGED_COLUMNS if name in order}
     first |= {name: format_bool(order[name]) for name in FLAGS}
     paid_amount = Decimal(order["current_total_price"]) - Decimal(order["total_outstanding"])
@@ -87,10 +91,10 @@ def _get_duty_cells(duties: Sequence[ObjectData]) -> ObjectData:
 
 
 def get_entered_codes(order: Body) -> list[ObjectData]:
-    """Return discount codes with the value that was entered, which is an amount or a percentage.
+    """Return each discount code with the value that was entered: an amount or a percentage.
 
-    The order's discount codes contain amounts, and its discount applications contain the percentages. Both lists are in
-    the order in which the codes were used, and codes may have the same name.
+    The order's discount codes contain amounts, and its discount applications contain the percentages. Both lists have
+    the same order. Several codes may have the same name, so each application is matched only once.
     """
     applications = order.get("discount_applications")
     unused = [item for item in (applications if isinstance(applications, list) else ()) if isinstance(item, dict)]
@@ -109,7 +113,7 @@ def parse_order_rows(rows: Sequence[Cells]) -> Body:
     """Convert the rows of an order to a request body.
 
     Raises:
-        UnreadableCell: If a cell can't be understood.
+        UnreadableCell: If a cell can't be parsed.
     """
     first = rows[0]
     return {
@@ -147,7 +151,7 @@ def _parse_tax_groups(prefix: str, row: Cells, count: int, owner: str) -> list[l
     """Return the tax lines of each shipping line or duty.
 
     Raises:
-        UnreadableCell: If there are too many groups, or the lists have different lengths.
+        UnreadableCell: If there are too many groups or the lists have different lengths.
     """
     cells = {name: parse_list_cell(row.get(f"{prefix}_{cell}", "")) for cell, name in _TAX.items()}
     group_count = max(map(len, cells.values()))
@@ -185,7 +189,7 @@ def _parse_fulfillment(first: Cells) -> Body:
 
 
 def _normalize_status(cells: Cells, name: str) -> str:
-    """Convert a status that people may have written with capitals and spaces to its name in the REST interface."""
+    """Return the REST name of a status that may be written with capital letters and spaces."""
     return cells.get(name, "").strip().lower().replace(" ", "_")
 
 
@@ -208,7 +212,7 @@ def _parse_duties(row: Cells) -> Body:
     taxes = _parse_tax_groups("line_duty", row, len(prices), "duties")
     other_fields = {name: list(parse_value_list(row.get(cell, ""))) for cell, name in _DUTY.items()}
     if any(len(values) > len(prices) for values in other_fields.values()):
-        raise UnreadableCell(gettext_noop("line_duty: must have as many amounts as numbers and countries"))
+        raise UnreadableCell(gettext_noop("line_duty: must have an amount for each HS code and country"))
     duties: list[ObjectData] = []
     for index, (price, tax) in enumerate(zip(prices, taxes, strict=True)):
         fields = {name: values[index] for name, values in other_fields.items() if index < len(values)}
@@ -223,7 +227,7 @@ def _parse_fulfilled(row: Cells) -> Body:
     try:
         fulfilled, quantity = int(row["line_fulfilled"]), int(row.get("line_quantity") or 1)
     except ValueError:
-        raise UnreadableCell(gettext_noop("line_fulfilled: is not a number")) from None
+        raise UnreadableCell(gettext_noop("line_fulfilled: is not a whole number")) from None
     status = "fulfilled" if fulfilled == quantity else "partial"
     return {"fulfillable_quantity": quantity - fulfilled, "fulfillment_status": status} if fulfilled else {}
 

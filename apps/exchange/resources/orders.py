@@ -30,7 +30,7 @@ def _read_orders(ids: Sequence[int]) -> list[ObjectData]:
 
 
 def _add_transactions_and_rates(orders: list[ObjectData], context: RenderContext) -> None:
-    """Add the transactions and the exchange rate to each order, which the REST interface leaves out of orders."""
+    """Add the transactions and the exchange rate to each order, because the REST representation has neither."""
     rates = dict(Order.objects.filter(pk__in=[order["id"] for order in orders]).values_list("pk", "exchange_rate"))
     by_order: dict[int, list[ObjectData]] = {order["id"]: [] for order in orders}
     rows = Transaction.objects.filter(order_id__in=list(by_order)).order_by("pk")

@@ -31,8 +31,8 @@ def _estimate_count(export: Export) -> int:
 def _write_document(export: Export, file: IO[str], start: ExportCheckpoint) -> Iterator[ExportCheckpoint]:
     """Write the sections of ``personal_data.iter_parts`` row by row, and yield checkpoints.
 
-    A section stays open until the next section begins. The rows of each section are sorted by id, so that the export
-    can continue after the last row.
+    The closing bracket of a section is written when the next section begins. The rows of each section are sorted by id,
+    so that the export can continue after the last row.
     """
     customer = exports.get_rows(export).get()
     assert isinstance(customer, Customer)

@@ -1,6 +1,6 @@
-"""Erase personal data from imports and exports, by deleting all files of the shop that may contain the customer.
+"""Erase personal data from imports and exports: delete all files of the shop that may contain the customer's data.
 
-The content of files is not searched, because an export is easy to create again. A file that is being imported is
+The content of files is not searched, because staff can easily export the data again. A file that is being imported is
 deleted after the import.
 """
 
@@ -23,7 +23,7 @@ from apps.jobs.models import Job
 from apps.orders.models import Order
 
 DELETE = "exchange.delete_files"
-ERASED_MESSAGE = gettext_noop("Deleted because personal data was erased. Upload it again.")
+ERASED_MESSAGE = gettext_noop("The file was deleted because personal data was erased. Upload the file again.")
 _HASH_PREFIX = "sha256:"
 _BATCH = 1000
 PERSONAL_COLUMNS: ColumnsByModel = {
@@ -34,16 +34,16 @@ PERSONAL_COLUMNS: ColumnsByModel = {
 
 
 def get_imports_to_lock(customer: Customer) -> QuerySet[Import]:
-    """Return all imports of the shop, because any of them may contain the customer.
+    """Return all imports of the shop, because each import may contain the customer's data.
 
-    An erasure locks these rows before customers, in the same order as workers.
+    An erasure locks these rows before customers. Workers use the same order, so no deadlock can occur.
     """
     rows: QuerySet[Import] = Import.objects.all()
     return rows
 
 
 def redact_files(customer: Customer, actor: str, at: datetime) -> None:
-    """Delete the files that may contain the customer, and erase the customer's data from row results."""
+    """Delete the files that may contain the customer's data, and erase the data from row results."""
     paths = [*_withdraw_exports(), *_withdraw_imports(at)]
     if paths:
         queue.enqueue(DELETE, actor=actor, places=paths)
@@ -75,7 +75,7 @@ def _withdraw_imports(at: datetime) -> list[str]:
     ImportedRow.objects.filter(dry=True).exclude(file__state=Import.State.IMPORTING).delete()
     ImportedRow.objects.exclude(changes=[]).update(changes=[])
     Import.objects.exclude(unknown=[]).update(unknown=[])
-    # Keep the mapping of a running import, which still needs it.
+    # Keep the mapping of a running import, because the import still uses the mapping.
     Import.objects.exclude(mapping=None).exclude(state=Import.State.IMPORTING).update(mapping=None)
     Import.objects.filter(pk__in=[row.pk for row in unfinished]).update(
         state=Import.State.FAILED, problem=ERASED_MESSAGE, finished_at=at
@@ -84,7 +84,7 @@ def _withdraw_imports(at: datetime) -> list[str]:
 
 
 def _hash_source_keys(customer: Customer) -> None:
-    """Replace the source keys of the customer's imported orders by their hashes."""
+    """Replace the source keys of the customer's imported orders with hashes."""
     names = Order.objects.filter(customer=customer).values("name")
     plain = ImportedRow.objects.exclude(source_key="").exclude(source_key__startswith=_HASH_PREFIX)
     rows, last = plain.filter(label__in=names).only("source_key").order_by("pk"), 0
@@ -116,4 +116,4 @@ def register_privacy_handlers() -> None:
     personal_data.register_personal_data(
         "files", redact=redact_files, personal_columns=PERSONAL_COLUMNS, locked_before=get_imports_to_lock
     )
-    queue.register_task(DELETE, delete_files, gettext_lazy("Delete files after a customer erasure"))
+    queue.register_task(DELETE, delete_files, gettext_lazy("Delete files after a customer's data is erased"))

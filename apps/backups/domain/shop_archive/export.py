@@ -37,7 +37,7 @@ from apps.webhooks.models import Delivery
 SEALED_TEXT = "a shop of ours"
 
 
-# The maximum time for which a started delivery or job can keep its lease without renewing it.
+# The maximum wait for running work. A lease that is not renewed expires within this time.
 _PATIENCE_SECONDS = 60
 _POLL_SECONDS = 0.1
 
@@ -48,7 +48,7 @@ def export_shop(domain: str, folder: Path, *, refresh: bool = False, final: bool
     Args:
         domain: The domain of the shop.
         folder: The directory of the archive.
-        refresh: Whether to update a finished archive; existing files are not copied again.
+        refresh: Whether to update a finished archive. Files that are already in the archive are not copied again.
         final: Whether this is the last export before the shop moves. The shop becomes read-only after its files are
             copied, and stays read-only even if the export fails. The archive then contains every committed write.
 
@@ -82,7 +82,7 @@ def export_shop(domain: str, folder: Path, *, refresh: bool = False, final: bool
 
 
 def _wait_for_running_work(shop: Shop) -> None:
-    """Wait until no job or delivery of the shop is running. The shop is read-only, so no new ones start."""
+    """Wait until the shop's running jobs and deliveries finish. A read-only shop starts no new jobs or deliveries."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     with all_shops_scope():
         jobs = Job.objects.filter(shop=shop, state=Job.State.RUNNING, lease_until__gt=Now())
@@ -90,14 +90,14 @@ def _wait_for_running_work(shop: Shop) -> None:
         while jobs.exists() or deliveries.exists():
             if time.monotonic() > deadline:
                 raise BackupRefused(
-                    f"{shop.domain} is now read-only, but one of its jobs or webhook deliveries is still running."
+                    f"{shop.domain} is now read-only, but a job or webhook delivery of the shop is still running."
                     " Export again later, or make the shop writable with set_shop_read_only --off."
                 )
             time.sleep(_POLL_SECONDS)
 
 
 def _write_rows(archive: Archive, shop_id: int) -> Manifest:
-    """Write all rows of the snapshot, and return a manifest without the number and size of files."""
+    """Write all rows of the snapshot. Return the manifest. The caller adds the number and size of files."""
     shop = Shop.objects.get(pk=shop_id)
     references = ReferencedIds()
     parts: dict[str, FileDigest] = {}
@@ -166,7 +166,7 @@ def read_snapshot() -> Iterator[None]:
             cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
             yield
         return
-    # Begin the transaction here, because Django's would take SQLite's write lock.
+    # Begin the transaction with SQL, because ``transaction.atomic()`` would acquire SQLite's write lock.
     with connection.cursor() as cursor:
         cursor.execute("BEGIN DEFERRED")
         try:

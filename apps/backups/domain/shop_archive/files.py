@@ -16,12 +16,12 @@ from apps.media.storage import get_content_storage, list_files, list_folders
 
 
 def get_shop_folders(shop_id: int) -> tuple[str, ...]:
-    """Return the folders of a shop's files, without resized images, which are generated on request."""
+    """Return the folders of a shop's files. Resized images are excluded, because they are generated on request."""
     return (f"shops/{shop_id}/content", f"images/{shop_id}", f"{EXPORTS}/{shop_id}", f"{IMPORTS}/{shop_id}")
 
 
 class FileCopier:
-    """Copies the files of a shop into an archive. Each file is copied once."""
+    """Copies the files of a shop into an archive. Each file is copied only once."""
 
     def __init__(self, archive: Archive, shop_id: int) -> None:
         self._archive = archive
@@ -29,7 +29,7 @@ class FileCopier:
         self._parts: dict[str, FileDigest] = {}
 
     def copy(self) -> None:
-        """Copy files that the archive lacks. Files that are deleted during the run are skipped."""
+        """Copy the files that are missing from the archive. Files deleted during the run are skipped."""
         for name in list_shop_files(self._shop_id):
             if name in self._parts:
                 continue
@@ -59,7 +59,7 @@ class FileCopier:
 
 
 def _copy_from_storage(name: str, path: Path) -> bool:
-    """Copy a file completely or not at all. Return False if the file does not exist."""
+    """Copy a file atomically. Return False if the file does not exist."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.part")
     try:

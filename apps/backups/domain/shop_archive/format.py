@@ -20,7 +20,7 @@ MANIFEST, IDENTITY, FILES = "manifest.json", "archive.json", "files.jsonl.gz"
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """Information about a table in the archive: its columns, the number of rows, and the lowest and highest ID."""
+    """Describes a table in the archive: the columns, the number of rows, and the lowest and highest ID."""
 
     columns: list[str]
     rows: int
@@ -34,12 +34,13 @@ class Manifest:
 
     Attributes:
         made_at: The time of the snapshot (RFC 3339).
-        sealed: A known text, encrypted with the key of the source installation. The import decrypts it to check that it
-            has the same key.
+        sealed: A known string, encrypted with the key of the source installation. The import decrypts the string to
+            check that the other installation has this key.
         migrations: The last migration of each app.
         tables: Information about each table, by name.
-        files: The number of the shop's files. Their total size is ``bytes``.
-        parts: The size and digest of each part, by its path in the archive.
+        files: The number of the shop's files.
+        bytes: The total size of the shop's files.
+        parts: The size and digest of each part, keyed by path in the archive.
     """
 
     made_at: str
@@ -55,7 +56,7 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Return the number of rows in all tables together."""
+        """Return the total number of rows in all tables."""
         return sum(table.rows for table in self.tables.values())
 
 
@@ -70,7 +71,7 @@ def get_table_path(table: str) -> str:
 
 
 class Archive:
-    """An archive of a shop in a directory."""
+    """The directory that contains the archive of a shop."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -79,7 +80,7 @@ class Archive:
         """Create the directory, or reuse it to continue an interrupted export.
 
         Raises:
-            BackupRefused: The directory has other contents, or a finished archive and ``refresh`` is false.
+            BackupRefused: The directory has other contents, or has a finished archive and ``refresh`` is false.
         """
         identity_path = self.folder / IDENTITY
         identity = {"format": FORMAT, "shop_id": shop_id, "domain": domain}
@@ -91,7 +92,9 @@ class Archive:
             raise BackupRefused(f"{self.folder} already exists and is not an archive of this shop.")
         manifest_path = self.folder / MANIFEST
         if manifest_path.exists() and not refresh:
-            raise BackupRefused(f"{self.folder} is finished. Update it with --refresh.")
+            raise BackupRefused(
+                f"{self.folder} already contains a finished archive. Use --refresh to update the archive."
+            )
         (self.folder / "tables").mkdir(parents=True, exist_ok=True)
         (self.folder / "files").mkdir(exist_ok=True)
         identity_path.write_text(json.dumps(identity) + "\n")

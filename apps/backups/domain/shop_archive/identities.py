@@ -20,9 +20,9 @@ MODELS: dict[str, type[Model]] = {PEOPLE: User, APPS: App, SUBSCRIPTIONS: Subscr
 _ACTOR = re.compile(r"(staff|app):([0-9]{1,18})")
 _ACTOR_KINDS = {"staff": PEOPLE, "app": APPS}
 _ACTOR_COLUMNS = frozenset({"actor", "created_by"})
-# Replaces the ID of a deleted person if the ID belongs to another person in this installation.
+# Used in place of the ID of a deleted person if another person has this ID in this installation.
 UNKNOWN_PERSON = 0
-# The columns of people that are exported.
+# The columns of the people table that are exported.
 _PEOPLE_COLUMNS = frozenset(
     {"id", "email", "first_name", "last_name", "phone", "url", "bio", "locale", "language", "is_active", "date_joined"}
 )
@@ -39,8 +39,8 @@ class ReferenceColumns:
     """The columns of a table that refer to people, apps or subscriptions.
 
     Attributes:
-        ids: For each column that contains an ID: its index, and the kind of row it refers to.
-        texts: The indexes of columns that name an actor as text, e.g. ``staff:1``.
+        ids: The kind of row (people, apps or subscriptions) that a column refers to, keyed by column index.
+        texts: The indexes of columns that contain an actor as a string, e.g. ``staff:1``.
         subject: The indexes of the columns that contain the type and ID of an event's subject.
     """
 
@@ -50,7 +50,7 @@ class ReferenceColumns:
 
     @classmethod
     def from_table(cls, table: Table) -> "ReferenceColumns":
-        """Find the columns of a table by their relation or by their name."""
+        """Find the columns of a table that contain references, by their relation or name."""
         columns = cls()
         by_model = {model: kind for kind, model in MODELS.items()}
         names = [column.attname for column in table.fields]
@@ -66,7 +66,7 @@ class ReferenceColumns:
         return columns
 
     def iterate_references(self, row: Row) -> Iterator[tuple[str, int]]:
-        """Yield the kind and ID of each person, app and subscription that a row refers to."""
+        """Yield the kind and ID of each person, app or subscription that a row refers to."""
         for index, kind in self.ids.items():
             if row[index] is not None:
                 yield kind, row[index]
@@ -107,7 +107,8 @@ class ReferencedIds:
     def lines(self, kind: str, shop_id: int) -> Iterator[bytes]:
         """Yield the lines of the part for people, apps or subscriptions.
 
-        Subscriptions are only those from configuration files, which belong to no shop.
+        The part for subscriptions only contains subscriptions from configuration files. Other subscriptions are rows of
+        the shop.
         """
         fields = get_exported_fields(kind)
         rows: QuerySet[Any] = MODELS[kind]._base_manager.filter(pk__in=self.ids[kind])
@@ -145,7 +146,7 @@ class IdentityMap:
 
     @classmethod
     def read(cls, archive: Archive) -> "IdentityMap":
-        """Look up all identities of an archive in this installation. Requires the scope of all shops."""
+        """Look up all identities of an archive in this installation. Call this within ``all_shops_scope()``."""
         identities = cls({kind: {} for kind in MODELS}, {kind: [] for kind in MODELS})
         for kind, find in ((PEOPLE, _find_person), (APPS, _find_app), (SUBSCRIPTIONS, identities._find_subscription)):
             fields = get_exported_fields(kind)
@@ -169,7 +170,7 @@ class IdentityMap:
         return matches.filter(deleted_at__isnull=not is_deleted).order_by("pk").values_list("pk", flat=True).first()
 
     def get_incomplete_apps(self) -> Iterable[str]:
-        """Return the names of existing apps that lack a live subscription from their configuration file."""
+        """Return the names of existing apps that lack a configuration file subscription which the archive has."""
         local_ids = self.ids[APPS]
         app_ids = {values["app_id"] for values in self.missing[SUBSCRIPTIONS] if values["deleted_at"] is None}
         names = App.objects.filter(pk__in=[local_ids[pk] for pk in app_ids if pk in local_ids])

@@ -101,13 +101,13 @@ def _check_compatibility(manifest: Manifest) -> None:
         )
     columns = {table.name: [column.attname for column in table.fields] for table in list_tables()}
     if columns != {name: table.columns for name, table in manifest.tables.items()}:
-        raise BackupRefused("The archive has different tables or columns: it is from another release.")
+        raise BackupRefused("The archive has different tables or columns, because it is from another release.")
     try:
         decrypt(manifest.sealed)
     except InvalidToken:
         raise BackupRefused(
             "Cannot decrypt the secrets of the archive. Add the secret key of the source installation to"
-            " BACKOFFICE_SECRET_KEY_FALLBACKS here; links signed there need that key too."
+            " BACKOFFICE_SECRET_KEY_FALLBACKS here. Links signed by the source installation need this key, too."
         ) from None
 
 
@@ -115,7 +115,7 @@ def _get_names(manifest: Manifest, copy_as: str) -> ShopNames:
     """Return the domain and handle for the imported shop.
 
     Raises:
-        BackupRefused: The domain of a staging copy is invalid, or is the domain of the shop itself.
+        BackupRefused: The domain for the staging copy is invalid, or is the domain of the original shop.
     """
     if not copy_as:
         return ShopNames(manifest.domain, manifest.handle)
@@ -125,7 +125,7 @@ def _get_names(manifest: Manifest, copy_as: str) -> ShopNames:
     except ValidationError:
         raise BackupRefused(f"{copy_as} is not a valid shop domain.") from None
     if domain == manifest.domain:
-        raise BackupRefused("A copy needs its own domain, so that customers' links don't lead to it.")
+        raise BackupRefused("A copy needs its own domain, so that customers' links don't lead to the copy.")
     return ShopNames(domain, slugify(domain.partition(".")[0])[:63] or "copy", is_copy=True)
 
 
@@ -163,11 +163,13 @@ def _check_values_free(archive: Archive, manifest: Manifest) -> None:
                 ]
     if conflicting_values:
         more = f", and {len(conflicting_values) - _MAX_LISTED} more" if len(conflicting_values) > _MAX_LISTED else ""
-        raise BackupRefused(f"Taken by another shop here: {', '.join(sorted(conflicting_values)[:_MAX_LISTED])}{more}.")
+        raise BackupRefused(
+            f"Another shop here already uses these values: {', '.join(sorted(conflicting_values)[:_MAX_LISTED])}{more}."
+        )
 
 
 def _is_unique(field: Any) -> bool:
-    """Return True if a column must be checked for conflicts. Domain and handle of the shop are checked separately."""
+    """Return True if a column must be checked for conflicts. The shop's domain and handle are checked separately."""
     return field.unique and not (field.is_relation and not field.primary_key) and field.model is not Shop
 
 

@@ -1,9 +1,9 @@
-"""Import policies: rows are imported unchanged, or changed so that the shop becomes a harmless staging copy.
+"""Imports the rows of a shop unchanged, or changes rows so that the shop becomes a harmless staging copy.
 
 A staging copy is the shop under another domain and handle, in another installation. Rows that would affect the outside
 world are skipped (``_NOT_COPIED``), ended (``_ENDED``) or disabled (``_SWITCHED_OFF``). A copy therefore has no valid
-tokens, installed apps, webhook subscriptions, waiting jobs or enabled payment handlers. It also sends no email, see
-``apps.jobs.domain.emails``. Apps that a copy should use must be installed in the copy.
+tokens, installed apps, webhook subscriptions, waiting jobs or enabled payment handlers. A copy also sends no email (see
+``apps.jobs.domain.emails``). Apps that a copy should use must be installed in the copy.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from apps.backups.domain.shop_archive.identities import IdentityMap, ReferenceCo
 from apps.backups.domain.shop_archive.schema import Table
 from apps.backups.domain.shop_archive.serialization import Row, parse_row
 
-# Models that are not imported into a staging copy, by label, with the reason.
+# Models that are not imported into a staging copy. The values are the reasons.
 _NOT_COPIED: Mapping[str, str] = {
     "shops.AuthorizationCode": "Unused codes of app authorizations.",
     "api.IdempotencyKey": "Responses to requests that were sent to the original shop.",
@@ -34,10 +34,10 @@ _NOT_COPIED: Mapping[str, str] = {
     "fulfillment.PullAttempt": "Belongs to a pull.",
     "payments.TokenRedemption": "Redeemed in the original shop.",
 }
-# The column that ends a row, by label of the model. If the column is empty, a staging copy sets it to the archive's
-# time.
+# The column with the time when a row ended, keyed by model label. In a staging copy, an empty column is set to the time
+# of the archive.
 _ENDED: Mapping[str, str] = {"shops.AccessToken": "revoked_at", "shops.Installation": "uninstalled_at"}
-# The column that enables a row, by label of the model. A staging copy sets the column to false.
+# The column that enables a row, keyed by model label. In a staging copy, the column is set to false.
 _SWITCHED_OFF: Mapping[str, str] = {"payments.PaymentHandlerConfig": "enabled"}
 
 
@@ -48,7 +48,7 @@ class ShopNames:
     Attributes:
         domain: The domain in this installation.
         handle: The handle in this installation.
-        is_copy: Whether the shop is a staging copy. If not, it keeps its domain and handle.
+        is_copy: Whether the shop is a staging copy. Otherwise the domain and handle are those of the original shop.
     """
 
     domain: str
@@ -66,7 +66,7 @@ class ArchiveImport:
     names: ShopNames
 
     def rows(self, table: Table) -> Iterator[Row]:
-        """Yield the rows of a table by ascending primary key, as this installation stores them."""
+        """Yield the rows of a table by ascending primary key, with the values for this installation."""
         label = table.model._meta.label
         if self.names.is_copy and label in _NOT_COPIED:
             return
@@ -76,7 +76,7 @@ class ArchiveImport:
             yield self._to_copy(label, fields, row) if self.names.is_copy else row
 
     def _to_copy(self, label: str, fields: list[Any], row: Row) -> Row:
-        """Return a row as a staging copy stores it."""
+        """Return a row with the values for a staging copy."""
         values = dict(zip((column.attname for column in fields), row, strict=True))
         if label == "shops.Shop":
             values |= {"domain": self.names.domain, "handle": self.names.handle, "copied_from": self.manifest.domain}

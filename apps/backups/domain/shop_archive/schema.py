@@ -1,4 +1,4 @@
-"""The tables that an archive contains, and the reasons why other tables are left out."""
+"""The tables that an archive contains, and the reasons why other tables are excluded."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from apps.ground.base_models import ShopOwned
 from apps.shops.models import Shop
 from apps.webhooks.models import Health
 
-# Exported models without a shop field, by label, with the lookup from a row to its shop.
+# Exported models without a shop field. The values are the lookups from a row to its shop.
 ADDITIONAL_TABLES: Mapping[str, str] = {Shop._meta.label: "pk", Health._meta.label: "subscription__shop"}
 
 # Columns that are not exported, because they describe the state of a shop in this installation.
 EXCLUDED_COLUMNS: Mapping[str, frozenset[str]] = {Shop._meta.label: frozenset({"read_only_at"})}
 
-# Models that are not exported, by label, with the reason.
+# Models that are not exported. The values are the reasons.
 EXCLUDED_TABLES: Mapping[str, str] = {
-    "staff.User": "Matched by email (``identities``); passwords are not exported.",
+    "staff.User": "Matched by email (``identities``). Passwords are not exported.",
     "staff.User_groups": "Not used: memberships grant permissions.",
     "staff.User_user_permissions": "Not used: memberships grant permissions.",
     "staff.SentForm": "Form keys of pages in this installation's panel.",
@@ -35,12 +35,12 @@ EXCLUDED_TABLES: Mapping[str, str] = {
     "mfa.Authenticator": "Belongs to a login, which is not exported.",
     "usersessions.UserSession": "Logins to this installation's panel.",
     "shops.App": "Matched by key (``identities``).",
-    "shops.RetiringSecret": "Belongs to the app; a new app starts with its current secret.",
+    "shops.RetiringSecret": "Belongs to the app. A new app only has the current secret.",
     "catalog.ProductRank": "Filled by database triggers when products are inserted.",
     "customers.CustomerProfile": "Filled by database triggers when customers are inserted.",
     "customers.CustomerRank": "Filled by database triggers when customers are inserted.",
     "customers.CustomerWords": "Filled by database triggers when customers are inserted.",
-    "webhooks.Host": "Recent responses of endpoints; collected again.",
+    "webhooks.Host": "Recent responses of endpoints, which the other installation records itself.",
 }
 
 
@@ -66,13 +66,13 @@ class Table:
         return [field for field in self.model._meta.concrete_fields if field.name not in excluded]
 
     def rows(self, shop_id: int) -> QuerySet[Any, Any]:
-        """Return the rows of a shop as tuples, by ascending primary key. Requires the scope of all shops."""
+        """Return the rows of a shop as tuples, by ascending primary key. Call this within ``all_shops_scope()``."""
         names = [field.attname for field in self.fields]
         return self.model._base_manager.filter(**{self.shop_lookup: shop_id}).order_by("pk").values_list(*names)
 
 
 def list_tables() -> list[Table]:
-    """Return all exported tables. A table follows the tables that it refers to, unless references form a cycle."""
+    """Return all exported tables. Each table comes after the tables it refers to, except if references form a cycle."""
     ordered: dict[type[models.Model], Table] = {}
     lookups = dict(_iterate_models())
     visiting: set[type[models.Model]] = set()

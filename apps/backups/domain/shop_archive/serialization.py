@@ -30,7 +30,7 @@ def parse_row(fields: list[Any], line: bytes) -> Row:
     Raises:
         InvalidToken: A secret was encrypted with another key.
         ValueError: The line is invalid.
-        ValidationError: A value does not fit its column.
+        ValidationError: A value is invalid for its column.
     """
     return tuple(_from_json(field, value) for field, value in zip(fields, json.loads(line), strict=True))
 
@@ -56,7 +56,7 @@ def _from_json(field: Any, value: Any) -> Any:
 
 
 def to_driver_value(field: Any, value: Any) -> Any:
-    """Convert a value for the driver of this database."""
+    """Convert a value to the type that the database driver expects."""
     if isinstance(field, JSONField) and value is None and not field.null:
         value = Value(None, JSONField())
     return field.get_db_prep_save(value, connection)

@@ -14,7 +14,7 @@ from apps.backups.domain.shop_archive.serialization import rows_equal
 def compare_rows(arrival: ArchiveImport) -> Iterator[str]:
     """Yield a description of each difference between the rows of the shop and the archive.
 
-    Requires the scope of all shops.
+    Call this within ``all_shops_scope()``.
     """
     for kind in MODELS:
         for values in arrival.identities.missing[kind]:
@@ -36,6 +36,6 @@ def compare_rows(arrival: ArchiveImport) -> Iterator[str]:
 
 
 def compare_shop(arrival: ArchiveImport) -> Iterator[str]:
-    """Yield a description of each difference in rows and files."""
+    """Yield a description of each difference between the shop and the archive, in rows and files."""
     yield from compare_rows(arrival)
     yield from files.compare_files(arrival.archive, arrival.manifest)

@@ -14,7 +14,7 @@ class Command(BaseCommand):
     help = "Back up the database, the files and the secret key of the running installation."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="the directory to create; must not exist")
+        parser.add_argument("folder", type=Path, help="the directory to create, which must not exist")
         parser.add_argument("--check", action="store_true", help="only check that the existing backup is undamaged")
 
     def handle(self, *args: object, **options: Any) -> None:

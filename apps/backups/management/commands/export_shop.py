@@ -17,11 +17,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("domain", help="the shop's domain")
-        parser.add_argument("archive", type=Path, help="the archive directory; an interrupted export is resumed")
+        parser.add_argument("archive", type=Path, help="the archive directory, where an interrupted export is resumed")
         parser.add_argument("--refresh", action="store_true", help="update a finished archive")
 
         parser.add_argument(
-            "--final", action="store_true", help="the last export before the shop moves; makes the shop read-only here"
+            "--final",
+            action="store_true",
+            help="the last export before the shop moves, which makes the shop read-only here",
         )
 
     def handle(self, *args: object, **options: Any) -> None:

@@ -14,12 +14,12 @@ class Command(BaseCommand):
     help = "Import a shop from an export_shop archive with its IDs, and verify every row and file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("archive", type=Path, help="an archive of manage.py export_shop")
+        parser.add_argument("archive", type=Path, help="an archive that manage.py export_shop created")
         parser.add_argument(
             "--as-copy",
             metavar="DOMAIN",
             default="",
-            help="create a staging copy under this domain; its tokens, apps, webhooks, jobs and emails are inactive",
+            help="create a staging copy under this domain, with inactive tokens, apps, webhooks, jobs and emails",
         )
         parser.add_argument("--verify", action="store_true", help="only compare the existing shop with the archive")
 
@@ -43,5 +43,5 @@ class Command(BaseCommand):
             return
         self.stdout.write(
             f"Imported {manifest.domain}: {manifest.rows} rows and {manifest.files} files"
-            f" ({new_files} of them new) match the archive."
+            f" ({new_files} new files) match the archive."
         )

@@ -16,7 +16,7 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="a backup of manage.py backup")
+        parser.add_argument("folder", type=Path, help="a backup that manage.py backup created")
 
     def handle(self, *args: object, **options: Any) -> None:
         """Restore the backup. Exit with code 1 if anything differs."""
@@ -24,6 +24,8 @@ class Command(BaseCommand):
             manifest = create_restore.restore_backup(options["folder"])
         except DomainError as error:
             raise CommandError(error.sentence) from None
-        self.stdout.write(f"{manifest.rows} rows and {manifest.files} files of {manifest.created_at} were restored.")
+        self.stdout.write(
+            f"{manifest.rows} rows and {manifest.files} files from the backup of {manifest.created_at} were restored."
+        )
         for command in ("migrate", "check_blobs", "check_consistency"):
             call_command(command, **({"verbosity": 0} if command == "migrate" else {}), stdout=self.stdout)

@@ -24,14 +24,14 @@ PROGRESS_EVERY = 100
 
 
 class Command(BaseCommand):
-    """Imports a file. To continue after an interruption, run the command again. Exits with code 1 if rows failed."""
+    """Imports a file. Exits with code 1 if rows failed. Running the command again continues an interrupted import."""
 
     help = "Import orders, products and customers from a CSV or JSON lines file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the arguments for the file and the shop, and the options."""
+        """Add the file argument and the options."""
         parser.add_argument("file", type=Path, help="a .jsonl or .csv file; see docs/imports.md")
-        parser.add_argument("--shop", help="domain of the shop; optional if there is only one")
+        parser.add_argument("--shop", help="domain of the shop (optional if there is only one shop)")
         parser.add_argument(
             "--dry-run", action="store_true", help="show the result of each row without changing anything"
         )
@@ -66,7 +66,7 @@ class Command(BaseCommand):
             import_job = imports.save_upload(file, path.name, actor="system", at=timezone.now())
         try:
             if unknown := self._report_ignored_columns(import_job):
-                self.stdout.write(f"Unknown columns, ignored: {', '.join(unknown)}")
+                self.stdout.write(f"Ignored unknown columns: {', '.join(unknown)}")
             with closing(dry_run.validate_file(import_job)) as outcomes:
                 return self._print_results(outcomes, every_row=True)
         finally:
@@ -79,7 +79,8 @@ class Command(BaseCommand):
             if unknown and not ignore_unknown:
                 imports.discard_import(import_job)
                 raise CommandError(
-                    f"Unknown columns: {', '.join(unknown)}. Rename them (see docs/imports.md) or use --ignore-unknown."
+                    f"Unknown columns: {', '.join(unknown)}. "
+                    "Rename the columns (see docs/imports.md) or use --ignore-unknown."
                 )
             imports.skip_validation(import_job)
         with closing(runner.run_import(import_job)) as outcomes:
@@ -89,7 +90,7 @@ class Command(BaseCommand):
         """Return the unknown columns of the file, and print the unsupported columns."""
         unknown, unsupported = imports.find_ignored_columns(import_job)
         if unsupported:
-            self.stdout.write(f"Unsupported columns, ignored: {', '.join(unsupported)}")
+            self.stdout.write(f"Ignored unsupported columns: {', '.join(unsupported)}")
         return unknown
 
     def _print_results(self, outcomes: Iterable[tuple[ImportRow, RowOutcome]], *, every_row: bool) -> Counter[str]:
@@ -109,9 +110,9 @@ def _get_shop(domain: str | None) -> Shop:
     shops = Shop.objects.filter(domain=domain.lower()) if domain else Shop.objects.all()
     matches = list(shops[:2])
     if not matches:
-        raise CommandError(f"No shop has the domain {domain}" if domain else "There are no shops yet")
+        raise CommandError(f"No shop has the domain {domain}." if domain else "There are no shops yet.")
     if len(matches) > 1:
-        raise CommandError("There are several shops. Choose one with --shop.")
+        raise CommandError("There are several shops. Choose a shop with --shop.")
     return matches[0]
 
 

@@ -1,11 +1,11 @@
 """CSV columns of product files.
 
-Most columns come from the platform that our REST interface follows. A few columns are our own.
+Most columns come from the platform that our REST API follows. A few columns are our own.
 """
 
 HANDLE = "Handle"
-# Our field names by CSV column. A blank cell clears a field of ``CLEARED``, and does not change a field of
-# ``NOT_CLEARED``.
+# These dicts map CSV columns to our field names. A blank cell clears a field in ``CLEARED``, but does not change a
+# field in ``NOT_CLEARED``.
 CLEARED = {
     "Body (HTML)": "body_html",
     "Type": "product_type",
@@ -73,7 +73,7 @@ COLUMNS = (
     "Cost per item",
     "Status",
     "Collection",
-    # Our own columns, which the platform's files do not have. Without them, an export would be incomplete.
+    # Our own columns, for data that the platform's files do not contain.
     "Variant Weight",
     LEVELS,
     "Variant Country of Origin",
@@ -82,7 +82,7 @@ COLUMNS = (
     "Published Scope",
     "Template Suffix",
 )
-# Columns in files of the platform for which there is no field.
+# Columns of the platform's files that have no field in Backoffice.
 UNSUPPORTED = (
     "Product Category",
     *(f"Option{number} Linked To" for number in (1, 2, 3)),
@@ -102,7 +102,7 @@ UNSUPPORTED = (
     "Google Shopping / Custom Product",
     *(f"Google Shopping / Custom Label {number}" for number in range(5)),
 )
-# Our column names by the names in newer files of the platform and in files of other systems.
+# Maps column names in newer files of the platform, and in files of other systems, to our column names.
 ALIASES = {
     "URL handle": HANDLE,
     "Slug": HANDLE,

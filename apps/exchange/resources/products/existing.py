@@ -24,11 +24,11 @@ class ExistingProduct:
 
     Attributes:
         product: The product.
-        variants: The variants in order, with their inventory items.
-        options: The options in order.
-        images: The images in order.
-        levels: The available quantity by item id and location id.
-        texts: The search engine texts by their field names in a request body.
+        variants: The variants, sorted by position, with their inventory items.
+        options: The options, sorted by position.
+        images: The images, sorted by position.
+        levels: The available quantities, keyed by inventory item id and then by location id.
+        texts: The SEO title and description, keyed by REST field name.
         collections: The ids of the custom collections that contain the product.
     """
 
@@ -53,7 +53,7 @@ def find_image(images: Sequence[ProductImage], src: str) -> ProductImage | None:
 
 
 def load_existing_products(handles: Some[str]) -> dict[str, ExistingProduct]:
-    """Load the products with these handles and their parts, by handle."""
+    """Return a dict of the products with these handles and all their parts, keyed by handle."""
     products_by_id = {product.pk: ExistingProduct(product) for product in Product.objects.filter(handle__in=handles)}
     if not products_by_id:
         return {}
@@ -85,7 +85,7 @@ def load_existing_products(handles: Some[str]) -> dict[str, ExistingProduct]:
 
 
 def get_search_texts(product_ids: Sequence[int]) -> dict[int, dict[str, str]]:
-    """Return the search engine texts of products by their field names in a request body."""
+    """Return the SEO titles and descriptions, keyed by product id and then by REST field name."""
     rows = Metafield.objects.filter(
         owner_resource="product", owner_id__in=product_ids, namespace="global", key__in=list(_KEYS)
     )
@@ -97,7 +97,7 @@ def get_search_texts(product_ids: Sequence[int]) -> dict[int, dict[str, str]]:
 
 @dataclass
 class ReferencedRows:
-    """The locations and collections to which the rows of a batch refer."""
+    """The locations and collections that the rows of a batch refer to."""
 
     primary: int
     locations: Mapping[str, Sequence[Location]]
@@ -128,7 +128,7 @@ def load_referenced_rows(titles: Some[str], primary: int) -> ReferencedRows:
 def is_same_value(before: object, after: object) -> bool:
     """Return True if two values look the same to people.
 
-    None equals an empty string, and times are compared in seconds.
+    None equals an empty string. Fractions of a second are ignored.
     """
     if isinstance(before, datetime) and isinstance(after, datetime):
         return truncate_to_second(before) == truncate_to_second(after)

@@ -1,4 +1,4 @@
-"""Export products as JSON of the REST interface, with inventory levels, costs, and collections added."""
+"""Export products in the JSON format of the REST API, with inventory levels, costs, and collections added."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ ITEM_FIELDS = (
 
 
 def read_products(ids: Sequence[int]) -> list[ObjectData]:
-    """Return complete products in the order of their ids."""
+    """Return complete products in the same order as ``ids``."""
     context = file_context()
     objects_by_id = get_read_plan(ProductSerializer, context.version).read_ids(ids, context)
     products = [objects_by_id[pk] for pk in ids if pk in objects_by_id]

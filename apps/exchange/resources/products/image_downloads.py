@@ -16,9 +16,10 @@ from apps.ground.exceptions import DomainError
 from apps.ground.handles import slugify_text
 from apps.ground.tenancy import get_current_shop
 
-# The time limit of a download, and the number of concurrent downloads. Each image is in memory while it is validated.
+# The time limit of a download, and the number of concurrent downloads. The number is small, because each image is in
+# memory while it is validated.
 TIMEOUT_SECONDS, MAX_CONCURRENT = 10.0, 4
-# The interval must be shorter than the lease of an import, which lasts a minute.
+# Seconds between two heartbeats. Must be less than the lease of an import, which lasts a minute.
 HEARTBEAT_SECONDS = 5.0
 # The image at a URL, or the error of its download.
 ImageOrError: TypeAlias = StoredImage | DomainError

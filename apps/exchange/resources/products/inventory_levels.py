@@ -1,4 +1,4 @@
-"""Set the stock of product rows, either in total or per location. The change is recorded as a count."""
+"""Set the stock of product rows, either in total or per location. The inventory changes have the reason "count"."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -18,11 +18,11 @@ from apps.inventory.models import MAX_AVAILABLE, StockMovement
 _NOT_A_NUMBER = register_message(gettext_noop("Variant Inventory Qty: {value} is not a whole number"))
 _OUT_OF_RANGE = register_message(gettext_noop("Variant Inventory Qty: must be between 0 and {limit}"))
 _SEVERAL_LOCATIONS = gettext_noop(
-    "Variant Inventory Qty: the item is stocked at several locations; use Variant Inventory Levels"
+    "Variant Inventory Qty: the item is stocked at several locations. Use the column Variant Inventory Levels"
 )
-_UNKNOWN_LOCATION = register_message(gettext_noop("Variant Inventory Levels: no active location is called {name}"))
+_UNKNOWN_LOCATION = register_message(gettext_noop("Variant Inventory Levels: there is no active location named {name}"))
 _AMBIGUOUS_LOCATION = register_message(
-    gettext_noop("Variant Inventory Levels: more than one active location is called {name}")
+    gettext_noop("Variant Inventory Levels: there are several active locations named {name}")
 )
 
 # The new available quantity by location id.
@@ -33,7 +33,7 @@ REFERENCE = "Import"
 def get_new_levels(row: Attrs, present: Mapping[int, int], referenced_rows: ReferencedRows) -> NewLevels:
     """Return the new inventory levels of a variant.
 
-    A total quantity can only be set if a single location stocks the item.
+    A total quantity can't be set if several locations stock the item.
 
     Args:
         row: The row of the variant.
@@ -41,7 +41,7 @@ def get_new_levels(row: Attrs, present: Mapping[int, int], referenced_rows: Refe
         referenced_rows: The shop's locations.
 
     Raises:
-        RowRefused: If the quantity is invalid, or it is unclear to which location it belongs.
+        RowRefused: If the quantity is invalid or the location is unclear.
     """
     if row.get("inventory_levels"):
         return _parse_levels(row["inventory_levels"], present, referenced_rows)
@@ -92,10 +92,10 @@ def get_stock_moves(
     actor: str,
     at: datetime,
 ) -> list[StockChange]:
-    """Return the stock changes that lead to the new levels. Connect the items with new locations.
+    """Connect items to new locations, and return the stock changes needed to reach the new levels.
 
     Raises:
-        DomainError: If a location must not stock an item.
+        DomainError: If a location is not allowed to stock an item.
     """
     moves: list[StockChange] = []
     for variant in variants:

@@ -38,7 +38,7 @@ from apps.inventory.domain import stock
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import InventoryItem
 
-# The batches are small, so that the products' stock is only locked for some seconds.
+# The batches are small, so that stock is only locked for a few seconds.
 AT_ONCE = 25
 
 
@@ -60,23 +60,23 @@ def _import_product_row(row: ImportRow, body: Body, *, actor: str, at: datetime)
 def _import_product_rows(
     rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
 ) -> list[RowOutcome]:
-    """Import several products with one lookup and one stock change. Each product is saved in a savepoint of its own.
+    """Import several products with one lookup and one stock change. Each product is saved in its own savepoint.
 
-    A dry run also writes, so that it finds all errors, and its caller rolls the changes back.
+    A dry run also writes, so that all errors are found. The caller then rolls the changes back.
     """
     try:
         return _Batch(rows, actor=actor, at=at).import_all()
     except DomainError as refusal:
         if len(rows) == 1:
             return [create_failed_outcome(refusal)]
-        # Importing the products one by one then shows which of them is invalid.
+        # The caller then imports the products one by one to find the invalid product.
         raise IntegrityError(refusal.sentence) from refusal
 
 
 class _Batch:
     """The products of a batch, which are imported in one transaction.
 
-    All locks are acquired at the beginning, in the order of the catalog: stock, collections, products.
+    All locks are acquired at the beginning, in the same order as in the catalog app: stock, collections, products.
     """
 
     def __init__(self, rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime) -> None:
@@ -104,7 +104,7 @@ class _Batch:
         """Import the products of the batch.
 
         Raises:
-            DomainError: If the batch fails as a whole.
+            DomainError: If the whole batch fails.
         """
         outcomes = [self._import_product(row, body) for row, body in self.rows]
         apply_counts(self.moves, actor=self.actor, at=self.at)

@@ -1,4 +1,4 @@
-"""Convert a row of a product file to inputs of the catalog, and find the differences to the existing product."""
+"""Convert a row of a product file to inputs of the catalog, and find the differences from the existing product."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,9 +24,11 @@ from apps.ground.types import Attrs
 from apps.inventory.api.items import InventoryItemSerializer
 from apps.inventory.models import InventoryItem
 
-_NO_OBJECTS = register_message(gettext_noop("{name}: is not a list of objects"))
+_NO_OBJECTS = register_message(gettext_noop("{name} must be a list of objects"))
 _DUPLICATE_VARIANT = register_message(gettext_noop("The variant '{title}' occurs twice in the file"))
-_SMART_COLLECTION = register_message(gettext_noop("collection {title}: is a smart collection"))
+_SMART_COLLECTION = register_message(
+    gettext_noop("collection {title}: the product can't be added to a smart collection")
+)
 _IMAGE_GONE = register_message(
     gettext_noop("The image {src} was not imported: it no longer exists. Import the file again")
 )
@@ -34,7 +36,8 @@ _INVALID_IMAGE = register_message(
     gettext_noop("The image {src} was not imported: it {reason}"), reason=translate_stored
 )
 _NO_IMAGE = register_message(gettext_noop("The image {src} was not imported: {reason}"), reason=translate_stored)
-# Labels of changes in the preview. No error message may begin with one of these texts.
+# Labels of changes in the preview. An error message must not begin like one of these labels, because
+# ``translate_stored`` could mistake the message for the label.
 _VARIANT = register_message(gettext_noop("variant {title}"))
 _STOCK = register_message(gettext_noop("stock at {place}"))
 _IMAGE = register_message(gettext_noop("image {number}"), number=require_number)
@@ -60,7 +63,7 @@ class ProductChanges:
         existing: The existing product, or None for a new product.
         attrs: The product columns that differ.
         parts: The options, variants, images and metafields that differ.
-        stock: The new available quantities by option values.
+        stock: The new available quantities, keyed by the variant's option values.
         collections: The titles of collections to add the product to.
         notes: Notes about parts that can't be imported, although the product can.
         changes: The old and the new value by field, for the preview.
@@ -76,7 +79,7 @@ class ProductChanges:
 
     @property
     def has_catalog_changes(self) -> bool:
-        """Return True if the catalog has anything to save."""
+        """Return True if the row changes the product or its parts, apart from stock and collections."""
         parts = self.parts
         return bool(self.attrs or parts.options or parts.variants or parts.images or parts.metafields)
 
@@ -141,7 +144,7 @@ class ProductComparison:
         return {name: value for name, value in row.items() if name not in _OPTIONS or value not in (None, "")}
 
     def _match_variant(self, row: Attrs) -> Variant | None:
-        """Return the existing variant of a row, found by its options, else by its SKU, else as the only variant."""
+        """Return the existing variant with the row's options, else with the row's SKU, else the only variant."""
         if self.known is None:
             return None
         variants = self.known.variants
@@ -155,11 +158,11 @@ class ProductComparison:
             if len(matches) == 1:
                 return matches[0]
         if len(variants) > 1:
-            raise RowRefused(gettext_noop("A row does not identify its variant. Add its option values or its SKU"))
+            raise RowRefused(gettext_noop("A row does not identify a variant. Add option values or a SKU to the row"))
         return variants[0]
 
     def _is_first(self, row: Attrs) -> bool:
-        """Return True if the row is the product's first.
+        """Return True if the row is the first variant row of the product.
 
         The first variant with options replaces the variant of a product without options.
         """
@@ -276,7 +279,7 @@ class ProductComparison:
             self.draft.changes["options"] = (", ".join(names), ", ".join(new_names))
 
     def _collect_images(self, variant_rows: Sequence[Attrs]) -> tuple[list[Attrs], dict[int, StoredImage]]:
-        """Return the entries of all images that the product will have, and the fetched images by index in this list."""
+        """Return a list of all images that the product will have, and the fetched images, keyed by list index."""
         rows = _get_objects(self.body, "images")
         sources = {row.get("src") for row in rows}
         # Images of variants are also images of the product.
@@ -350,7 +353,7 @@ class ProductComparison:
             self.draft.parts.images = list(inputs)
 
     def _texts(self) -> Attrs:
-        """Return the search engine texts that differ. A blank cell does not clear a text."""
+        """Return the SEO title and description if they differ. A blank cell does not clear the stored value."""
         current_texts = self.known.texts if self.known else {}
         texts = {name: self.body[name] for name in GLOBAL_METAFIELDS if self.body.get(name)}
         changed_texts = {name: value for name, value in texts.items() if current_texts.get(name) != value}

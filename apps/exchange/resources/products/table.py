@@ -1,7 +1,7 @@
 """Convert products to CSV rows and back.
 
-The number of rows is the number of variants or the number of images: the larger of the two. The first row also has the
-values of the product itself. A row belongs to a variant if any of the variant columns is filled.
+A product has one row per variant, and more rows if the product has more images than variants. The first row also has
+the values of the product itself. A row contains a variant if any variant column has a value.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,13 +27,13 @@ from apps.exchange.resources.products.columns import (
 )
 from apps.ground.stored_messages import register_message
 
-_BAD_LEVEL = register_message(gettext_noop("{levels}: {text} is not Location|quantity"))
+_BAD_LEVEL = register_message(gettext_noop("{levels}: {text} must have the format Location|quantity"))
 
 _POLICIES = {"true": "continue", "yes": "continue", "false": "deny", "no": "deny"}
 
 
 def convert_product_to_rows(product: ObjectData) -> Iterable[ObjectData]:
-    """Convert a product from the REST interface to CSV rows."""
+    """Convert a product from the REST API to CSV rows."""
     first = {column: product.get(name) for column, name in (CLEARED | NOT_CLEARED).items()}
     first |= {
         "Published": format_bool(product["published_at"] is not None),
@@ -59,7 +59,7 @@ def _get_variant_cells(variant: ObjectData) -> ObjectData:
         **{column: variant[name] for column, name in (OPTION_VALUES | VARIANT_CLEARED | VARIANT_NOT_CLEARED).items()},
         **{column: format_bool(variant[name]) for column, name in VARIANT_FLAGS.items()},
         POLICY: variant["inventory_policy"],
-        # The levels are omitted if only the primary location stocks the item, because the total quantity is sufficient.
+        # If only the primary location stocks the item, the total quantity is sufficient.
         LEVELS: format_list_cell((level["location"], level["available"]) for level in levels)
         if variant["spread"]
         else "",
@@ -70,7 +70,7 @@ def parse_product_rows(rows: Sequence[Cells]) -> Body:
     """Convert the rows of a product to a request body.
 
     Raises:
-        UnreadableCell: If a cell can't be understood.
+        UnreadableCell: If a cell can't be parsed.
     """
     first = rows[0]
     if is_true(first.get("Gift Card", "")):
@@ -100,7 +100,7 @@ def _parse_variant(row: Cells) -> ObjectData:
         name: row[column] for column, name in (OPTION_VALUES | VARIANT_NOT_CLEARED).items() if row.get(column)
     }
     variant |= {name: row[column] or None for column, name in VARIANT_CLEARED.items() if column in row}
-    # In these columns, a blank cell means an empty text. In all other columns, a blank cell means null.
+    # In this column, a blank cell means an empty string. In all other columns, a blank cell means null.
     if "tax_code" in variant:
         variant["tax_code"] = row["Variant Tax Code"]
     variant |= {name: is_true(row[column]) for column, name in VARIANT_FLAGS.items() if row.get(column)}
