@@ -4,6 +4,6 @@ from django.contrib.admin.apps import AdminConfig
 
 
 class PanelConfig(AdminConfig):
-    """Django's admin with ``StaffSite`` as the default site."""
+    """The configuration of Django's admin with ``StaffSite`` as the default site."""
 
     default_site = "apps.panel.site.StaffSite"

@@ -1,4 +1,4 @@
-"""Bar charts; the template ``panel/bars.html`` draws the bars."""
+"""Bar charts for the templates ``panel/bars.html`` and ``panel/bar_pairs.html``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ BAR_WIDTH = 10  # The width of a bar, including the gap next to the bar.
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of a chart; ``height`` is a percentage of the highest bar."""
+    """A bar of a chart. ``height`` is a percentage of the highest bar's height."""
 
     left: int
     height: int
@@ -19,12 +19,12 @@ class Bar:
 
     @property
     def top(self) -> int:
-        """The distance between the top of the chart and the bar."""
+        """Return the distance between the top of the chart and the bar."""
         return 100 - self.height
 
 
 def build_bars(values: Sequence[tuple[Decimal, str]]) -> list[Bar]:
-    """Return a bar for each amount and label; an amount of zero becomes a thin line."""
+    """Return a bar for each pair of amount and label. An amount of zero becomes a thin line."""
     highest = max((amount for amount, _ in values), default=ZERO)
     return [
         Bar(index * BAR_WIDTH, max(round(100 * amount / highest), 1) if highest else 1, label)
@@ -34,7 +34,10 @@ def build_bars(values: Sequence[tuple[Decimal, str]]) -> list[Bar]:
 
 @dataclass(frozen=True, slots=True)
 class BarPair:
-    """Two overlapping bars, the front one narrower; heights are percentages of the highest bar of the chart."""
+    """Two overlapping bars, a wide one in the back and a narrow one in front.
+
+    ``back`` and ``front`` are the heights of the bars as percentages of the chart's highest bar.
+    """
 
     left: int
     back: int
@@ -43,22 +46,22 @@ class BarPair:
 
     @property
     def back_top(self) -> int:
-        """The distance between the top of the chart and the back bar."""
+        """Return the distance between the top of the chart and the back bar."""
         return 100 - self.back
 
     @property
     def front_left(self) -> int:
-        """The distance between the left of the chart and the front bar."""
+        """Return the distance between the left of the chart and the front bar."""
         return self.left + 2
 
     @property
     def front_top(self) -> int:
-        """The distance between the top of the chart and the front bar."""
+        """Return the distance between the top of the chart and the front bar."""
         return 100 - self.front
 
 
 def build_bar_pairs(values: Sequence[tuple[Decimal, Decimal, str]]) -> list[BarPair]:
-    """Return a pair of bars for each (back amount, front amount, label); ``panel/bar_pairs.html`` draws them."""
+    """Return a pair of bars for each tuple of back amount, front amount and label."""
     highest = max((max(back, front) for back, front, _ in values), default=ZERO)
 
     def height(amount: Decimal) -> int:

@@ -1,4 +1,4 @@
-"""View decorators for staff pages outside of all shops."""
+"""View decorators for staff pages that do not belong to a shop."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -1,4 +1,4 @@
-"""Serve the staff guide from ``docs/`` as a page of the panel, with its images and without internet access."""
+"""Serve the staff guide in ``docs/`` and its images as pages of the panel. The guide works without internet access."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from apps.panel.staff_request import Context
 from apps.panel.theme import SearchResult
 
 _FOLDER = Path(settings.BASE_DIR, "docs")
-# Pages of the guide. Links to other documents are rendered as plain text in the panel.
+# Pages of the guide. In the panel, links to other documents become plain text.
 PAGES = ("staff", "imports")
 _HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
 _IMAGE_PATH = re.compile(r"images/([\w-]+\.png)")
@@ -41,7 +41,7 @@ class Guide:
 
 
 def render_help_page(request: HttpRequest, base: Context, name: str = "staff") -> TemplateResponse:
-    """Render the guide page ``name``; ``base`` is the admin site's common context."""
+    """Render the guide page ``name``. ``base`` is the admin site's common context."""
     if name not in PAGES:
         raise Http404
     guide = _render_guide(name, reverse("admin:index"))
@@ -49,7 +49,7 @@ def render_help_page(request: HttpRequest, base: Context, name: str = "staff") -
 
 
 def serve_help_image(request: HttpRequest, name: str) -> FileResponse:
-    """Serve an image of the guide; the URL pattern restricts ``name`` to image names."""
+    """Serve an image of the guide. The URL pattern restricts ``name`` to names of PNG files."""
     path = _FOLDER / "images" / name
     if not path.is_file():
         raise Http404
@@ -78,7 +78,7 @@ def _read_source(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def _render_guide(name: str, root: str) -> Guide:
-    """Render a page of the guide, with links to the panel at the URL ``root``."""
+    """Render a page of the guide. Links and images use URLs that start with the panel URL ``root``."""
     markdown = MarkdownIt().enable("table")
     tokens, sections, title = markdown.parse(_read_source(name)), [], ""
     for token, inline_token in pairwise(tokens):
@@ -87,7 +87,7 @@ def _render_guide(name: str, root: str) -> Guide:
         elif token.type == "heading_open":
             token.attrSet("id", slugify(inline_token.content))
             sections += [(slugify(inline_token.content), inline_token.content)] if token.tag == "h2" else []
-    # Leave out the heading, because the template of the page shows the title.
+    # Skip the first heading, because the page template shows it as the title.
     body = tokens[3:] if title and tokens[0].tag == "h1" else tokens
     for token in body:
         for child in token.children or ():
@@ -96,11 +96,11 @@ def _render_guide(name: str, root: str) -> Guide:
 
 
 def _rewrite_target(token: Token, root: str) -> None:
-    """Point a link or an image to its URL in the panel."""
+    """Replace the target of a link or an image with its URL in the panel."""
     if token.type == "image" and (image_match := _IMAGE_PATH.fullmatch(str(token.attrGet("src")))):
         token.attrSet("src", f"{root}help/images/{image_match[1]}")
         token.attrSet("loading", "lazy")
-        # With a known size, headings do not move while images above them load.
+        # Set the image size so that headings do not move while images load.
         for name, pixels in zip(("width", "height"), _read_image_size(image_match[1]), strict=True):
             token.attrSet(name, str(pixels))
     if token.type == "link_open":

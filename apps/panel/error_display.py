@@ -1,7 +1,8 @@
 """Format errors as sentences for staff.
 
-Error messages of the interface continue the field name ("can't be blank"), and clients compare them literally. Pages
-show the same messages as sentences, below the field or with the field label in front.
+The REST API returns messages such as "can't be blank" next to the field name. Apps compare these messages
+literally, so their wording must not change. Pages show the same messages as full sentences, either below the field or
+after the field label.
 """
 
 import re
@@ -17,23 +18,24 @@ from apps.ground.stored_messages import translate_stored
 from apps.panel.field_display import Models, get_field_label
 
 _ABOUT_FIELD = re.compile(r"(?P<field>(?P<root>[a-z]\w*)(?:\.\w+)*) (?P<message>.+)", re.DOTALL)
-# The interface writes ``variants.0.price is invalid``; results of file rows say ``variant 1: price is invalid``.
+# Matches row results of imports such as ``variant 1: price is invalid``; the API returns ``variants.0.price``.
 _ABOUT_PART = re.compile(r"(?P<part>[a-z]+(?: [a-z]+)* \d+): (?P<said>.+)", re.DOTALL)
 _ABOUT_COLUMN = re.compile(r"(?P<column>[^:]+): ")
 _ENDS = (".", "!", "?", "…", ":")
 
 
 def as_sentence(text: str) -> str:
-    """Return a translated text that begins with a capital letter and ends with a full stop.
+    """Translate a message, capitalize the first letter and add a period.
 
-    A translated text that already ends like a sentence is not changed, because it may begin with a lowercase name.
+    A translation that already ends with punctuation is a complete sentence. It is returned unchanged, because its first
+    word may be a lowercase name.
     """
     text = translate_stored(text.strip())
     return text if not text or text.endswith(_ENDS) else f"{text[0].upper()}{text[1:]}."
 
 
 def format_field_error(field: str, message: str, models: Models = ()) -> str:
-    """Return a message as a sentence that begins with the field label. Messages that are sentences get no label."""
+    """Return a message as a sentence that begins with the field label, unless the message already is a sentence."""
     if field == "base" or message[:1].isupper():
         return as_sentence(message)
     return as_sentence(
@@ -42,7 +44,7 @@ def format_field_error(field: str, message: str, models: Models = ()) -> str:
 
 
 def format_stored_error(text: str, fields: Container[str], models: Models = ()) -> str:
-    """Return an error that was stored as one line, as sentences that begin with the field labels.
+    """Format a stored one-line error as sentences that begin with field labels.
 
     Args:
         text: The stored English text.
@@ -59,7 +61,7 @@ def format_stored_error(text: str, fields: Container[str], models: Models = ()) 
 
 
 def _format_part(text: str, fields: Container[str] | None, models: Models) -> str:
-    """Return one message as a sentence. ``fields`` contains the names that count as fields; None accepts any name."""
+    """Format one message as a sentence. ``fields`` contains the known field names. None allows any field name."""
     if field_match := _ABOUT_PART.fullmatch(text):
         return f"{capfirst(translate_stored(field_match['part']))}: {_format_part(field_match['said'], None, models)}"
     field_match = _ABOUT_FIELD.fullmatch(text)
@@ -69,7 +71,7 @@ def _format_part(text: str, fields: Container[str] | None, models: Models) -> st
 
 
 def _format_column_error(text: str, column: str) -> str:
-    """Return a message about a file column, with the column name unchanged."""
+    """Format a message about a file column. The column name is not translated."""
     message = translate_stored(text).removeprefix(f"{column}: ")
     return as_sentence(_("Column {column}: {message}").format(column=column, message=translate_stored(message)))
 
@@ -82,7 +84,7 @@ def format_errors(error: DomainError) -> str:
 
 
 class SentenceErrorList(ErrorList):
-    """The errors of a field or form as sentences."""
+    """An error list that shows the errors of a field or form as sentences."""
 
     def __getitem__(self, index: Any) -> Any:
         message = super().__getitem__(index)
@@ -90,5 +92,5 @@ class SentenceErrorList(ErrorList):
 
 
 def format_unchanged_error(error: DomainError) -> str:
-    """Return all messages of an error, followed by a sentence that nothing has been changed."""
+    """Return all messages of an error and the sentence "Nothing has been changed"."""
     return _("{refusal} Nothing has been changed.").format(refusal=format_errors(error))

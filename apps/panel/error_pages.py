@@ -1,4 +1,4 @@
-"""The panel's error pages. They depend on as little as possible, so that they work while other parts fail."""
+"""The panel's error pages. These pages use as little code as possible, so that they work while other parts fail."""
 
 import sys
 from datetime import date
@@ -38,9 +38,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Render the 403 page with the missing permission and the account owner to ask.
+    """Render the 403 page with the missing permission and the account owner, who can grant it.
 
-    If the user holds the permission, the request was refused for another reason, and the page names no permission.
+    If the user has the permission, the request was refused for another reason, and the page names no permission.
     """
     shop = get_request_shop(request)
     owner = None
@@ -68,9 +68,10 @@ def render_second_factor_required(request: HttpRequest, day: date) -> HttpRespon
     """Render the 403 page for a shop or installation that now requires a second factor."""
     if get_request_shop(request) is not None and request.method not in {"GET", "HEAD", "OPTIONS"}:
         _record_refused_attempt(request)
-    text = (_("Since {day}, two-factor authentication is required here. Set it up now; it takes two minutes.")).format(
-        day=date_format(day)
+    template = _(
+        "Two-factor authentication has been required here since {day}. Set it up now. This takes about two minutes."
     )
+    text = template.format(day=date_format(day))
     set_up = get_global_url("mfa_activate_totp")
     return _render_page(request, 403, _("Set up two-factor authentication"), text, set_up=set_up)
 
@@ -85,7 +86,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Render the 404 page, also for objects that the user has no access to."""
+    """Render the 404 page for missing pages and for objects that the user has no access to."""
     text = _(
         "There is no page at this address. It may have been deleted, or it belongs to a shop that you don't have "
         "access to."
@@ -94,7 +95,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Render the 500 page, or the 503 page during an outage of the database or the file storage."""
+    """Render the 500 page, or the 503 page if the shop is read-only or the database or file storage is unavailable."""
     error = sys.exception()
     if is_read_only_shop_error(error):
         return _render_unavailable(request, SHOP_MOVING_MESSAGE)
@@ -109,7 +110,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _render_unavailable(request: HttpRequest, reason: str) -> HttpResponse:
-    """Render the 503 page without any database query, and therefore without the user and pending messages."""
+    """Render the 503 page without database queries. The page therefore shows neither the user nor pending messages."""
     context = {
         "status": 503,
         "title": _("Temporarily unavailable"),
@@ -133,7 +134,7 @@ def _render_page(request: HttpRequest, status: int, title: str, text: str, **con
 
 
 def _get_missing_permissions(request: HttpRequest, exception: Exception) -> tuple[str, ...]:
-    """Return the Django permissions that the page requires; any one of them is sufficient."""
+    """Return the Django permissions for the page. The user needs only one of these permissions."""
     if isinstance(exception, MissingPermission):
         return exception.permissions
     match = request.resolver_match

@@ -1,6 +1,6 @@
-"""Format recorded columns and values for staff: field labels and localized values.
+"""Format recorded field names and values for staff, as field labels and localized values.
 
-Recorded names are names of database columns or interface fields. Recorded values are JSON or text.
+A recorded field name is the name of a database column or of a field of the API. Recorded values are JSON or text.
 """
 
 import re
@@ -21,14 +21,14 @@ from apps.events.domain.diffs import HIDDEN_VALUE
 from apps.ground import languages
 from apps.ground.tenancy import get_current_shop
 
-# Models that may have the column, the most likely first.
+# Models that may have the field, beginning with the most likely model.
 Models: TypeAlias = Iterable[type[Model]]
 
-# Field labels that replace the verbose name of the column or the name of the interface field.
+# Field labels that replace a column's verbose name or the name of a field of the API.
 _LABELS = {
     "accepts_marketing": gettext_lazy("Email marketing"),
     "address1": gettext_lazy("Address"),
-    "address2": gettext_lazy("Apartment, suite"),
+    "address2": gettext_lazy("Apartment, suite, etc."),
     "alt": gettext_lazy("Alternative text"),
     "amount": gettext_lazy("Amount"),
     "app": gettext_lazy("App"),
@@ -91,7 +91,7 @@ _LABELS = {
     "primary_location_id": gettext_lazy("Primary location"),
     "processing": gettext_lazy("Processing"),
     "properties": gettext_lazy("Properties"),
-    "province_code_of_origin": gettext_lazy("Province of origin"),
+    "province_code_of_origin": gettext_lazy("State or province of origin"),
     "publish_when_ready": gettext_lazy("Published when ready"),
     "published": gettext_lazy("Published"),
     "read_only_at": gettext_lazy("Read-only since"),
@@ -140,13 +140,13 @@ _LABELS = {
     "warnings": gettext_lazy("Warnings"),
     "zip": gettext_lazy("Postal code"),
 }
-# Fields that hold amounts in the shop currency.
+# Fields with amounts in the shop currency.
 _AMOUNTS = frozenset({"price", "compare_at_price", "cost", "total_spent"})
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def get_subject_models(label: str) -> Models:
-    """Return the model of an event subject such as ``orders.order``, or an empty tuple if it no longer exists."""
+    """Return a tuple with the model of an event subject such as ``orders.order``, or () if the model was removed."""
     try:
         return (apps.get_model(label),)
     except LookupError:
@@ -190,7 +190,7 @@ def format_field_value(field: str, value: object, models: Models = ()) -> str:
 
 
 def find_column(field: str, models: Models) -> "Field[Any, Any] | None":
-    """Return the column ``field`` of the first model that has such a column, or None."""
+    """Return the column named ``field`` of the first model that has a column with this name, or None."""
     for model in models:
         with suppress(FieldDoesNotExist):
             column = model._meta.get_field(field)
@@ -200,14 +200,14 @@ def find_column(field: str, models: Models) -> "Field[Any, Any] | None":
 
 
 def localize_stored_value(field: str, text: str) -> str:
-    """Localize a stored text if it is an amount of money; return other texts unchanged."""
+    """Localize a stored amount of money. Return any other text unchanged."""
     if field in _AMOUNTS and _NUMBER.fullmatch(text):
         return languages.format_amount(Decimal(text), get_current_shop().currency)
     return languages.localize_stored_amount(text) if field == "total_price" else text
 
 
 def _get_label(part: str, models: Models) -> str:
-    """Return the verbose name of a column, or the translated field name if there is no other verbose name."""
+    """Return the column's verbose name, or the translated field name if the column has only a default verbose name."""
     column, plain = find_column(part, models), part.removesuffix("_id").replace("_", " ")
     verbose_name = str(column.verbose_name) if column is not None else plain
     return _(plain) if verbose_name == plain else verbose_name
@@ -226,7 +226,7 @@ def _format_text(field: str, text: str, column: "Field[Any, Any] | None") -> str
 
 
 def _format_timestamp(text: str) -> str:
-    """Format a timestamp in the shop's time zone; return other texts unchanged."""
+    """Format a timestamp in the shop's time zone. Return any other text unchanged."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

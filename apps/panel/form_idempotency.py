@@ -1,8 +1,8 @@
-"""Idempotent forms: a double click, the back button, a reload or a resubmission has no second effect.
+"""Idempotent forms: a form that is submitted twice, such as by a double click or a reload, changes data only once.
 
-Each page carries a key. The first submission inserts the key in the transaction of its work. A second submission waits
-at the unique index until the first one commits and is redirected to the first result. Pages that are only displayed
-store nothing, so any number of pages may be open.
+Each page contains a form key. The first submission inserts the key in the same transaction as its changes. A second
+submission waits at the unique index until the first submission commits, and is then redirected to the first result.
+Displaying a page stores nothing, so users can open any number of pages.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ from apps.staff.models import SentForm, User
 FORM_KEY_FIELD = "form_key"
 ALREADY_SUBMITTED = gettext_lazy("You already submitted this form. It was not processed again.")
 SECRET_ALREADY_SHOWN = gettext_lazy(
-    "You already submitted this form. It was not processed again. The result was shown only once; "
-    "create a new one if you lost it."
+    "You already submitted this form. It was not processed again. The token, secret or link was shown only once. "
+    "If you lost it, create a new one."
 )
 _PAGE_FIELDS = (FORM_KEY_FIELD, "csrfmiddlewaretoken")
 _LOCK_NOT_AVAILABLE = "55P03"
@@ -33,16 +33,16 @@ _SIGNER = Signer(salt="panel.form")
 
 
 class AlreadySubmitted(DomainError):
-    """Raised when the page was already submitted with other values."""
+    """Raised when the form was already submitted with other values."""
 
     code = "sent_before"
 
     def __init__(self, result: str) -> None:
-        """Store ``result``, the URL that the first submission was redirected to."""
+        """Create the error. ``result`` is the URL that the first submission was redirected to."""
         super().__init__(
             _(
-                "You already submitted this page with other values. The new values were not saved. Submit it again to "
-                "save them."
+                "You already submitted this form with different values. The new values were not saved. Submit the form "
+                "again to save the new values."
             )
         )
         self.result = result
@@ -64,29 +64,32 @@ class SubmissionInProgress(DomainError):
 
     def __init__(self) -> None:
         super().__init__(
-            _("This form was submitted a moment ago and is still being processed. Check the result first.")
+            _(
+                "This form was submitted a moment ago and is still being processed. Check the result before you submit "
+                "the form again."
+            )
         )
 
 
 def create_form_key(request: HttpRequest) -> str:
-    """Return a new key for a form that is shown to the current user."""
+    """Return a new form key for the current user."""
     return _SIGNER.sign(f"{request.user.pk}-{secrets.token_urlsafe(12)}")
 
 
 def submit_once(request: HttpRequest, work: Callable[[], HttpResponseBase], *, keyed: bool = False) -> HttpResponseBase:
-    """Run the work for the first submission of a form; redirect repeated submissions.
+    """Run ``work`` for the first submission of a form, and redirect repeated submissions.
 
     Args:
-        request: GET requests always run the work.
-        work: Runs in a transaction. A redirect or status 201 means that the work is done. Any other response shows the
-            form again, and the same key may be submitted again.
-        keyed: Require a key; otherwise submissions without a key also run the work.
+        request: The current request. GET requests always run ``work``.
+        work: The function that processes the form in a transaction. A redirect or status 201 means success. Any other
+            response shows the form again, and the user can submit the same key again.
+        keyed: If true, refuse submissions without a key. If false, such submissions always run ``work``.
 
     Returns:
-        The response of the work, or for a repeated submission a redirect to the first result.
+        The response of ``work`` or, for a repeated submission, a redirect to the first result.
 
     Raises:
-        InvalidFormKey: The key belongs to another user.
+        InvalidFormKey: The key is missing, invalid or belongs to another user.
         AlreadySubmitted: The key was already used with other values.
         SubmissionInProgress: The first submission is still running.
     """
@@ -95,7 +98,7 @@ def submit_once(request: HttpRequest, work: Callable[[], HttpResponseBase], *, k
         return work()
     if not _belongs_to_user(request, key):
         raise InvalidFormKey
-    # The action of one page may call the action of another page.
+    # ``work`` may call another view that is protected by ``submit_once``. The nested call must not claim the key again.
     request.works_once = True  # type: ignore[attr-defined]
     with transaction.atomic():
         claimed_form = _claim_key(cast("User", request.user), key, _fingerprint(request))
@@ -115,7 +118,7 @@ def submit_once(request: HttpRequest, work: Callable[[], HttpResponseBase], *, k
 def submit_once_or_redirect(
     request: HttpRequest, work: Callable[[], HttpResponseBase], *, keyed: bool = False
 ) -> HttpResponseBase:
-    """Call ``submit_once``; turn its errors into a redirect or a text, for pages that can't show the input again."""
+    """Call ``submit_once`` for pages that can't show the input again. Errors become a redirect or plain text."""
     try:
         return submit_once(request, work, keyed=keyed)
     except AlreadySubmitted as error:
@@ -138,7 +141,8 @@ def _claim_key(user: User, key: str, fingerprint: str) -> SentForm | None:
         if getattr(error.__cause__, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
             raise SubmissionInProgress from error
         raise
-    # ``ignore_conflicts`` does not report conflicts. A committed row of another transaction always has ``done=True``.
+    # ``ignore_conflicts`` does not report conflicts, so query the row. A row that another transaction has committed
+    # always has ``done=True``.
     return SentForm.objects.filter(key=row.key, done=False).first()
 
 
@@ -158,14 +162,14 @@ def _belongs_to_user(request: HttpRequest, key: str) -> bool:
 
 
 def _hash_key(user: User, key: str) -> str:
-    """Return the hash under which a key is stored. The hash has a fixed length and cannot be submitted as a key."""
+    """Return the hash to store for a key. Hashes have a fixed length, and a stored hash is not a valid key."""
     return hashlib.sha256(f"{user.pk}:{key}".encode()).hexdigest()
 
 
 def _fingerprint(request: HttpRequest) -> str:
     """Return a hash of the path, the submitted values, and the names and sizes of files.
 
-    Fields that differ per page, such as the form key, are left out.
+    Fields that differ each time the page is rendered, such as the form key, are excluded.
     """
     typed = sorted((name, values) for name, values in request.POST.lists() if name not in _PAGE_FIELDS)
     files = sorted((name, _get_file_sizes(request, name)) for name in request.FILES)
@@ -177,5 +181,5 @@ def _get_file_sizes(request: HttpRequest, name: str) -> Sequence[tuple[str | Non
 
 
 def get_post_data(request: HttpRequest) -> QueryDict | None:
-    """Return the data to bind a form to: the POST data, even if empty, or None for GET."""
+    """Return the data for a form: the POST data, even if empty, or None for other methods."""
     return request.POST if request.method == "POST" else None

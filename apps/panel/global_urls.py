@@ -1,4 +1,4 @@
-"""Routes below ``/admin/`` that belong to no shop's panel."""
+"""Routes under ``/admin/`` for pages that do not belong to a shop."""
 
 from django.urls import path
 

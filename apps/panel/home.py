@@ -1,8 +1,7 @@
 """The home page: open tasks, figures and recent events.
 
-Apps add to the page from their ``admin``: tasks with ``add_task``, figures with ``add_card``, sections with
-``add_section``. Content that the user may not see is not computed, and no link leads to a list that the user
-may not open.
+Apps add tasks (``add_task``), figures (``add_card``) and sections (``add_section``) in their ``admin`` module. The page
+only loads content that the user may see and only links to lists that the user may open.
 """
 
 from collections.abc import Callable
@@ -29,16 +28,16 @@ _PARTS = ("tasks", "cards", "sections", "recent")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task in the to-do list, shown while its query returns rows.
+    """A task in the to-do list. The list shows the task while there are rows to work on.
 
     Attributes:
-        title: The work to do; the page shows the number of rows before the title.
+        title: The work to do. The page shows the number of rows before the title.
         note: A short description of the rows.
         model: The model of the linked list. Only users who may open that list see the task.
-        query: The query string that filters the list to exactly these rows.
-        rows: Returns the rows; the function is called inside the shop scope.
+        query: The query string that filters the linked list to exactly these rows.
+        rows: A function that returns the rows to work on, called inside the shop scope.
         order: The sort order in the to-do list.
-        is_urgent: True if a person is waiting for this work.
+        is_urgent: True if someone is waiting for this work.
     """
 
     title: StrOrPromise
@@ -52,7 +51,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class TaskCount:
-    """A task with the number of its rows and the link to them."""
+    """A task with the number of rows and the link to the list of these rows."""
 
     task: Task
     number: str
@@ -69,7 +68,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card of the home page, linked to the list of ``model`` for users who may open that list."""
+    """A card on the home page. For users who may open the list of ``model``, the card links to that list."""
 
     title: StrOrPromise
     icon: str
@@ -82,7 +81,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the home page below the cards, with a template that receives the section's values as ``section``."""
+    """A section of the home page below the cards. The template receives the section's values as ``section``."""
 
     template: str
     permission: str
@@ -95,17 +94,17 @@ _sections: list[Section] = []
 
 
 def add_task(task: Task) -> None:
-    """Add a task to the to-do list. Its rows are only counted for users who may open the list."""
+    """Add a task to the to-do list. The task's rows are only counted for users who may open the list."""
     _tasks.append(task)
 
 
 def add_card(card: Card) -> None:
-    """Add a card. ``figure`` is called inside the shop scope, only for users with the permission."""
+    """Add a card. The card's figure is only computed for users with the permission, inside the shop scope."""
     _cards.append(card)
 
 
 def add_section(section: Section) -> None:
-    """Add a section. Its values are only computed for users with the permission."""
+    """Add a section. The section's values are only computed for users with the permission."""
     _sections.append(section)
 
 
@@ -166,7 +165,7 @@ def format_capped_count(rows: QuerySet[Model]) -> str:
 
 
 def _greeting() -> str:
-    """Return a greeting for the time of day in the shop."""
+    """Return a greeting for the time of day in the shop's time zone."""
     hour = timezone.localtime().hour
     if 5 <= hour < 12:
         return _("Good morning")

@@ -1,6 +1,6 @@
-"""Select the language of a response: the user's choice, else the browser's, else English.
+"""Select the language of a response: the user's choice, else the browser's language, else English.
 
-Only pages for people are translated: the panel, account pages and customer pages. Everything else is in English.
+Only the panel, account pages and customer pages are translated. All other responses are in English.
 """
 
 import re
@@ -19,13 +19,13 @@ _CUSTOMER_PATHS = re.compile(r"\A/(account|orders)/")
 
 
 class LanguageMiddleware:
-    """Middleware that activates the reader's language for pages that people read."""
+    """Middleware that activates the user's language for translated pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Handle the request in the reader's language, if the path is a page for people."""
+        """Handle the request in the user's language if the path belongs to a translated page."""
         is_of_staff = bool(_STAFF_PATHS.match(request.path_info))
         if not is_of_staff and not _CUSTOMER_PATHS.match(request.path_info):
             return self.get_response(request)
@@ -45,9 +45,9 @@ def _get_accept_language(request: HttpRequest) -> str:
 
 
 def _stream_in_language(language: str, parts: Any) -> Iterator[bytes]:
-    """Yield the parts of a streamed body, each produced in the language.
+    """Yield the parts of a streamed body. The language is only active while a part is produced.
 
-    Between two parts the thread may serve another request, so the language must not stay active.
+    Between two parts, the thread may handle another request in another language.
     """
     parts = iter(parts)
     while True:

@@ -39,7 +39,7 @@ SWITCHER_SHOPS = 8
 class MenuItem:
     """The menu settings of a page: section, icon (a Material Symbols name), order and optional title.
 
-    ``search_terms`` are further search terms for the command palette, separated by commas.
+    ``search_terms`` are additional search terms for the command palette, separated by commas.
     """
 
     section: str
@@ -62,7 +62,7 @@ class PageEntry:
 
     @property
     def section_name(self) -> str:
-        """The translated name of the section."""
+        """Return the translated name of the section."""
         return str(SECTIONS.get(self.section, self.section))
 
     def get_rank(self, query: PaletteQuery) -> int | None:
@@ -72,7 +72,7 @@ class PageEntry:
 
 @dataclass(frozen=True, slots=True)
 class AddFormEntry(PageEntry):
-    """An entry for the add form of a model; ``noun`` is the model's name."""
+    """An entry for the add form of a model. ``noun`` is the model's name."""
 
     noun: str = ""
 
@@ -92,7 +92,7 @@ _pages: list[_Page] = []
 
 
 def add_page(menu: MenuItem, url_name: str, allowed: Callable[[HttpRequest], bool]) -> None:
-    """Add a page without a model to the menu, for users accepted by ``allowed``."""
+    """Add a page without a model to the menu. The menu shows the page if ``allowed`` returns True for the request."""
     _pages.append(_Page(menu, url_name, allowed))
 
 
@@ -149,7 +149,7 @@ def build_navigation(request: HttpRequest) -> list[Context]:
             groups.append({"title": entry.section_name, "items": []})
         groups[-1]["items"].append({"title": entry.title, "icon": entry.icon, "link": entry.link})
     groups.append({"title": None, "items": [{"title": _("Help"), "icon": "help", "link": reverse("admin:help")}]})
-    # Page URLs can be nested: the longest matching URL is the active page.
+    # Page URLs can be nested, so the longest matching URL belongs to the active page.
     items = [item for group in groups for item in group["items"]]
     active_link = max((item["link"] for item in items if request.path.startswith(item["link"])), key=len, default=None)
     for item in items:
@@ -158,12 +158,12 @@ def build_navigation(request: HttpRequest) -> list[Context]:
 
 
 def get_shop_name(request: HttpRequest) -> str:
-    """Return the name of the shop as the title above the menu."""
+    """Return the title above the menu: the shop's name, or the product's name on pages outside any shop."""
     return str(get_request_shop(request) or "Backoffice")
 
 
 def get_shop_domain(request: HttpRequest) -> str:
-    """Return the domain of the shop as the subtitle above the menu."""
+    """Return the subtitle above the menu: the shop's domain, or an empty string on pages outside any shop."""
     shop = get_request_shop(request)
     return shop.domain if shop else ""
 
@@ -184,7 +184,7 @@ def build_shop_switcher(request: HttpRequest) -> list[Context]:
 
 
 def get_account_page_entries() -> list[PageEntry]:
-    """Return the user's account pages, which belong to no shop."""
+    """Return the user's account pages, which do not belong to a shop."""
     profile, factors = get_global_url("profile"), get_global_url("mfa_index")
     pages = (
         (_("My profile"), profile, pgettext("search", "account, name, e-mail, phone, about me")),

@@ -29,8 +29,8 @@ _INCOMPLETE = re.compile(r"\A/s/(?P<handle>[-\w]+)(/|/admin)?\Z")
 class ShopMiddleware:
     """Middleware that serves ``/s/<handle>/admin/…`` inside the shop scope, with the shop's time zone and URLs.
 
-    Panel routes see the path without the prefix. The response is 404 if the shop does not exist or the user is not a
-    member of the shop. Streamed responses produce their body after the shop scope has ended.
+    The panel's routes match the path without the prefix. The response is 404 if the shop does not exist or the user is
+    not a member of the shop. The body of a streamed response is produced after the shop scope has ended.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -80,6 +80,6 @@ class ShopMiddleware:
 
 
 def _remember_last_shop(user: User, shop: Shop) -> None:
-    """Remember the user's last shop for the next login, without waiting for another writer."""
+    """Save the user's last shop for the next login, unless another transaction has locked the user's row."""
     if user.last_shop_id != shop.pk:
         run_unless_locked(lambda: User.objects.filter(pk=user.pk).update(last_shop=shop))

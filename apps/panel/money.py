@@ -1,4 +1,4 @@
-"""Form fields for amounts of money, typed with a decimal comma or point and limited to the decimals of the currency."""
+"""Form fields for amounts, with a decimal comma or point and at most as many decimals as the currency has."""
 
 from decimal import Decimal
 from typing import Any
@@ -18,9 +18,9 @@ from apps.panel.theme import ThemedTextInput
 
 
 def format_amount_input(value: Decimal, currency: str) -> str:
-    """Return an amount as the reader would type it.
+    """Format an amount for an input field, with the decimal separator of the active language.
 
-    Amounts with three decimals keep the point, because ``1,234`` could be read as a digit group.
+    Amounts with three decimals always have a decimal point, because ``1,234`` could be read as 1234.
     """
     text = format_decimal(value, currency)
     comma = get_format("DECIMAL_SEPARATOR") == "," and get_decimal_places(currency) < 3
@@ -28,7 +28,7 @@ def format_amount_input(value: Decimal, currency: str) -> str:
 
 
 class MoneyField(forms.DecimalField):
-    """A form field for an amount in the shop currency or in another given currency."""
+    """A form field for an amount in the shop currency or another currency."""
 
     def __init__(self, *, currency: str = "", **options: Any) -> None:
         super().__init__(**{"min_value": 0, "decimal_places": 3, "widget": _Amount(), **options})
@@ -36,16 +36,16 @@ class MoneyField(forms.DecimalField):
 
     @property
     def currency(self) -> str:
-        """The currency that determines the number of decimals."""
+        """Return the currency that determines the number of decimals."""
         return self._currency or get_current_shop().currency
 
     @property
     def input_currency(self) -> str:
-        """The currency that users type the amount in, or an empty string if it is unknown."""
+        """Return the currency that users type the amount in, or an empty string if the currency is unknown."""
         return self.currency
 
     def to_python(self, value: object) -> Decimal | None:  # type: ignore[override]
-        """Parse a typed number; ambiguous numbers raise a validation error."""
+        """Parse a typed number. An ambiguous number raises a validation error."""
         if isinstance(value, str) and value.strip():
             try:
                 value = normalize_number(value, self.input_currency)
@@ -61,12 +61,14 @@ class MoneyField(forms.DecimalField):
                 _("Must be less than {limit}.").format(limit=languages.format_integer(int(MAX_AMOUNT)))
             )
         if amount is not None and amount != round_money(amount, self.currency):
-            raise ValidationError(_("Too many decimals for {currency}.").format(currency=self.currency))
-        # Normalize the number of decimals, regardless of the zeros that were typed.
+            raise ValidationError(
+                _("This amount has too many decimal places for {currency}.").format(currency=self.currency)
+            )
+        # Round to the currency's number of decimals, because users may type ``9.9`` or ``9.900``.
         return amount if amount is None else round_money(amount, self.currency)
 
     def prepare_value(self, value: object) -> object:
-        """Format the amount with the currency's decimals, as the reader types numbers."""
+        """Format the amount for the input field, with the currency's number of decimals."""
         return format_amount_input(value, self.currency) if isinstance(value, Decimal) else value
 
     def render_read_only(self, value: Decimal) -> SafeString:

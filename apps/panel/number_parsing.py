@@ -1,4 +1,4 @@
-"""Parse numbers as people type them: decimal comma or point, digit groups, with or without a currency."""
+"""Parse numbers as people type them: with a decimal comma or point, digit groups and an optional currency."""
 
 import re
 
@@ -7,29 +7,29 @@ from django.utils.translation import gettext as _
 from apps.ground.money import get_decimal_places
 
 _SYMBOLS = {"EUR": "€", "USD": "$", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹", "KRW": "₩", "ILS": "₪", "UAH": "₴"}
-# Separators of digit groups other than comma and point: spaces of every width and apostrophes.
+# Spaces of any width and apostrophes, which separate digit groups like a comma or point.
 _SPACERS = r" \u00a0\u2009\u202f'’"
 _SPACED = re.compile(rf"([0-9]{{1,3}}(?:[{_SPACERS}][0-9]{{3}})+)([.,][0-9]*)?", re.ASCII)
 _GROUPED = re.compile(r"[0-9]{1,3}(?:([.,])[0-9]{3})(?:\1[0-9]{3})*", re.ASCII)
 
 
 class InvalidNumber(ValueError):
-    """Raised when a number is invalid or ambiguous; the message is for the user."""
+    """Raised when a number is invalid or ambiguous. The message is shown to the user."""
 
 
 def normalize_number(text: str, currency: str) -> str:
     """Return a typed amount without group separators and with a decimal point.
 
-    ``9,90`` and ``9.90`` mean the same. In ``1,234.50`` and ``1.234,50`` the last separator is the decimal separator. A
-    separator that occurs more than once separates groups. A single comma before three digits is ambiguous and refused,
-    unless the currency has no decimals. A single point is always a decimal point.
+    ``9,90`` and ``9.90`` are the same amount. In ``1,234.50`` and ``1.234,50`` the last separator is the decimal
+    separator. A separator that occurs more than once is a group separator. A single comma before three digits is
+    ambiguous and refused, unless the currency has no decimals. A single point is always a decimal point.
 
     Args:
         text: The text as typed.
-        currency: The currency of the amount, or an empty string if it is unknown.
+        currency: The currency of the amount, or an empty string if the currency is unknown.
 
     Raises:
-        InvalidNumber: The number is malformed or ambiguous, or names another currency.
+        InvalidNumber: The number is malformed or ambiguous, or the text contains another currency.
     """
     number = _strip_currency(text.strip(), currency)
     spaced_match = _SPACED.fullmatch(number.lstrip("-"))
@@ -58,7 +58,7 @@ def normalize_number(text: str, currency: str) -> str:
 
 
 def _parse_with_both_separators(text: str) -> str:
-    """Parse a number with commas and points: the last separator is the decimal separator."""
+    """Parse a number with commas and points. The last separator is the decimal separator."""
     decimal_separator = max(".,", key=text.rfind)
     integer_part, _sign, decimals = text.rpartition(decimal_separator)
     group_match = _GROUPED.fullmatch(integer_part.lstrip("-"))

@@ -1,6 +1,6 @@
-"""Optimistic locking for objects without a version column, so that saving never overwrites newer changes.
+"""Optimistic locking for objects without a version column, so that a save never overwrites newer changes.
 
-The page carries a fingerprint of the displayed values in the field ``seen``. For rows with a version,
+The form contains a fingerprint of the displayed values in the field ``seen``. For rows with a version,
 ``apps.panel.admin_base.forms`` compares the version instead.
 """
 
@@ -15,11 +15,11 @@ EDIT_CONFLICT = gettext_lazy(
 
 
 def compute_fingerprint(*values: object) -> str:
-    """Return a fingerprint of the displayed values; equal values have equal fingerprints."""
+    """Return a fingerprint of the displayed values. Equal values have equal fingerprints."""
     return hashlib.sha256(repr(values).encode()).hexdigest()[:20]
 
 
 def has_changed_since_render(request: HttpRequest, *values: object) -> bool:
-    """Return True if the stored values differ from the values on the submitted page."""
+    """Return True if the stored values have changed since the submitted page was rendered."""
     submitted_mark = request.POST.get("seen", "")
     return bool(submitted_mark) and submitted_mark != compute_fingerprint(*values)

@@ -1,6 +1,6 @@
-"""All pages that the command palette can open: menu, account pages, settings and add forms.
+"""All pages that the command palette can open: menu pages, account pages, settings and add forms.
 
-Entries with only a fragment as link, such as ``#dark``, are commands that palette.js runs.
+An entry with a fragment as its link, such as ``#dark``, is a command that ``palette.js`` runs.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,13 +18,13 @@ _settings: list[EntryFinder] = []
 
 
 def register_settings_entries(finder: EntryFinder) -> EntryFinder:
-    """Register a function that returns settings pages for the palette; the function checks permissions itself."""
+    """Register a function that returns settings pages for the palette. The function must check permissions."""
     _settings.append(finder)
     return finder
 
 
 def get_palette_entries(request: HttpRequest) -> list[PageEntry]:
-    """Return the pages that the user may open. Their order breaks ties between equally ranked pages."""
+    """Return the pages that the user may open. The palette lists pages with the same rank in this order."""
     settings = (entry for finder in _settings for entry in finder(request))
     return [
         *get_page_entries(request),
@@ -62,11 +62,11 @@ def _get_common_entries() -> list[PageEntry]:
 
 
 def _get_account_entries(request: HttpRequest) -> list[PageEntry]:
-    """Return account pages, the theme commands and the logout link."""
+    """Return the entries for account settings, themes, other shops and logout."""
     profile = get_global_url("profile")
     pages = [
         (
-            _("Language of the panel"),
+            _("Panel language"),
             "translate",
             f"{profile}#id_language",
             pgettext("search", "language, locale, translation, german, english"),

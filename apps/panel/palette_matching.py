@@ -1,4 +1,4 @@
-"""Match the text typed into the command palette with pages."""
+"""Match and rank pages for the text typed into the command palette."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from django.utils.translation import pgettext
 
-# English and German plural endings. A word with such an ending matches the word without the ending.
+# English and German plural endings. A typed word with one of these endings also matches the word without the ending.
 _ENDINGS = frozenset(("s", "es", "e", "n", "en", "er", "nen", "innen"))
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _SHORTEST_STEM, _SHORTEST_PART, _SHORTEST_VERB = 3, 4, 3
@@ -17,7 +17,7 @@ _TITLE, _SECTION = 1, 4
 
 
 class PaletteQuery:
-    """A text typed into the palette, split into words. ``verbs`` are words such as "create"."""
+    """The text typed into the palette, split into words. ``verbs`` are words such as "create"."""
 
     def __init__(self, text: str) -> None:
         words = _split_words(text)
@@ -36,7 +36,7 @@ class PaletteQuery:
 
         Args:
             title: The title of the page.
-            keywords: Further search terms, separated by commas.
+            keywords: Additional search terms, separated by commas.
             section: The menu section of the page.
         """
         phrases = [_split_words(phrase) for phrase in keywords.split(",")]
@@ -73,7 +73,7 @@ class PaletteQuery:
 
 @lru_cache(maxsize=4096)
 def _split_words(text: str) -> tuple[str, ...]:
-    """Return the casefolded words of a text. Umlauts become two letters, other accents are removed."""
+    """Return the casefolded words of a string. Umlauts become two letters, and other accents are removed."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", text.casefold()).translate(_UMLAUTS))
     return tuple(re.findall(r"\w+(?:\.\w+)*", "".join(mark for mark in plain if not unicodedata.combining(mark))))
 

@@ -1,8 +1,8 @@
-"""The search behind the command palette.
+"""The search for the command palette.
 
-Pages come first, the best match on top, followed by rows: products, customers and orders before their dependent rows.
-Users only find rows of this shop that they may view. Results are never cached, each model returns at most five rows,
-and very short terms are ignored.
+Results begin with pages, best match first. Rows follow, beginning with products, customers and orders. Users
+only find rows of this shop that they may view. Results are never cached. Each model returns at most five rows. Terms of
+one letter are ignored.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +26,7 @@ MIN_TERM_LENGTH, MAX_TERM_LENGTH, ROWS_PER_MODEL = 2, 200, 5
 
 
 class LinkTarget(NamedTuple):
-    """A row that a rich text can link to: title, kind and storefront path."""
+    """A row that rich text can link to, with its title, model name and storefront path."""
 
     title: str
     kind: str
@@ -45,7 +45,7 @@ _finders: list[SearchFunction] = []
 
 
 def register_search(finder: SearchFunction) -> SearchFunction:
-    """Register another search function. The function checks permissions and limits its results itself."""
+    """Register an additional search function. The function must check permissions and limit its results."""
     _finders.append(finder)
     return finder
 
@@ -60,7 +60,7 @@ def search_panel(request: HttpRequest, term: str) -> list[SearchResult]:
 
 
 def search_link_targets(request: HttpRequest, term: str) -> Iterator[LinkTarget]:
-    """Yield rows that match a term and have a page on the storefront (``storefront_path``)."""
+    """Yield rows that match a term and have a storefront page (``storefront_path``)."""
     term = term.strip()[:MAX_TERM_LENGTH].replace("\x00", "")
     if len(term) >= MIN_TERM_LENGTH:
         for row, name, model_admin in _search_models(

@@ -13,7 +13,7 @@ from apps.staff.domain import sessions
 
 
 class MissingPermission(PermissionDenied):
-    """Raised when the user lacks a Django permission that the page requires."""
+    """Raised when the user has none of the Django permissions that the page requires."""
 
     def __init__(self, *permissions: str) -> None:
         """Create the error for a page that requires any one of the permissions."""
@@ -22,25 +22,25 @@ class MissingPermission(PermissionDenied):
 
 
 def require_permission(request: HttpRequest, *permissions: str) -> None:
-    """Check that the user holds at least one of the permissions in this shop.
+    """Check that the user has at least one of the permissions in this shop.
 
     Raises:
-        MissingPermission: The user holds none of the permissions.
+        MissingPermission: The user has none of the permissions.
     """
     if not has_permission(request, *permissions):
         raise MissingPermission(*permissions)
 
 
 def has_permission(request: HttpRequest, *permissions: str) -> bool:
-    """Return True if the user holds at least one of the permissions in this shop."""
+    """Return True if the user has at least one of the permissions in this shop."""
     return any(request.user.has_perm(permission) for permission in permissions)
 
 
 def is_second_factor_missing(request: HttpRequest) -> bool:
-    """Return True if the user has a second factor but this session was opened without it.
+    """Return True if the user has a second factor but logged in without it.
 
-    The login form already asks for the second factor. This check also stops sessions that were opened in another way or
-    before the user set up a second factor.
+    The login form already asks for the second factor. This check also finds sessions that were created without the
+    login form or before the user set up a second factor.
     """
     records = get_authentication_records(request, request.user)
     if any(record.get("method") == "mfa" for record in records):
@@ -49,7 +49,7 @@ def is_second_factor_missing(request: HttpRequest) -> bool:
 
 
 def record_session_use(request: HttpRequest) -> None:
-    """Record the address and user agent of this session without waiting for another writer."""
+    """Record the IP address and user agent of this session, unless another transaction has locked the row."""
     key, address = request.session.session_key, request.META.get("REMOTE_ADDR")
     if not key or not address or not sessions.is_recording_due(key):
         return
@@ -57,7 +57,7 @@ def record_session_use(request: HttpRequest) -> None:
 
     def note() -> None:
         if not sessions.record_use(key, address=address, agent=agent, at=timezone.now()):
-            # Sessions that are older than the session list have no row yet.
+            # Create the missing row. Sessions that were created before the session list existed have no row.
             UserSession.objects.create_from_request(request)
 
     run_unless_locked(note)

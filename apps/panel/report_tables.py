@@ -1,4 +1,4 @@
-"""Tables of the reports, rendered by ``panel/report_rows.html``."""
+"""Report tables for the template ``panel/report_rows.html``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ class ReportTable:
 
     Attributes:
         title: The heading of the table.
-        columns: The column names; all columns except the first hold numbers.
-        rows: One value per column, the first one formatted for people.
-        more: The number of rows that are only in the exported file.
+        columns: The column names. All columns except the first contain numbers.
+        rows: The rows, with one value per column. The first value of each row is already formatted.
+        more: The number of further rows, which only the exported file contains.
     """
 
     title: str
@@ -22,5 +22,5 @@ class ReportTable:
 
     @property
     def labeled_rows(self) -> list[list[tuple[str, object]]]:
-        """The rows as lists of (column name, value) pairs."""
+        """Return each row as a list of (column name, value) pairs."""
         return [list(zip(self.columns, row, strict=True)) for row in self.rows]

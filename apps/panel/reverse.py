@@ -1,8 +1,8 @@
 """Reverse URLs inside and outside the panel.
 
 Each shop's panel is served at ``/s/<handle>/admin/…``. During a panel request, the script prefix and the URL
-configuration belong to that shop, so ``reverse("admin:…")`` returns URLs of the current shop. Pages outside of all
-shops (login, shop chooser) need ``get_global_url``.
+configuration are set for the current shop, so ``reverse("admin:…")`` returns URLs of this shop. For pages that do not
+belong to a shop, such as the login page and the shop chooser, use ``get_global_url``.
 """
 
 from collections.abc import Iterator
@@ -35,12 +35,12 @@ def override_urlconf(urlconf: str, prefix: str) -> Iterator[None]:
 
 
 def use_panel_urls(shop: Shop) -> AbstractContextManager[None]:
-    """Make ``reverse`` return URLs of this shop's panel inside the context."""
+    """Return a context manager in which ``reverse`` returns URLs of this shop's panel."""
     return override_urlconf(PANEL_URLS, get_panel_prefix(shop))
 
 
 def use_global_urls() -> AbstractContextManager[None]:
-    """Make ``reverse`` return URLs outside of all panels inside the context."""
+    """Return a context manager in which ``reverse`` returns global URLs instead of panel URLs."""
     return override_urlconf(settings.ROOT_URLCONF, "/")
 
 
@@ -51,6 +51,6 @@ def get_panel_url(shop: Shop, name: str = "admin:index", *args: object) -> str:
 
 
 def get_global_url(name: str, *args: object) -> str:
-    """Return the URL of a page that belongs to no shop."""
+    """Return the URL of a page that does not belong to a shop."""
     with use_global_urls():
         return reverse(name, args=args)

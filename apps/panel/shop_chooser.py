@@ -1,4 +1,4 @@
-"""Views outside of all shops: the redirect to the user's shop, the shop chooser and the form for a new shop."""
+"""Views that do not belong to a shop: the redirect to the user's shop, the shop chooser and the form for a new shop."""
 
 from typing import cast
 from zoneinfo import available_timezones
@@ -29,7 +29,7 @@ PER_PAGE = 30
 
 @staff_required
 def redirect_to_shop(request: HttpRequest) -> HttpResponse:
-    """Redirect to the user's only or last shop, otherwise to the shop chooser."""
+    """Redirect to the user's only or last shop, or else to the shop chooser."""
     user = cast("User", request.user)
     shops = list(get_accessible_shops(user)[:2])
     if len(shops) == 1:
@@ -58,7 +58,7 @@ class NewShopForm(forms.ModelForm[Shop]):
         model = Shop
         fields = ("name", "domain", "email", "currency", "timezone", "country_code", "plan")
         help_texts = {
-            "domain": gettext_lazy("The domain of the storefront, e.g. shop.example."),
+            "domain": gettext_lazy("The domain of the online store, e.g. shop.example."),
             "email": gettext_lazy("The owner's email address."),
         }
 
@@ -87,7 +87,7 @@ class NewShopForm(forms.ModelForm[Shop]):
 
 @staff_with_required_factor
 def add_shop(request: HttpRequest) -> HttpResponse:
-    """Create a shop; only operators may do this."""
+    """Create a shop. Only operators may create shops."""
     user = cast("User", request.user)
     if not user.is_superuser:
         raise PermissionDenied(_("Only operators can create shops."))

@@ -1,4 +1,4 @@
-"""The admin site of the panel: Django's admin in the unfold theme, once per shop."""
+"""The admin site of the panel: Django's admin with the unfold theme, for the shop of the request."""
 
 import time
 
@@ -26,9 +26,9 @@ from apps.staff.models import Membership
 
 
 class StaffSite(ThemedSite):
-    """The panel of the current shop; ``ShopMiddleware`` has already checked that the user has access to the shop.
+    """The panel of the current shop. ``ShopMiddleware`` has already checked that the user has access to the shop.
 
-    allauth handles login, logout and passwords, so that no login path bypasses the second factor.
+    allauth handles login, logout and passwords, so that users cannot bypass the second factor with Django's login view.
     """
 
     site_title = "Backoffice"
@@ -49,7 +49,7 @@ class StaffSite(ThemedSite):
             super().register(model_or_iterable, admin_class, **options)
 
     def each_context(self, request: HttpRequest) -> Context:
-        """Add the form key and the position on the tour to the context of every page."""
+        """Add the form key and the user's position in the tour to the context of every page."""
         return {
             **super().each_context(request),
             FORM_KEY_FIELD: create_form_key(request),
@@ -57,7 +57,7 @@ class StaffSite(ThemedSite):
         }
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return True if the request is in a shop; each page checks its own permissions."""
+        """Return True for active users inside a shop. Each page checks its own permissions."""
         return bool(request.user.is_active and get_request_shop(request) is not None)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
@@ -83,7 +83,7 @@ class StaffSite(ThemedSite):
         return []
 
     def index(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Render the home page, also for users without any permission."""
+        """Render the home page, even for users without any permissions."""
         owner = Membership.rows().filter(account_owner=True).select_related("user").order_by("id").first()
         context = {
             **self.each_context(request),
@@ -95,11 +95,11 @@ class StaffSite(ThemedSite):
         return TemplateResponse(request, "panel/home.html", context)
 
     def app_index(self, request: HttpRequest, app_label: str, extra_context: Context | None = None) -> HttpResponse:
-        """Redirect to the home page; there are no pages per app."""
+        """Redirect to the home page, because the panel has no index pages for Django apps."""
         return HttpResponseRedirect(reverse("admin:index"))
 
     def links(self, request: HttpRequest) -> HttpResponse:
-        """Return link targets for the rich text editor that match ``q``, as JSON."""
+        """Return the link targets that match ``q`` as JSON, for the rich text editor."""
         targets = palette_search.search_link_targets(request, request.GET.get("q", ""))
         return JsonResponse({"links": [target._asdict() for target in targets]})
 
@@ -127,7 +127,8 @@ class StaffSite(ThemedSite):
     def session(self, request: HttpRequest) -> HttpResponse:
         """Return the current user and CSRF token as JSON, or a page for a user who has just logged in again.
 
-        Pages ask for the JSON before submitting, so that an expired session does not lose the input.
+        Scripts request the JSON before they submit a form, so that the user does not lose the input if the session has
+        expired.
         """
         if request.accepts("text/html"):
             context = {**self.each_context(request), "title": _("You are logged in again")}
@@ -137,11 +138,11 @@ class StaffSite(ThemedSite):
         return response
 
     def login(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Redirect to the home page; every user who reaches this view is logged in."""
+        """Redirect to the home page, because every user who reaches this view is already logged in."""
         return HttpResponseRedirect(reverse("admin:index"))
 
     def logout(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Log out; only POST is accepted, so that links and images cannot log a user out."""
+        """Log out. The request method must be POST, so that links and images cannot log a user out."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         get_adapter(request).logout(request)

@@ -14,11 +14,11 @@ Context: TypeAlias = dict[str, Any]
 
 
 class StaffRequest(HttpRequest):
-    """A request inside a shop, as prepared by ``ShopMiddleware``.
+    """A request inside a shop, prepared by ``ShopMiddleware``.
 
     Attributes:
-        two_factor_due: The day from which the user needs a second factor; None if there is no such deadline.
-        domain_error: The domain error raised by the last submission of this form.
+        two_factor_due: The day from which the user needs a second factor, or None if there is no deadline.
+        domain_error: The domain error that this form's submission raised.
     """
 
     user: User
@@ -28,17 +28,17 @@ class StaffRequest(HttpRequest):
 
 
 class EventKwargs(TypedDict):
-    """Keyword arguments of domain functions that record events: actor and time."""
+    """The keyword arguments for domain functions that record events: actor and time."""
 
     actor: str
     at: datetime
 
 
 def as_staff_request(request: HttpRequest) -> StaffRequest:
-    """Cast a request to ``StaffRequest``, because Django's type hints only name ``HttpRequest``."""
+    """Cast a request to ``StaffRequest``, because Django's type hints always use ``HttpRequest``."""
     return cast("StaffRequest", request)
 
 
 def get_request_shop(request: HttpRequest) -> Shop | None:
-    """Return the shop of the request, or None outside of all shops."""
+    """Return the shop of the request, or None for a page that does not belong to a shop."""
     return getattr(request, "shop", None)

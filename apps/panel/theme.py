@@ -1,6 +1,7 @@
-"""The only module that imports django-unfold, so that theme upgrades change one place.
+"""The only module that imports django-unfold, so that a theme upgrade affects only this module.
 
-The theme has no type hints. For the type checker its classes are Django's classes, plus the attributes used here.
+The theme has no type hints. The type checker therefore uses Django's classes with the additional attributes of the
+theme's classes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     Column = TypeVar("Column", bound=Callable[..., object])
 
     class ThemedAdmin(ModelAdmin[M]):
-        """A model admin in the theme."""
+        """A model admin with the theme's additional options."""
 
         list_filter_sheet: bool
         list_filter_submit: bool
@@ -80,19 +81,19 @@ else:
     from unfold.widgets import UnfoldAdminTextInputWidget as ThemedTextInput
     from unfold.widgets import UnfoldBooleanSwitchWidget as ThemedSwitch
 
-# Each list cell would repeat 26 classes, which would be most of the page's size. panel.css styles the cells instead and
-# stacks them on phones.
+# The theme would repeat 26 CSS classes in each list cell, which would make up most of the page. panel.css styles the
+# cells instead.
 unfold_list.ROW_CLASSES[:] = []
 unfold_list.LINK_CLASSES[:] = ["bo-to"]
 unfold_list.CHECKBOX_CLASSES[:] = ["action-checkbox"]
-# Replace the many classes of the select box of bulk actions for the same reason.
+# Replace the long list of CSS classes of the select box for bulk actions, too.
 ActionForm.base_fields["action"].widget.attrs["class"] = "bo-action"
 
 
 class ReadOnlyField(UnfoldAdminReadonlyField):
     """A read-only field that formats its value with the form field's ``render_read_only`` method, if there is one.
 
-    Decimals of other fields are shown without trailing zeros.
+    Without this method, decimal values are shown without trailing zeros.
     """
 
     @cached_property
@@ -119,7 +120,7 @@ themed_forms.UnfoldAdminReadonlyField = ReadOnlyField
 
 
 def _count_inline_errors(inline: "InlineAdminFormSet") -> int:
-    """Count the invalid fields of inline rows. The theme's own function counts invalid rows."""
+    """Count the invalid fields of inline rows. The theme's own function would count invalid rows."""
     return sum(map(len, inline.formset.errors)) + len(inline.formset.non_form_errors())
 
 

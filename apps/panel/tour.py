@@ -1,8 +1,8 @@
-"""The tour: a few pages with a short explanation each, for users who are new to the panel.
+"""The tour of the panel for new users: a few pages, each with a short explanation.
 
 A ``PanelAdmin`` with ``tour = TourStep(10, …)`` adds its list to the tour for users who may open the list. The query
-parameter ``tour`` holds the position, so nothing is stored during the tour. The home page offers the tour until the
-user ends it for good in all shops (``User.tour_ended_at``).
+parameter ``tour`` contains the position, so nothing is stored during the tour. The home page offers the tour until the
+user ends it. The end of the tour applies to all shops (``User.tour_ended_at``).
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ HOME = TourStep(
     90,
     gettext_lazy("Find anything"),
     gettext_lazy(
-        "Press Ctrl+K (⌘K on a Mac) on any page to search by name, order number, SKU or setting. The home page "
+        "Press Ctrl+K (⌘K on a Mac) on any page to search for a name, order number, SKU or setting. The home page "
         "shows your open tasks."
     ),
 )
@@ -60,7 +60,7 @@ class TourPosition:
 
 
 def get_stops(request: HttpRequest) -> list[TourStop]:
-    """Return the stops of this user's tour in order; the home page is the last stop."""
+    """Return the stops of this user's tour in order. The home page is the last stop."""
     steps = {
         address: step
         for model, model_admin in admin.site._registry.items()
@@ -84,7 +84,7 @@ def get_offered_stops(request: HttpRequest) -> list[TourStop]:
 
 
 def get_tour_position(request: HttpRequest) -> TourPosition | None:
-    """Return the position of the request in the tour, or None outside of the tour."""
+    """Return the user's position in the tour, or None if the user is not on the tour."""
     if TOUR_VAR not in request.GET:
         return None
     requested_number, tour_stops = request.GET[TOUR_VAR], get_stops(request)
@@ -96,7 +96,7 @@ def get_tour_position(request: HttpRequest) -> TourPosition | None:
 
 
 def end_tour(request: HttpRequest) -> HttpResponse:
-    """End the tour for good. No permission is needed, because only the user's own row changes."""
+    """End the tour permanently. The user needs no permission, because only the user's own row changes."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     user = cast("User", request.user)

@@ -5,7 +5,7 @@ from django.db.models.signals import post_migrate
 
 
 class ShopsConfig(AppConfig):
-    """Registers topics, housekeeping and the database setup shared by all apps."""
+    """The configuration of the shops app, including database setup for all apps."""
 
     name = "apps.shops"
 
@@ -21,8 +21,8 @@ class ShopsConfig(AppConfig):
 
         declare_non_personal(NON_PERSONAL_COLUMNS)
         topics.register_shops_topics()
-        housekeeping.register_hourly_task("codes and tokens of apps", oauth.delete_expired_codes_and_tokens)
-        minute_tasks.register("purchases of apps that expired", purchases.expire_purchases)
+        housekeeping.register_hourly_task("expired app codes and tokens", oauth.delete_expired_codes_and_tokens)
+        minute_tasks.register("expired app purchases", purchases.expire_purchases)
         post_migrate.connect(id_sequences.initialize_sequences, sender=self, dispatch_uid="ids.start_high")
         post_migrate.connect(sort_tables.create_all_sort_triggers, sender=self, dispatch_uid="ranks.ensure_all")
         post_migrate.connect(read_only.restore_triggers, sender=self, dispatch_uid="shops.read_only")

@@ -24,14 +24,14 @@ class DomainType:
     url: URL
 
 
-@strawberry.type(name="ShopPlan", description="What the shop pays for.")
+@strawberry.type(name="ShopPlan", description="The plan of the shop.")
 class ShopPlanType:
     display_name: str
     public_display_name: str
     partner_development: bool
 
 
-@strawberry.type(name="ShopAddress", description="Where the shop is.")
+@strawberry.type(name="ShopAddress", description="The address of the shop.")
 class ShopAddressType:
     address1: str | None
     address2: str | None
@@ -44,7 +44,7 @@ class ShopAddressType:
     phone: str | None
 
 
-@strawberry.type(name="CurrencyFormats", description="How prices are written.")
+@strawberry.type(name="CurrencyFormats", description="The price format of the shop currency.")
 class CurrencyFormatsType:
     money_format: str
 
@@ -71,7 +71,7 @@ class ShopType(Node):
 
     @strawberry.field(name=f"my{settings.BRAND}Domain")
     def own_domain(self) -> str:
-        """Return the domain that identifies the shop in the interface."""
+        """Return the domain that identifies the shop in the API."""
         return self.row.domain
 
     @strawberry.field
@@ -132,13 +132,13 @@ class ShopType(Node):
         return _build_address(self.row)
 
 
-@strawberry.type(name="AccessScope", description="What an app may do.")
+@strawberry.type(name="AccessScope", description="An access scope that a shop grants to an app.")
 class AccessScopeType:
     handle: str
     description: str
 
 
-@strawberry.type(name="App", description="A program that works for the shop.")
+@strawberry.type(name="App", description="A program that uses the API.")
 class AppType(Node):
     """The calling app."""
 
@@ -150,7 +150,7 @@ class AppType(Node):
 
     @strawberry.field
     def handle(self) -> str | None:
-        """Return None: apps have no handle in this product."""
+        """Return None, because apps have no handle in this product."""
         return None
 
     @strawberry.field
@@ -159,11 +159,11 @@ class AppType(Node):
 
     @strawberry.field
     def installation(self) -> "AppInstallationType | None":
-        """Return the installation in the current shop."""
+        """Return the app's installation in the current shop."""
         return _build_installation(self.row)
 
 
-@strawberry.type(name="AppInstallation", description="An app at work in the shop.")
+@strawberry.type(name="AppInstallation", description="An app installed in the shop.")
 class AppInstallationType(Node):
     """The calling app's installation."""
 
@@ -184,20 +184,20 @@ class AppInstallationType(Node):
 
     @strawberry.field
     def uninstall_url(self) -> URL | None:
-        """Return None: staff uninstall apps in the panel."""
+        """Return None, because staff uninstall apps in the panel."""
         return None
 
 
 @registry.register_queries
 @strawberry.type
 class CallerQueries:
-    """Queries about the caller: its shop, app and installation."""
+    """Queries for the calling app, its shop and its installation."""
 
     @strawberry.field(description="The shop that the token belongs to.")
     def shop(self, info: Info) -> ShopType:
         return _build_shop(info.context.shop)
 
-    @strawberry.field(description="The calling app, or the app of an id.")
+    @strawberry.field(description="The calling app, or the app with the given ID.")
     def app(self, info: Info, id: strawberry.ID | None = None) -> AppType | None:
         """Return the calling app. Other apps are not visible."""
         installation = _load_installation(info)
@@ -205,11 +205,11 @@ class CallerQueries:
             _build_app(installation) if id is None or parse_number_of_type(id, "App") == installation.app_id else None
         )
 
-    @strawberry.field(description="The calling app at work in the shop.")
+    @strawberry.field(description="The installation of the calling app.")
     def current_app_installation(self, info: Info) -> AppInstallationType:
         return _build_installation(_load_installation(info))
 
-    @strawberry.field(description="The calling app at work in the shop, or the installation of an id.")
+    @strawberry.field(description="The installation of the calling app, or the installation with the given ID.")
     def app_installation(self, info: Info, id: strawberry.ID | None = None) -> AppInstallationType | None:
         """Return the calling app's installation. Other installations are not visible."""
         installation = _load_installation(info)
@@ -221,7 +221,7 @@ class CallerQueries:
 
 
 def _load_installation(info: Info) -> Installation:
-    """Return the caller's installation with its app."""
+    """Return the calling app's installation. The app is loaded in the same query."""
     access = info.context.access
     with all_shops_scope():
         installation: Installation = Installation.objects.select_related("app").get(pk=access.installation.pk)

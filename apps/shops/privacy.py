@@ -1,4 +1,4 @@
-"""Columns of shops and apps that contain no personal data of customers.
+"""Columns of the shops app that contain no customers' personal data.
 
 See ``apps.ground.privacy_registry``.
 """

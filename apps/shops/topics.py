@@ -71,7 +71,7 @@ def _purchase_shape(_version: str) -> Schema:
 
 
 def _is_own_purchase(payload: Mapping[str, object], app_id: int, _granted: Collection[str]) -> bool:
-    """Return True if the app made the purchase request. Apps must not learn about payments to other apps."""
+    """Return True if the app requested the purchase. Apps must not learn about payments to other apps."""
     purchase = payload["app_purchase_one_time"]
     gid = str(purchase["admin_graphql_api_id"]) if isinstance(purchase, Mapping) else ""
     pk = gid.removeprefix(_PURCHASE_GID.format(brand=settings.BRAND))
@@ -89,7 +89,7 @@ def register_shops_topics() -> None:
         purchases.TOPIC,
         scope="",
         render=_purchase_payload,
-        label=gettext_noop("App purchase updated"),
+        label=gettext_noop("App purchase changed"),
         offered=True,
         shape=_purchase_shape,
         is_allowed=_is_own_purchase,

@@ -1,6 +1,6 @@
 """Authentication backend with permissions per shop membership.
 
-Permissions are not cached across requests: a change takes effect with the next request.
+Permissions are not cached across requests, so a change takes effect with the next request.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from apps.staff.models import Membership, User
 
 
 class MembershipBackend(ModelBackend):
-    """Authenticates users by email and password. ``has_perm`` refers to the current shop only."""
+    """Authenticates users by email and password. Permissions apply to the current shop only."""
 
     def get_all_permissions(self, user_obj: AbstractBaseUser | AnonymousUser, obj: Model | None = None) -> set[str]:
         """Return the user's Django permissions in the current shop, or an empty set outside of a shop."""
@@ -35,7 +35,7 @@ class MembershipBackend(ModelBackend):
         return membership.account_owner or perm in _get_permissions(membership)
 
     def has_module_perms(self, user_obj: AbstractBaseUser | AnonymousUser, app_label: str) -> bool:
-        """Return True if the user has any permission of an app in the current shop."""
+        """Return True if the user has any permission for a Django app in the current shop."""
         if not isinstance(user_obj, User) or not user_obj.is_active:
             return False
         membership = get_current_membership(user_obj)
@@ -45,8 +45,8 @@ class MembershipBackend(ModelBackend):
         return membership.account_owner or any(perm.startswith(prefix) for perm in _get_permissions(membership))
 
     def with_perm(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise a ``TypeError``, because permissions depend on the shop and this query is not supported."""
-        raise TypeError("Permissions depend on the shop; ask the memberships.")
+        """Raise a ``TypeError``, because permissions depend on the shop, which this query does not know."""
+        raise TypeError("Permissions depend on the shop. Query the memberships instead.")
 
 
 def _get_permissions(membership: Membership) -> frozenset[str]:
@@ -54,7 +54,7 @@ def _get_permissions(membership: Membership) -> frozenset[str]:
 
 
 def get_current_membership(user: User) -> Membership | None:
-    """Return the user's membership in the current shop, read once per request."""
+    """Return the user's membership in the current shop, loaded once per request."""
     shop = get_scope().get("shop")
     if shop is None:
         return None

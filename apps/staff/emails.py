@@ -15,13 +15,13 @@ logger = logging.getLogger(__name__)
 
 
 def send_invitation(request: HttpRequest, user: User) -> None:
-    """Send the invitation unless the user has a password. Mail server errors are shown and not raised.
+    """Send the invitation, unless the user already has a password. Mail server errors are shown as a message.
 
-    Users with a password log in as usual and find the new shop there.
+    Users with a password need no link, because they can log in as usual and open the new shop.
     """
     if user.has_usable_password():
         return
-    # The link in the email opens a page outside of all shops.
+    # The email links to a page outside of all shops, so the URL must not contain a shop.
     with use_global_urls():
         form = ResetPasswordForm({"email": user.email})
         if not form.is_valid():
@@ -30,4 +30,6 @@ def send_invitation(request: HttpRequest, user: User) -> None:
             form.save(request)
         except (OSError, SMTPException):
             logger.exception("Could not send the invitation for user %d.", user.pk)
-            messages.warning(request, _("The email could not be sent. Use “Send the invitation again” later."))
+            messages.warning(
+                request, _("The email could not be sent. Try again later with “Send the invitation again”.")
+            )

@@ -1,4 +1,4 @@
-"""Columns of staff and login packages that contain no personal data of customers.
+"""Columns of the staff and authentication apps that contain no customers' personal data.
 
 See ``apps.ground.privacy_registry``.
 """

@@ -20,7 +20,7 @@ from apps.panel.staff_request import Context
 from apps.staff.domain.actor_names import get_actor_names
 
 HISTORY_LENGTH = 100
-# Functions that return the former IDs of a row, by model.
+# Maps a model to the function that returns the former IDs of a row.
 _former_ids: dict[type[Model], Callable[[int], list[int]]] = {}
 M = TypeVar("M", bound=Model)
 
@@ -42,14 +42,15 @@ def _get_form_changes(form: BaseForm) -> Changes:
 
 
 def _skip_log(*args: object, **kwargs: object) -> Any:
-    """Do nothing: events replace Django's log entries."""
+    """Do nothing, because events replace Django's log entries."""
 
 
 class AuditedAdmin(ExtraViewsAdmin[M]):
-    """Records events instead of Django's log entries.
+    """A model admin that records events instead of Django's log entries.
 
     Attributes:
-        topics: The resource of the events recorded on save and delete; empty if services record their own events.
+        topics: The first part of the event topics for save and delete, such as ``locations``. Empty if the domain
+            functions already record events.
     """
 
     topics = ""
@@ -59,7 +60,7 @@ class AuditedAdmin(ExtraViewsAdmin[M]):
         record_event(f"{self.topics}/{verb}", instance, changes=changes, **self.event_kwargs(request))
 
     def save_model(self, request: HttpRequest, obj: M, form: Any, change: bool) -> None:
-        """Save the row. An existing row with an unchanged form is not saved, so that ``updated_at`` stays the same."""
+        """Save the row. If the form of an existing row is unchanged, skip the save to preserve ``updated_at``."""
         if not change or form.has_changed():
             super().save_model(request, obj, form, change)
 
@@ -77,7 +78,7 @@ class AuditedAdmin(ExtraViewsAdmin[M]):
 
     @transaction.atomic
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> None:
-        """Delete rows one by one, because each row needs its own event."""
+        """Delete rows one by one, because each row needs a separate event."""
         for row in queryset.order_by("pk"):
             self.delete_model(request, row)
 

@@ -27,20 +27,20 @@ from apps.panel.theme import ThemedChangeList
 
 PAGE_SIZES = (25, 50, 100)
 _SESSION_KEY = "page_size"
-# The value of the view filter that shows all rows.
+# The view filter shows all rows if it has this value.
 ALL_ROWS = "all"
 _INDENTATION = re.compile(r"(<(textarea|pre|script)\b.*?</\2>)|\s*\n\s*", re.DOTALL)
 
 
 class _MatchingKeys(list[Any]):
-    """A list of the matching keys that the change list can count and paginate like a queryset."""
+    """A list of matching primary keys that the change list can count and paginate like a queryset."""
 
     def _clone(self) -> "_MatchingKeys":
         return self
 
 
 class PanelChangeList(ThemedChangeList):
-    """A change list with a page size from the URL or the session.
+    """A change list with saved views, selectable columns and a page size from the URL or the session.
 
     ``saveable_query`` is the query string that users can save as a view. The query string is empty if the list is in
     its default state or shows a built-in view. ``truncation_note`` tells staff which rows a truncated search result
@@ -69,7 +69,7 @@ class PanelChangeList(ThemedChangeList):
     def get_results(self, request: HttpRequest) -> None:
         """Load the rows of the page.
 
-        Rows are counted without a join of the sort tables, because these have exactly one entry per row.
+        The count does not join the sort tables, because they have exactly one entry per row.
         """
         self.list_per_page: int = get_page_size(request, self.model_admin.list_per_page)
         rows, self.queryset = self.queryset, self._load_matching_keys() if self.query else self._unranked
@@ -87,9 +87,9 @@ class PanelChangeList(ThemedChangeList):
             self.result_list = rows[first:end] if self.multi_page else rows.all()
 
     def _load_matching_keys(self) -> Any:
-        """Return the keys that match the search, in list order, so that the search runs only once.
+        """Return the primary keys that match the search, at most ``MAX_COUNTED_ROWS``, in list order.
 
-        At most ``MAX_COUNTED_ROWS`` keys are returned.
+        The keys are used both to count and to paginate the rows, so the search runs only once.
         """
         return _MatchingKeys(self.queryset.select_related(None).values_list("pk", flat=True)[:MAX_COUNTED_ROWS])
 
@@ -100,7 +100,7 @@ class PanelChangeList(ThemedChangeList):
         page = filtered_pagination.load_page(filtered, first, end)
         self.result_list = page.rows
         if not page.of_all:
-            template = _("Only {number} matching rows are sorted. Filter the list further to sort all of them.")
+            template = _("Only {number} of the matching rows are sorted. Add a filter to sort all matching rows.")
             self.order_note = template.format(number=languages.format_integer(MAX_COUNTED_ROWS))
 
     def _get_active_typed_filters(self) -> list[TypedFilter[Any]]:
@@ -112,10 +112,10 @@ class PanelChangeList(ThemedChangeList):
         """Return the sort order of the list.
 
         Columns with an indexed case-folded copy are sorted by the copy. Rows with equal values are sorted by ID, in the
-        direction of the last column.
+        direction of the last sort column.
         """
         requested = super().get_ordering(request, queryset.order_by()) if ORDER_VAR in self.params else []
-        # Do not append the default order to the requested columns, because no index combines the two.
+        # Do not append the default order to the requested columns, because no index covers the combined order.
         *columns, last = requested if len(requested) > 1 else super().get_ordering(request, queryset)
         typed_filters = self._get_active_typed_filters()
         if typed_filters and isinstance(typed_filters[0], DaysFilter) and len(requested) <= 1:
@@ -143,8 +143,8 @@ class PanelChangeList(ThemedChangeList):
     def _restrict_to_rarest(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Restrict the rows to the keys of the most selective typed filter, if this filter has few matches.
 
-        With two filters on different tables, a database expects that few rows match both and reads all matches of one
-        filter.
+        With filters on two tables, databases expect very few matches and may therefore read all matches of the less
+        selective filter.
         """
         typed_filters = self._get_active_typed_filters()
         if len(typed_filters) < 2:
@@ -157,7 +157,7 @@ class PanelChangeList(ThemedChangeList):
         return rows.filter(in_materialized(rarest_keys)) if number < MAX_COUNTED_ROWS else rows
 
     def _set_columns(self, request: HttpRequest) -> None:
-        """Set the visible columns, and translate the sort order of the URL to the numbers of these columns."""
+        """Set the visible columns, and translate the URL's sort order to the numbers of the visible columns."""
         choice = "" if self.is_popup else saved_views.get_columns(request, self.model_admin)
         self.columns = Columns(self.model_admin, self.list_display, self.list_display_links, choice)
         self.list_display = self.columns.visible
@@ -165,28 +165,28 @@ class PanelChangeList(ThemedChangeList):
         if order:
             self.params[ORDER_VAR] = order
         if hidden_labels:
-            template = _("The list is not sorted by {columns} because the column is hidden.")
+            template = _("Hidden columns are not used for sorting: {columns}.")
             self.order_note = template.format(columns=", ".join(hidden_labels))
 
     def get_query_string(self, new_params: Context | None = None, remove: Iterable[str] | None = None) -> str:
-        """Return a query string of the list, in which sort columns are numbered among all offered columns."""
+        """Return a query string of the list, with the sort columns numbered as in the URL."""
         parameters = dict(new_params or {})
         if parameters.get(ORDER_VAR):
             parameters[ORDER_VAR] = self.columns.build_url_order(str(parameters[ORDER_VAR]))
         return super().get_query_string(parameters, remove)
 
     def url_for_result(self, result: Model) -> str:
-        """Return a row's URL relative to the list, to keep pages small: each row contains the URL up to twice."""
+        """Return a row's URL relative to the list. A short URL keeps the page small, because each row contains it."""
         return super().url_for_result(result).removeprefix(self._path)
 
     @property
     def matching(self) -> QuerySet[Any]:
-        """All matching rows, not only the rows of the page."""
+        """Return all matching rows, not only the rows on the current page."""
         return self._unranked
 
     @property
     def filter_texts(self) -> list[str]:
-        """The active filters as texts, starting with the active built-in view; an empty list if all rows are shown."""
+        """Return the labels of the active filters, starting with the active built-in view."""
         view = [title for value, title, is_selected in self._get_view_choices() if is_selected and value != ALL_ROWS]
         return [*view, *(chip.text for chip in (self.active_filters.chips if self.active_filters else ()))]
 
@@ -196,20 +196,20 @@ class PanelChangeList(ThemedChangeList):
 
     @property
     def formatted_count(self) -> str:
-        """The formatted number of rows, counted up to a limit."""
+        """Return the formatted number of rows, counted up to a limit."""
         return languages.format_integer(self.result_count)
 
     @property
     def page_size_links(self) -> list[tuple[int, str]]:
-        """The page sizes with their URLs, or an empty list if all rows fit on the smallest page."""
+        """Return the page sizes with their URLs, or an empty list if all rows fit on the smallest page."""
         if self.result_count <= PAGE_SIZES[0]:
             return []
         return [(size, self.get_query_string({saved_views.SIZE_VAR: size})) for size in PAGE_SIZES]
 
     def _build_own_views(self) -> list[Context]:
-        """Return the choices of the view filter as built-in views, or a view "All" if there is no view filter.
+        """Return the choices of the view filter as built-in views.
 
-        The view "All" is only needed next to saved views.
+        Without a view filter, return the single view "All" if the list has saved views, else an empty list.
         """
         choices = self._get_view_choices()
         if not choices:
@@ -264,7 +264,7 @@ def strip_markup(response: HttpResponse, self_evident: Iterable[str] = ()) -> Ht
 def strip_indentation(response: SimpleTemplateResponse, self_evident: tuple[str, ...] = ()) -> None:
     """Strip template indentation (a third of a list page) and redundant column labels from a rendered page.
 
-    The contents of text areas and scripts stay unchanged.
+    The contents of text areas and scripts are not changed.
     """
     text = _INDENTATION.sub(lambda match: match[1] or "\n", response.content.decode())
     response.content = _compile_redundant_labels(self_evident).sub(r"\1", text)
@@ -272,7 +272,7 @@ def strip_indentation(response: SimpleTemplateResponse, self_evident: tuple[str,
 
 @cache
 def _compile_redundant_labels(self_evident: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of labels that phones do not show: checkbox, row link, badges and self-explanatory columns."""
+    """Return a pattern for the labels that phones hide: checkbox, row link, badges and self-explanatory columns."""
     classes = "|".join(["action-checkbox", *(f"field-{name}" for name in self_evident)])
     return re.compile(
         rf'(<(?:th class="[^"]*"|td class="(?:{classes})(?: [^"]*)?")) data-label="[^"]*"'

@@ -1,8 +1,8 @@
 """Determine the columns of a list: the defaults, or the user's choice in the user's order.
 
-A list offers its ``list_display`` followed by its ``optional_columns``. A choice is stored per user, shop and list. The
-URL parameter ``columns`` overrides it, as saved views do. The sort parameter ``o`` of a URL numbers all offered
-columns, so the sort order does not depend on the visible columns.
+A list offers the columns in ``list_display``, followed by ``optional_columns``. The user's choice is stored per user,
+shop and list. The URL parameter ``columns``, which saved views also use, overrides the choice. The sort parameter ``o``
+refers to a column by its number among all offered columns, so the numbers do not depend on which columns are visible.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ _CHECKBOX_COLUMNS = frozenset({"action_checkbox", ACTION_CHECKBOX_NAME})
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column in the column chooser; ``is_required`` marks columns that cannot be hidden."""
+    """A column in the column chooser. ``is_required`` is True if users cannot hide the column."""
 
     name: str
     label: str
@@ -39,10 +39,10 @@ class Columns:
 
     Args:
         model_admin: The list's model admin.
-        defaults: The default columns, possibly with the checkbox column.
-        links: The columns that link to a row; users cannot hide them.
-        choice: The chosen column names, separated by dots; unknown names are ignored. An empty string means the
-            defaults.
+        defaults: The default columns, which may include the checkbox column.
+        links: The columns that link to a row. Users cannot hide these columns.
+        choice: The chosen column names, separated by dots, or an empty string for the defaults. Unknown names are
+            ignored.
     """
 
     def __init__(self, model_admin: Any, defaults: Sequence[Any], links: Sequence[Any] | None, choice: str) -> None:
@@ -65,7 +65,7 @@ class Columns:
 
     @property
     def visible(self) -> list[Any]:
-        """The visible columns, including the checkbox column."""
+        """Return the visible columns, including the checkbox column."""
         return [*self._checkboxes, *self.chosen]
 
     @property
@@ -74,12 +74,12 @@ class Columns:
 
     @property
     def choice(self) -> str:
-        """The chosen column names for a URL, separated by dots; an empty string for the defaults."""
+        """Return the chosen column names for a URL, separated by dots, or an empty string for the defaults."""
         return "" if self.chosen == self.defaults else ".".join(self.chosen)
 
     @property
     def is_customized(self) -> bool:
-        """True if the visible columns differ from the defaults."""
+        """Return True if the visible columns differ from the defaults."""
         return bool(self.choice)
 
     def rows(self) -> list[Column]:
@@ -95,7 +95,7 @@ class Columns:
 
     @property
     def order(self) -> str:
-        """The names of all offered columns, separated by dots."""
+        """Return the names of all offered columns, separated by dots."""
         return ".".join(row.name for row in self.rows())
 
     def label(self, name: str) -> str:
@@ -104,10 +104,10 @@ class Columns:
     # --- sorting ---
 
     def parse_url_order(self, order: str) -> tuple[str, list[str]]:
-        """Translate the column numbers of a URL's sort order to the numbers of visible columns.
+        """Convert the column numbers in a URL's sort order to numbers of visible columns.
 
         Returns:
-            The translated sort order, and the labels of hidden columns in the URL's sort order.
+            The converted sort order, and the labels of hidden columns in the URL's sort order.
         """
         visible, hidden_labels = [], []
         for sign, number in _parse_order(order):
@@ -119,7 +119,7 @@ class Columns:
         return ".".join(visible), hidden_labels
 
     def build_url_order(self, order: str) -> str:
-        """Translate a sort order of visible columns to the column numbers of the URL."""
+        """Convert a sort order of visible columns to the column numbers used in URLs."""
         visible = [(sign, self.visible[number]) for sign, number in _parse_order(order) if number < len(self.visible)]
         return ".".join(f"{sign}{self._all_columns.index(name)}" for sign, name in visible)
 
@@ -137,7 +137,7 @@ def get_chosen_columns(user: User, screen: str) -> str:
 
 
 def save_chosen_columns(user: User, shop: Any, screen: str, choice: str) -> None:
-    """Save a user's choice of columns; an empty choice restores the defaults."""
+    """Save a user's choice of columns. An empty choice restores the defaults."""
     if not choice:
         ListColumns.rows().filter(user=user, screen=screen).delete()
     elif len(choice) <= MAX_CHOICE_LENGTH:
@@ -145,7 +145,10 @@ def save_chosen_columns(user: User, shop: Any, screen: str, choice: str) -> None
 
 
 def reorder_columns(order: list[str], ticked: Iterable[str], move: str) -> list[str]:
-    """Return the ticked columns in form order, after moving one column (``up:name`` or ``down:name``)."""
+    """Return the ticked columns in form order, after moving one column up or down.
+
+    ``move`` is ``up:name``, ``down:name`` or an empty string.
+    """
     ticked_names = set(ticked)
     names = [name for name in order if name in ticked_names]
     direction, _colon, name = move.partition(":")

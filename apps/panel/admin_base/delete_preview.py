@@ -1,7 +1,9 @@
-"""Count the related rows that a deletion cascades to, without loading them: a customer can have 100,000 rows.
+"""Count the related rows that a deletion cascades to.
 
-Table names mean little to staff, so apps register labels for related rows (``register_delete_label``) or hide rows that
-are only part of other listed objects (``hide_from_delete_page``).
+The rows are not loaded, because a customer can have 100,000 related rows.
+
+Model names mean little to staff. Apps can register a clearer label for related rows (``register_delete_label``) or hide
+rows that are only part of another listed object (``hide_from_delete_page``).
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +24,8 @@ MAX_NAMED_ROWS = 20
 MAX_DELETED_ROWS = 1_000
 
 
-# Singular and plural labels by model and, for special cases, by the model being deleted.
+# Singular and plural labels, keyed by the model of the related rows and the model of the rows that the user deletes. If
+# the second model is None, the label applies to all deletions.
 _labels: dict[tuple[type[Model], type[Model] | None], tuple[StrOrPromise, StrOrPromise]] = {}
 _hidden_models: set[type[Model]] = set()
 
@@ -42,22 +45,22 @@ def register_delete_label(
 
 
 def hide_from_delete_page(*models: type[Model]) -> None:
-    """Hide models on the delete page, because their rows are part of other listed objects."""
+    """Hide models on the delete page if their rows are only part of other listed objects."""
     _hidden_models.update(models)
 
 
 def has_delete_label(model: type[Model], of: type[Model]) -> bool:
-    """Return True if a model has a registered label, or is hidden, when rows of another model are deleted."""
+    """Return True if a model has a registered label or is hidden when rows of the model ``of`` are deleted."""
     return model in _hidden_models or (model, of) in _labels or (model, None) in _labels
 
 
 @dataclass
 class RelatedRows:
-    """The related rows that a deletion also deletes, and the reasons that prevent the deletion.
+    """The related rows that are deleted together with a row, and the reasons that prevent the deletion.
 
     Attributes:
         of: The model of the rows that the user deletes.
-        counts: Number of related rows by model, at most ``MAX_COUNT``.
+        counts: The number of related rows per model, at most ``MAX_COUNT``.
         forbidden: Names of the models that the user has no permission to delete.
         obstacles: Descriptions of related rows or limits that prevent the deletion.
     """
@@ -68,7 +71,7 @@ class RelatedRows:
     obstacles: list[str] = field(default_factory=list)
 
     def format_counts(self) -> dict[str, str]:
-        """Return the formatted counts of related rows, by label."""
+        """Return a dict with the formatted counts of related rows, keyed by label."""
         return {self._get_label(model, count): _format_number(count) for model, count in self.counts.items() if count}
 
     def _get_label(self, model: type[Model], count: int) -> str:
@@ -85,7 +88,7 @@ def count_related_rows(
     related = RelatedRows(model)
     if rows.order_by()[: MAX_DELETED_ROWS + 1].count() > MAX_DELETED_ROWS:
         related.obstacles.append(
-            _("You selected more than {limit} rows. Select fewer.").format(
+            _("You selected more than {limit} rows. Select fewer rows.").format(
                 limit=languages.format_integer(MAX_DELETED_ROWS)
             )
         )

@@ -1,4 +1,4 @@
-"""A base class for model admins with request helpers and additional pages."""
+"""The base class of model admins with request helpers and additional pages."""
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
@@ -33,11 +33,11 @@ def _make_idempotent(view: View, keyed: bool) -> View:
 
 
 class ExtraViewsAdmin(ThemedAdmin[M]):
-    """A model admin with extra pages below the URL of its list.
+    """A model admin with extra pages under the list's URL.
 
     Attributes:
-        menu: The menu settings of the list; None hides the list from the menu.
-        optional_columns: Columns that users can add to ``list_display``; they must not need extra queries.
+        menu: The menu settings of the list. None hides the list from the menu.
+        optional_columns: Columns that users can add to ``list_display`` and that need no extra queries.
         mobile_hide_labels: Columns that phones show without a label.
     """
 
@@ -53,7 +53,7 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         return get_staff_actor(as_staff_request(request).user)
 
     def event_kwargs(self, request: HttpRequest) -> EventKwargs:
-        """Return the actor and the current time, as keyword arguments of services."""
+        """Return the actor and the current time as keyword arguments for services."""
         return {"actor": self.actor(request), "at": timezone.now()}
 
     def page(self, request: HttpRequest, template: str, title: str, **context: object) -> HttpResponse:
@@ -69,7 +69,7 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
     def build_action_url(self, route: str, view: View, name: str, *, keyed: bool = False) -> URLPattern:
         """Build a route for ``get_urls``, named ``<app>_<model>_<name>``, with access checks and idempotent forms.
 
-        With ``keyed``, submissions without a form key are refused.
+        If ``keyed`` is true, submissions without a form key are refused.
         """
 
         def wrapper(*args: object, **kwargs: object) -> HttpResponseBase:
@@ -80,16 +80,16 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         return path(route, update_wrapper(wrapper, view), name=url_name)
 
     def url(self, name: str, *args: object) -> str:
-        """Return the URL of one of this model's pages: ``changelist``, ``change`` and so on."""
+        """Return the URL of a page of this model, such as ``changelist`` or ``change``."""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{name}", args=args)
 
     def get_search_note(self, term: str) -> str:
-        """Return a note that explains how the list's search limits this term, or an empty string without a limit."""
+        """Return a note that explains the limits of a search for this term, or an empty string if there are none."""
         return describe_search_limits(term, self.search_fields)
 
     @property
     def heading(self) -> str:
-        """The title of the list."""
+        """Return the title of the list."""
         return (str(self.menu.title) if self.menu else "") or capfirst(str(self.opts.verbose_name_plural))
 
     def _get_header_context(self, request: HttpRequest) -> Context:
@@ -101,9 +101,10 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         """Return the shop's row with this ID.
 
         Raises:
-            Http404: The shop has no such row.
+            Http404: The shop has no row with this ID.
         """
-        # Call Django's method, which does not lock, because each workflow locks rows in its own order.
+        # Call Django's method, because ``PanelAdmin.get_object`` locks the row, and each workflow locks rows in its own
+        # order.
         instance = super().get_object(request, unquote(object_id))
         if instance is None:
             raise Http404(_("There is no {model} with the ID {id}.").format(model=self.opts.verbose_name, id=object_id))

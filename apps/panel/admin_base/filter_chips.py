@@ -1,6 +1,6 @@
 """Describe the active filters of a list as chips, each with a link that removes the filter.
 
-Invalid input of a typed filter is not a chip: it empties the list instead of filtering it, and is shown as an error.
+A typed filter with invalid input has no chip. The list shows an error and no rows instead.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from apps.panel.admin_base import saved_views
 from apps.panel.admin_base.typed_filters import TypedFilter
 
-# The view filter: the list shows its choices as views, so an active choice needs no chip.
+# The view filter needs no chip, because the list shows the choices of this filter as tabs.
 VIEW_FILTER = "view"
 MAX_CHIP_LENGTH = 60
 
@@ -57,10 +57,10 @@ def get_active_filters(change_list: ChangeList) -> ActiveFilters:
 
 
 def _find_invalid_filters(change_list: ChangeList) -> Iterator[tuple[str, list[str]]]:
-    """Yield an error text for each filter with invalid input, and all parameters of that filter."""
+    """Yield the error text and the URL parameters of each filter with invalid input."""
     for spec in change_list.filter_specs:
         if isinstance(spec, TypedFilter) and spec.problems:
-            template = _("“{typed}” is not a valid value for the filter {filter}. {problem}")
+            template = _("“{typed}” is not a valid value for the {filter} filter. {problem}")
             problems = (
                 template.format(typed=spec.typed[name][:MAX_CHIP_LENGTH], filter=capfirst(spec.title), problem=problem)
                 for name, problem in spec.problems.items()
@@ -69,7 +69,7 @@ def _find_invalid_filters(change_list: ChangeList) -> Iterator[tuple[str, list[s
 
 
 def _find_active_filters(change_list: ChangeList) -> Iterator[tuple[str, list[str]]]:
-    """Yield a text for each active filter, and its URL parameters."""
+    """Yield the text and the URL parameters of each active filter."""
     if change_list.query:
         yield _("Search: “{words}”").format(words=change_list.query), [SEARCH_VAR]
     parameters = {
@@ -91,7 +91,7 @@ def _describe_choice(change_list: ChangeList, spec: ListFilter) -> str:
 
 
 def _get_label(change_list: ChangeList, name: str) -> str:
-    """Return the label of the column behind a URL parameter."""
+    """Return the label of the column that a URL parameter filters."""
     try:
         field = change_list.lookup_opts.get_field(name.partition(LOOKUP_SEP)[0])
     except FieldDoesNotExist:
@@ -100,7 +100,7 @@ def _get_label(change_list: ChangeList, name: str) -> str:
 
 
 def _build_url_without(change_list: ChangeList, names: list[str]) -> str:
-    """Return the URL of the list without some parameters.
+    """Return the URL of the list without the named parameters.
 
     An empty query string would open the user's default view, so it becomes ``?all=1``.
     """

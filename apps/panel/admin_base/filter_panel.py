@@ -1,6 +1,6 @@
-"""The filter panel of a list: links, or one form with all filters if any filter takes typed input.
+"""The filter panel of a list: links, or one form with all filters if any filter has typed input.
 
-With a single form, submitting one field does not discard the input of another.
+With a single form, submitting one filter does not discard the input in another filter.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _SELECT = "panel/select_filter.html"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A filter as a form field, with its template and the values for this template."""
+    """A filter as a form field, with a template and the values for the template."""
 
     template: str
     name: str
@@ -38,7 +38,7 @@ class FilterPanel:
 
     @property
     def is_form(self) -> bool:
-        """True if all filters are submitted together."""
+        """Return True if all filters are submitted together."""
         submitted = bool(getattr(self._change_list.model_admin, "list_filter_submit", False))
         return submitted or any(isinstance(spec, TypedFilter) for spec in self.specs)
 
@@ -49,7 +49,7 @@ class FilterPanel:
 
     @property
     def hidden_parameters(self) -> list[tuple[str, str]]:
-        """The parameters of the list's URL that the form passes through unchanged."""
+        """Return the URL parameters of the list that the form passes through unchanged."""
         own_names = [str(name) for spec in self.specs for name in spec.expected_parameters()]
         return parse_qsl(
             self._change_list.get_query_string(dict.fromkeys([*own_names, str(PAGE_VAR)])).removeprefix("?")
@@ -64,7 +64,7 @@ class FilterPanel:
 
 
 def _add_values(name: str, choices: list[Any]) -> Iterator[dict[str, Any]]:
-    """Yield choices with their values; Django's filters only provide query strings."""
+    """Add the parameter's value to each choice, because Django's filters only provide query strings."""
     for choice in choices:
         parameters = parse_qs(str(choice.get("query_string", "")).removeprefix("?"))
         yield {"value": parameters.get(name, [""])[0], **choice}

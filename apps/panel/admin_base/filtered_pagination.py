@@ -1,13 +1,14 @@
 """Pagination of filtered lists that never scans a whole table for one page.
 
-A database that is asked for the first fifty matches in some order expects matches to be spread evenly, and walks the
-table in that order until it has fifty. If all matches are at the far end (the orders of one old day in a list that
-begins with the newest), it walks the whole table. The number of matches is known beforehand, because the list has
-counted the matches up to ``MAX_COUNTED_ROWS``.
+To find the first fifty matches in a sort order, a database may scan the table in that order until it has found fifty,
+because it expects matches to be spread evenly. If all matches are at the end of the table (such as orders from a day
+two years ago in a list that starts with the newest orders), the database scans the whole table.
 
-*Few* matches: read their keys by the filter's own index and sort them. *Many* matches: look through the first rows of
-the order, in growing steps; if these contain too few matches, sort only ``MAX_COUNTED_ROWS`` matches in the filter's
-own order.
+The list has already counted the matches, up to ``MAX_COUNTED_ROWS``, so this module can choose:
+
+- *Few* matches: read the matching keys from the filter's index and sort them.
+- *Many* matches: scan the first rows in list order, in growing steps. If these rows contain too few matches, sort only
+  the first ``MAX_COUNTED_ROWS`` matches in the order of the filter's index.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,8 @@ from apps.ground.lookups import in_materialized, sort_without_index
 from apps.panel.admin_base.paginator import MAX_COUNTED_ROWS
 
 Rows = QuerySet[Any, Any]
-# The numbers of leading rows to look through. With many matches, these rows contain enough matches for a page.
+# The number of rows to scan in the first step and in the second step. If there are many matches, these rows usually
+# contain enough matches for a page.
 SCAN_SIZES = 1_000, 5_000
 
 
@@ -31,9 +33,9 @@ class FilteredList(NamedTuple):
         rows: The matching rows in the order of the list.
         unranked: The matching rows without joined sort tables.
         all_rows: All rows of the shop.
-        index_order: The order of the filter's own index.
+        index_order: The order of the filter's index.
         number: The number of matches, counted up to ``MAX_COUNTED_ROWS``.
-        size: The number of rows of a full page.
+        size: The number of rows on a full page.
     """
 
     rows: Rows
@@ -45,7 +47,7 @@ class FilteredList(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of rows; ``of_all`` is False if only ``MAX_COUNTED_ROWS`` of the matches were sorted."""
+    """A page of rows. ``of_all`` is False if only the first ``MAX_COUNTED_ROWS`` matches were sorted."""
 
     rows: Rows
     of_all: bool
@@ -78,15 +80,15 @@ def load_page(filtered: FilteredList, first: int, end: int) -> Page:
 
 
 def _sort_rows(filtered: FilteredList, rows: Rows, order: Sequence[str]) -> Rows:
-    """Sort rows by their sort table alone, so that no other table is read for sorting.
+    """Sort rows by querying their sort table, with the matching keys as a subquery.
 
-    In a join with the rows, SQLite would look up the keys one by one.
+    If the sort table were joined with the rows, SQLite would look up the keys one by one.
     """
     return sort_tables.order_in_sort_table(filtered.all_rows, order).filter(in_materialized(rows.values("pk")))
 
 
 def _select_page(rows: Rows, sorted_rows: Rows, first: int, end: int) -> Rows:
-    """Return the rows of a page. Their keys are selected before other columns are read."""
+    """Return the rows of a page. A subquery selects the keys first, and other columns are read only for these keys."""
     return rows.filter(in_materialized(_slice_keys(sorted_rows, first, end)))
 
 

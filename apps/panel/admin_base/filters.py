@@ -1,6 +1,6 @@
 """List filters: select boxes for many choices, and periods in the shop's time zone.
 
-A list with these filters sets ``list_filter_submit = True``, so that several filters are submitted together.
+A list with these filters must set ``list_filter_submit = True``, so that all filters are submitted together.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ M = TypeVar("M", bound=Model)
 Screen: TypeAlias = admin.ModelAdmin[Model]
 Choices: TypeAlias = list[tuple[str, str]]
 
-# Labels of the periods, by number of days before today.
+# Labels of the periods, keyed by the number of days before today.
 PERIODS = {
     "0": gettext_lazy("Today"),
     "7": gettext_lazy("Last 7 days"),
@@ -31,7 +31,7 @@ PERIODS = {
 
 
 class SelectFilter(admin.SimpleListFilter):
-    """A filter with too many choices for a list of links."""
+    """A filter with a select box instead of a list of links, for many choices."""
 
     template = "panel/select_filter.html"
 
@@ -47,7 +47,7 @@ class SelectFilter(admin.SimpleListFilter):
 
 
 class RankedChoicesFilter(admin.ChoicesFieldListFilter):
-    """A filter for a choice column that is indexed in a sort table."""
+    """A filter for a field with choices that uses the field's index in a sort table."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any, Any]) -> QuerySet[Any, Any] | None:
         values = self.used_parameters.get(self.lookup_kwarg)
@@ -57,7 +57,7 @@ class RankedChoicesFilter(admin.ChoicesFieldListFilter):
 
 
 class PeriodFilter(SelectFilter):
-    """A filter for periods that end now. Subclasses set ``field`` to filter by another field."""
+    """A filter for periods up to now, such as the last 7 days. Subclasses set ``field`` to filter by another field."""
 
     title = gettext_lazy("when")
     parameter_name = "period"
@@ -68,7 +68,7 @@ class PeriodFilter(SelectFilter):
         return [(days, str(label)) for days, label in PERIODS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> QuerySet[M]:
-        """Return the rows since the beginning of the chosen period."""
+        """Return the rows from the beginning of the chosen period onward."""
         value = self.value()
         if value not in PERIODS:
             return queryset

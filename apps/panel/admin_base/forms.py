@@ -27,7 +27,7 @@ Values: TypeAlias = dict[str, Any]
 
 NOTE_ROWS = 3
 
-# django-unfold styles only model fields; this map gives declared fields the same widgets.
+# django-unfold styles only model fields. This map contains the theme's widgets for declared form fields.
 _THEMED_WIDGETS: dict[type[forms.Widget], type[forms.Widget]] = {
     forms.TextInput: ThemedTextInput,
     forms.EmailInput: ThemedEmailInput,
@@ -50,7 +50,7 @@ def _apply_theme(field: forms.Field) -> None:
 
 
 class ShopOwnedForm(forms.ModelForm[M]):
-    """A model form that also checks constraints on the shop, although the form has no field for the shop."""
+    """A model form that also checks constraints that include the shop, although the form has no field for the shop."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -77,9 +77,9 @@ class ShopOwnedForm(forms.ModelForm[M]):
 
     @property
     def values_to_store(self) -> Values:
-        """The values to store: all fields of a new row, changed fields of an existing row.
+        """Return the values to store: all fields of a new row, or the changed fields of an existing row.
 
-        The defaults of a new row do not count as changed data, but must be stored too.
+        All fields of a new row are included because Django does not count default values as changed data.
         """
         names = self.fields if self.instance._state.adding else self.changed_data
         return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
@@ -90,7 +90,7 @@ class ShopOwnedForm(forms.ModelForm[M]):
 
 
 class EditConflict:
-    """A concurrent change to the row, made while this form was open."""
+    """A change to the row that was saved while the user had the form open."""
 
     def __init__(self, instance: models.Model, version: int) -> None:
         self.version = version
@@ -109,8 +109,8 @@ class EditConflict:
 class PanelForm(ShopOwnedForm[M]):
     """A model form that detects edit conflicts by the version of the row.
 
-    ``domain_error`` is the domain error that the service raised for the same input; the form shows it on the fields.
-    ``request`` is the current request.
+    ``domain_error`` is the domain error that a service raised for the submitted values. The form shows the error below
+    the affected fields.
     """
 
     seen_version = forms.IntegerField(required=False, widget=forms.HiddenInput)
@@ -128,7 +128,7 @@ class PanelForm(ShopOwnedForm[M]):
             self.initial["seen_version"] = version
 
     def clean(self) -> Values | None:
-        """Restore line endings, check the version and add the errors of the service."""
+        """Restore line endings, check the version and add the errors from the service."""
         cleaned = super().clean()
         for markup_name in (name for name, field in self.fields.items() if isinstance(field, MarkupField)):
             if submitted := self.cleaned_data.get(markup_name):
@@ -155,7 +155,7 @@ class PanelForm(ShopOwnedForm[M]):
 
 
 def validate_with_api_field(field: ApiField, value: object) -> Any:
-    """Validate a typed value with a field of the interface.
+    """Validate a submitted value with a field of the API.
 
     Raises:
         ValidationError: The value is invalid.

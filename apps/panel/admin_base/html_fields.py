@@ -1,7 +1,8 @@
-"""HTML form fields with a visual editor and a source view; unchanged HTML is kept byte for byte.
+"""HTML form fields with a visual editor and a source view. Unchanged HTML is saved byte for byte.
 
-The visual editor (``frontend/visual.js``) edits the field's source; without scripts users edit the source directly.
-Link targets are rows of model admins with a ``storefront_path``; ``register_image_route`` registers the image storage.
+The visual editor (``frontend/visual.js``) edits the field's source. Without JavaScript, users edit the source directly.
+The editor can link to rows of model admins with a ``storefront_path`` and inserts images through the route that
+``register_image_route`` registers.
 """
 
 from collections.abc import Mapping
@@ -21,14 +22,14 @@ _image_routes: list[str] = []
 
 
 def register_image_route(url_name: str) -> None:
-    """Register the route that lists the shop's images (GET ``q``) and stores an image (POST ``file``), as JSON."""
+    """Register the JSON route that lists the shop's images (GET ``q``) and stores an image (POST ``file``)."""
     _image_routes[:] = [url_name]
 
 
 def restore_line_endings(original: str, submitted: str) -> str:
     """Return the submitted text with the line endings of the original text.
 
-    Browsers submit every line ending as CR LF. If nothing else differs, the original text is returned.
+    Browsers submit every line ending as CR LF. If only line endings differ, the original text is returned.
     """
     plain = _normalize_line_endings(submitted)
     if plain == _normalize_line_endings(original):
@@ -48,7 +49,7 @@ class MarkupArea(ThemedTextarea):
         js = (forms.Script("panel/visual.js", defer=True),)
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
-        """Add the URLs for links and images; the URLs depend on the current shop."""
+        """Add the URLs for links and images, which depend on the current shop."""
         context: dict[str, Any] = super().get_context(name, value, attrs)
         editor_attrs = {"data-visual": True, "data-links": reverse("admin:links")}
         if _image_routes:

@@ -17,7 +17,7 @@ Rows = TypeVar("Rows", bound=BaseModelFormSet[Any, Any])
 
 
 class ShopOwnedTabularInline(ThemedTabularInline[Child, Parent]):
-    """Shop-owned rows as a table in the parent's form."""
+    """An inline that shows shop-owned rows as a table in the parent's form."""
 
     form: type[ModelForm[Child]] = ShopOwnedForm[Child]
     extra = 0
@@ -25,7 +25,7 @@ class ShopOwnedTabularInline(ThemedTabularInline[Child, Parent]):
 
 
 class ShopOwnedStackedInline(ThemedStackedInline[Child, Parent]):
-    """Shop-owned rows, stacked in the parent's form."""
+    """An inline that shows shop-owned rows one below the other in the parent's form."""
 
     form: type[ModelForm[Child]] = ShopOwnedForm[Child]
     extra = 0
@@ -38,10 +38,10 @@ def add_actor_to_formset(request: HttpRequest, formset: type[Rows]) -> type[Rows
 
 
 def mark_formset_saved(formset: BaseModelFormSet[Any, Any]) -> None:
-    """Set the attributes that Django expects of a saved formset, after a service saved the rows."""
+    """Set the attributes that Django expects on a saved formset, after a service has saved the rows."""
     formset.new_objects, formset.changed_objects, formset.deleted_objects = [], [], []
     formset.save_m2m = _save_no_m2m  # type: ignore[method-assign]
 
 
 def _save_no_m2m() -> None:
-    """Do nothing: the rows have no many-to-many relations."""
+    """Do nothing, because the rows have no many-to-many relations."""

@@ -11,13 +11,19 @@ An app adds a model admin in its ``admin`` package::
         list_display = ("name", "city", "active")
         search_fields = ("name__istartswith",)    # also adds the model to the command palette
 
-The base classes provide the rest: querysets limited to the shop (rows of other shops give 404), the shop on new rows
-and inline rows, events with the actor, domain errors as form errors, the edit conflict check for models with a
-``version``, pages of 25, 50 or 100 rows, counts up to ten thousand, and saved views.
+The base classes provide:
+
+- querysets limited to the shop (a request for a row of another shop returns 404)
+- the current shop for new rows and inline rows
+- events with the actor
+- domain errors as form errors
+- the edit conflict check for models with a ``version``
+- pages of 25, 50 or 100 rows, with row counts up to 10,000
+- saved views
 
 If saving does more than write the row, override ``save_model``, call the service with ``**self.event_kwargs(request)``
 and set ``topics = ""``, because services record their own events. Inlines derive from the base classes in ``.inlines``.
-Never use ``date_hierarchy``: it reads the whole table.
+Never use ``date_hierarchy``, because it reads the whole table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -61,15 +67,15 @@ _PREPOPULATE_SCRIPTS = ("/urlify.js", "/prepopulate.js", "/xregexp.js", "/xregex
 
 
 class PanelAdmin(AuditedAdmin[M]):
-    """The base class of all model admins in the panel; see the module docstring.
+    """The base class of all model admins in the panel (see the module docstring).
 
     Attributes:
-        empty_text: Text of an empty list, instead of "nothing found".
+        empty_text: The text that an empty list shows instead of "nothing found".
         intro: A sentence above the list.
-        palette_order: Sort order of the model's rows in the command palette: 10 to 40 for rows that staff work with, 90
-            for dependent records.
-        storefront_path: Returns the storefront path of a row, e.g. ``/products/hat``. Only set if rich texts may link
-            to rows of the model.
+        palette_order: The position of the model's rows in the command palette: 10 to 40 for models that staff search
+            for most, 90 for records such as jobs and deliveries.
+        storefront_path: A function that returns a row's storefront path, e.g. ``/products/hat``. Set only if rich text
+            may link to rows of the model.
     """
 
     storefront_path: Callable[[Any], str] | None = None
@@ -84,16 +90,16 @@ class PanelAdmin(AuditedAdmin[M]):
     view_on_site = False
     warn_unsaved_form = True
     list_filter_sheet = True
-    show_facets = ShowFacets.NEVER  # Facets count the table once per filter choice.
+    show_facets = ShowFacets.NEVER  # Facets would count the rows once per filter choice.
 
     @property
     def media(self) -> Media:
         """Return the scripts and styles of the page, without Django's scripts for prepopulated fields.
 
-        No model admin prepopulates fields in the browser, and the largest of these scripts is as large as all
-        others together.
+        No model admin prepopulates fields in the browser, and these scripts are about as large as all other scripts
+        combined.
         """
-        inherited: Any = super().media  # Django has no public access to the contents of a Media object.
+        inherited: Any = super().media  # Django has no public API for the contents of a Media object.
         return Media(
             css=inherited._css, js=[path for path in inherited._js if not str(path).endswith(_PREPOPULATE_SCRIPTS)]
         )
@@ -112,7 +118,7 @@ class PanelAdmin(AuditedAdmin[M]):
 
     @display(description=gettext_lazy("Select record"))
     def action_checkbox(self, instance: M) -> SafeString:
-        """Render the checkbox that selects a row, without the forty classes of the theme."""
+        """Render the checkbox that selects a row, without the theme's forty CSS classes, to keep pages small."""
         return format_html(
             '<input type="checkbox" name="{}" value="{}" class="action-select" aria-label="{}">',
             ACTION_CHECKBOX_NAME,
@@ -121,7 +127,7 @@ class PanelAdmin(AuditedAdmin[M]):
         )
 
     def get_preserved_filters(self, request: HttpRequest) -> str:
-        """Return the filters for links back to the list, without the page size, which the session remembers."""
+        """Return the filters for links back to the list, without the page size, which is stored in the session."""
         preserved = super().get_preserved_filters(request)
         ((name, query),) = parse_qsl(preserved) or [("", "")]
         filters = urlencode(
@@ -132,7 +138,7 @@ class PanelAdmin(AuditedAdmin[M]):
     def response_action(  # type: ignore[override]
         self, request: HttpRequest, queryset: models.QuerySet[M]
     ) -> HttpResponse | None:
-        """Run a bulk action in a transaction, so that it applies to all rows or none."""
+        """Run a bulk action in a transaction, so that it changes either all rows or none."""
         try:
             with transaction.atomic():
                 return super().response_action(request, queryset)
@@ -143,7 +149,7 @@ class PanelAdmin(AuditedAdmin[M]):
     def get_search_results(
         self, request: HttpRequest, queryset: models.QuerySet[M], search_term: str
     ) -> tuple[models.QuerySet[M], bool]:
-        """Return the rows that match a search text, with a limited number of matches per column."""
+        """Return the rows that match the search text, with a limited number of matches per column."""
         lookups = self.get_search_fields(request)
         if not search_term.strip() or not lookups:
             return queryset, False
@@ -158,16 +164,16 @@ class PanelAdmin(AuditedAdmin[M]):
     ) -> Sequence[models.QuerySet[M]]:
         """Return additional querysets of matches that ``search_fields`` cannot express, such as rows of other tables.
 
-        Each queryset must use its own index and follow at most ``most`` rows of another table.
+        Each queryset must be able to use an index and may read at most ``most`` rows of another table.
         """
         return ()
 
     def palette_titles(self, rows: Sequence[M]) -> Mapping[int, str]:
-        """Return the palette titles of rows by ID."""
+        """Return a dict of palette titles, keyed by row ID."""
         return {row.pk: str(row) for row in rows}
 
     def palette_details(self, instance: M) -> Sequence[str]:
-        """Return details that the palette shows after the title and kind of a row."""
+        """Return the details that the palette shows after a row's title and model name."""
         return ()
 
     def palette_image(self, instance: M) -> str:
@@ -178,16 +184,16 @@ class PanelAdmin(AuditedAdmin[M]):
 
     @property
     def list_before_template(self) -> str:
-        """The template that renders ``list_headers`` above the list, or an empty string if there are none."""
+        """Return the template that renders ``list_headers`` above the list, or an empty string without headers."""
         return "panel/list_headers.html" if self.list_headers else ""
 
     @property
     def list_headers(self) -> Sequence[str]:
-        """Templates that other apps add above the list."""
+        """Return the templates that other apps add above the list."""
         return get_extensions(self.model).list_headers
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the list's own bulk actions, followed by the actions of other apps that the user may run."""
+        """Return the list's own bulk actions, followed by permitted actions from other apps."""
         actions = super().get_actions(request)
         if IS_POPUP_VAR in request.GET:
             return actions
@@ -198,14 +204,14 @@ class PanelAdmin(AuditedAdmin[M]):
         return actions | {action[1]: action for action in allowed if action}
 
     def get_inlines(self, request: HttpRequest, obj: M | None) -> list[Inline]:
-        """Return the form's own inlines, followed by inlines of other apps if the row exists."""
+        """Return the form's own inlines and, for an existing row, the inlines from other apps."""
         extra_inlines = get_extensions(self.model).inlines if obj is not None else []
         return [*super().get_inlines(request, obj), *extra_inlines]
 
     # --- rows of this shop ---
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> M | None:
-        """Return the row, locked during a POST so that concurrent saves run one after the other."""
+        """Return the row. A POST locks the row, so that concurrent saves run one after the other."""
         instance = super().get_object(request, object_id, from_field)
         if instance is not None and request.method == "POST" and transaction.get_connection().in_atomic_block:
             self.lock_row(instance)
@@ -213,7 +219,7 @@ class PanelAdmin(AuditedAdmin[M]):
         return instance
 
     def lock_row(self, instance: M) -> None:
-        """Lock the row for a write. Override this if the service locks other rows first."""
+        """Lock the row before a write. Override this method if the service locks other rows first."""
         self.model._default_manager.select_for_update().filter(pk=instance.pk).values_list("pk").first()
 
     def _get_obj_does_not_exist_redirect(
@@ -227,19 +233,19 @@ class PanelAdmin(AuditedAdmin[M]):
         """Build the form field. The help text of date and time fields names the shop's time zone."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field and isinstance(db_field, models.DateTimeField):
-            zone = _("In the shop's time zone, {zone}.").format(zone=self.shop(request).timezone.replace("_", " "))
+            zone = _("The time is in the shop's time zone ({zone}).").format(
+                zone=self.shop(request).timezone.replace("_", " ")
+            )
             field.help_text = f"{field.help_text} {zone}".strip()
         return field
 
     def formfield_for_foreignkey(
         self, db_field: models.ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> ModelChoiceField[Any] | None:
-        """Limit choices to rows of the shop. Relations to models without a shop need an explicit queryset."""
+        """Limit choices to the shop's rows. A relation to a model without a shop needs an explicit queryset."""
         target = db_field.remote_field.model
         if "queryset" not in kwargs and not issubclass(target, ShopOwned):
-            raise ImproperlyConfigured(
-                f"{type(self).__name__}: say with a queryset which {db_field.name} may be chosen."
-            )
+            raise ImproperlyConfigured(f"{type(self).__name__}: pass a queryset with the choices for {db_field.name}.")
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     # --- forms ---
@@ -264,7 +270,7 @@ class PanelAdmin(AuditedAdmin[M]):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Render the form or save its submission once. Domain errors are shown on the form together with the input."""
+        """Render the form, or save a submission once. After a domain error, show the input together with the error."""
         extra_context = {**self._get_header_context(request), **(extra_context or {})}
         render_form = super().changeform_view
         try:
@@ -285,7 +291,7 @@ class PanelAdmin(AuditedAdmin[M]):
         return render_form(request, object_id, form_url, extra_context)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Render the confirmation page or delete the row. A domain error redirects back with its message."""
+        """Render the confirmation page or delete the row. After a domain error, redirect to the form with a message."""
         try:
             return super().delete_view(
                 request, object_id, {**self._get_header_context(request), **(extra_context or {})}
@@ -294,13 +300,13 @@ class PanelAdmin(AuditedAdmin[M]):
             self.message_user(request, format_errors(error), messages.ERROR)
         except (models.ProtectedError, models.RestrictedError):
             # A protected reference was created after the confirmation page was rendered.
-            self.message_user(request, _("This is in use and can't be deleted."), messages.ERROR)
+            self.message_user(request, _("This record is in use and can't be deleted."), messages.ERROR)
         return HttpResponseRedirect(self.url("change", object_id))
 
     def get_deleted_objects(
         self, objs: "models.QuerySet[M] | Sequence[M]", request: HttpRequest
     ) -> tuple[list[Any], dict[Any, Any], set[str], list[str]]:
-        """Return the content of the confirmation page: row names, counts of related rows and obstacles."""
+        """Return row names, counts of related rows, missing permissions and obstacles for the confirmation page."""
         keys = [row.pk for row in objs[: delete_preview.MAX_DELETED_ROWS + 1]]
         rows = self.model._base_manager.filter(pk__in=keys)
         related = delete_preview.count_related_rows(rows, request, dict(self.admin_site._registry))
@@ -314,7 +320,7 @@ class PanelAdmin(AuditedAdmin[M]):
     def save_formset(
         self, request: HttpRequest, form: ModelForm[M], formset: BaseModelFormSet[Any, Any], change: bool
     ) -> None:
-        """Save inline rows and set the shop on new ones."""
+        """Save inline rows. New rows belong to the current shop."""
         for row in formset.save(commit=False):
             if isinstance(row, ShopOwned) and row._state.adding:
                 row.shop = self.shop(request)

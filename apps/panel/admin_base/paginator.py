@@ -1,4 +1,4 @@
-"""A paginator that caps the row count, so that large lists stay fast."""
+"""A paginator that limits the row count, so that large lists stay fast."""
 
 from functools import cached_property
 from typing import TypeVar, cast
@@ -11,14 +11,14 @@ M = TypeVar("M", bound=Model)
 
 
 class BoundedPaginator(Paginator[M]):
-    """A paginator that counts at most ``MAX_COUNTED_ROWS`` rows, so that large lists cost no more than small ones.
+    """A paginator that counts and shows at most ``MAX_COUNTED_ROWS`` rows.
 
-    Users find rows beyond that limit by searching and filtering.
+    To find rows beyond the limit, users search or filter the list.
     """
 
     @cached_property
     def count(self) -> int:
-        """The number of rows, or ``MAX_COUNTED_ROWS`` if there are more."""
+        """Return the number of rows, at most ``MAX_COUNTED_ROWS``."""
         if isinstance(self.object_list, list):
             return len(self.object_list)
         rows = cast("QuerySet[M]", self.object_list)
@@ -26,5 +26,5 @@ class BoundedPaginator(Paginator[M]):
 
     @property
     def is_complete(self) -> bool:
-        """True if the count is exact."""
+        """Return True if the count is exact."""
         return self.count < MAX_COUNTED_ROWS

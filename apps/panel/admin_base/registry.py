@@ -1,6 +1,6 @@
-"""A registry with which apps add actions, inlines and list headers to the model admins of other apps.
+"""A registry of actions, inlines and list headers that apps add to the model admins of other apps.
 
-Apps call these functions when their ``admin`` module is imported, and ``PanelAdmin`` shows the additions.
+Apps register these additions while their ``admin`` module is imported. ``PanelAdmin`` shows the additions.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from django.contrib.admin.options import InlineModelAdmin
 from django.db.models import Model
 from django.http import HttpResponse
 
-# A bulk action as in Django: called with the model admin, the request and the selected rows.
+# A Django bulk action: a function of the model admin, the request and the selected rows.
 Action: TypeAlias = Callable[..., HttpResponse | None]
 Inline: TypeAlias = "type[InlineModelAdmin[Any, Any]]"
 
@@ -41,12 +41,12 @@ def add_action(model: type[Model], action: Action, *, permission: str) -> None:
 
 
 def add_inline(model: type[Model], inline: Inline) -> None:
-    """Add an inline below the form's own inlines. The form shows it for existing rows only."""
+    """Add an inline below the form's own inlines. The form shows the inline only for existing rows."""
     _by_model[model].inlines.append(inline)
 
 
 def add_list_header(model: type[Model], template: str) -> None:
-    """Add a template above a model's list; the template receives the change list as ``cl``."""
+    """Add a template above a model's list. The template receives the change list as ``cl``."""
     _by_model[model].list_headers.append(template)
 
 

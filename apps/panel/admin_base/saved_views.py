@@ -1,7 +1,7 @@
-"""Saved views of lists: a search, filters, sort order and columns under a name.
+"""Saved views of lists. A view stores a search, filters, sort order and columns under a name.
 
-A view belongs to a user in a shop. Shared views are visible to all staff members who may see the list. Views are
-personal settings and change no shop data, so the audit log does not include them.
+A view belongs to a user in a shop. Shared views are visible to all staff members who may see the list. Saving a view
+changes no shop data, so the audit log does not record it.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from apps.staff.backends import get_current_membership
 from apps.staff.models import SavedView, User
 
 SIZE_VAR = "size"
-# URL parameters that do not describe the content of the list. ``all`` opens a list without the user's default view.
+# URL parameters that do not affect which rows the list contains and are not saved with a view.
 TRANSIENT_PARAMETERS = frozenset(
     {SIZE_VAR, ALL_VAR, PAGE_VAR, ERROR_FLAG, IS_FACETS_VAR, IS_POPUP_VAR, TO_FIELD_VAR, TOUR_VAR}
 )
@@ -37,17 +37,14 @@ MAX_QUERY_LENGTH, MAX_VIEWS = 2000, 30
 
 
 def normalize_query(query: str) -> str:
-    """Normalize a query string so that equal views compare equal.
-
-    Empty and transient parameters are dropped. The other parameters are sorted.
-    """
+    """Remove empty and transient parameters and sort the other parameters, so that equal views compare equal."""
     pairs = parse_qsl(query.replace("\x00", ""), keep_blank_values=False)
     return urlencode(sorted((name, value) for name, value in pairs if name not in TRANSIENT_PARAMETERS))
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A saved view as a tab of its list."""
+    """A saved view as a tab above its list."""
 
     view: SavedView
     current: bool
@@ -73,7 +70,7 @@ def get_default_query(request: HttpRequest, model_admin: Screen) -> str:
 
 
 def get_columns(request: HttpRequest, model_admin: Screen) -> str:
-    """Return the columns for a list from the URL, else the user's choice, else an empty string for the defaults."""
+    """Return the columns from the URL or, if there are none, the user's choice. Return "" for the default columns."""
     return request.GET.get(COLUMNS_VAR) or column_choice.get_chosen_columns(
         _get_user(request), _get_list_name(model_admin)
     )
@@ -88,7 +85,7 @@ class ViewForm(forms.ModelForm[SavedView]):
 
 
 def save_view(request: HttpRequest) -> HttpResponse:
-    """Save the current state of a list as a view, which replaces the user's view of the same name."""
+    """Save the current state of a list as a view. An existing view of the user with the same name is replaced."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     model_admin = _get_model_admin(request, request.POST.get("screen", ""))
@@ -111,7 +108,7 @@ def _add_columns(request: HttpRequest, model_admin: Screen, query: str) -> str:
 
 
 def choose_columns(request: HttpRequest) -> HttpResponse:
-    """Save the user's choice of columns and redirect to the list, scrolled to a moved column."""
+    """Save the user's choice of columns and redirect to the list. After a move, the URL points to the moved column."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     model_admin = _get_model_admin(request, request.POST.get("screen", ""))
@@ -130,9 +127,9 @@ def choose_columns(request: HttpRequest) -> HttpResponse:
 
 
 def _parse_columns_form(request: HttpRequest, model_admin: Screen) -> str:
-    """Return the columns of the submitted form, or an empty string for the defaults.
+    """Return the columns from the submitted form, or an empty string for the defaults.
 
-    Columns that cannot be hidden are always included.
+    The result always includes the columns that users cannot hide.
     """
     if "reset" in request.POST:
         return ""
@@ -161,7 +158,7 @@ def change_view(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _save_from_form(request: HttpRequest, model_admin: Screen, view: SavedView) -> HttpResponse:
-    """Save a view from the form. A new view replaces the user's view of the same name."""
+    """Save a view from the form. A new view replaces the user's existing view with the same name."""
     form = ViewForm(request.POST, instance=view)
     if not form.is_valid():
         messages.error(request, _("Enter a name of up to 60 characters."))
@@ -175,7 +172,7 @@ def _save_from_form(request: HttpRequest, model_admin: Screen, view: SavedView) 
                     _get_other_views(view).update(is_default=False)
                 form.save()
         except IntegrityError:
-            text = _("Someone else just saved a view named “{name}”. Check it first.")
+            text = _("A view named “{name}” was just saved in another window. Reload the list and try again.")
             messages.error(request, text.format(name=view.name))
         else:
             messages.success(request, _("View “{name}” saved.").format(name=view.name))
@@ -188,7 +185,7 @@ def _get_other_views(view: SavedView) -> TimestampedQuerySet[SavedView]:
 
 
 def _get_model_admin(request: HttpRequest, name: str) -> Screen:
-    """Return the model admin of that name, if the user may see its list."""
+    """Return the model admin for a list name, if the user may see the list."""
     for model, model_admin in admin.site._registry.items():
         if model._meta.label_lower == name and isinstance(model_admin, ExtraViewsAdmin):
             if not model_admin.has_view_or_change_permission(request):

@@ -1,4 +1,4 @@
-"""Word search for lists and the command palette: every column uses its own index, and results are limited."""
+"""Word search for lists and the command palette. Each column is searched separately, with an index and a limit."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -17,7 +17,8 @@ from apps.ground.tenancy import get_current_shop
 from apps.panel.admin_base.paginator import MAX_COUNTED_ROWS
 
 MAX_WORDS = 10
-# The palette reads at most this many matches per column, sorts them and shows the first few.
+# The maximum number of matches per column that the palette reads. The palette sorts these matches and shows the first
+# few.
 PALETTE_CANDIDATES = 100
 _PREFIX_LOOKUPS = {"icontains": "istartswith", "contains": "startswith"}
 
@@ -40,22 +41,23 @@ def search_rows(
     newest: bool = True,
     extra_querysets: Sequence[QuerySet[M]] = (),
 ) -> QuerySet[M]:
-    """Return the rows that contain every word of a text in any of the columns.
+    """Return the rows that contain every word of the search text in any of the columns.
 
-    A condition on several columns at once would scan the shop's whole table, so each column is queried separately.
+    Each column has its own query, because a single condition on several columns would scan all rows of the shop.
 
     Args:
         rows: The rows to search, already filtered by the list's filters.
-        lookups: Columns with lookups, e.g. ``title__icontains``; none may span a to-many relation.
-        text: The typed text; quotation marks keep words together.
+        lookups: Columns with lookups, e.g. ``title__icontains``. Lookups must not span to-many relations.
+        text: The typed text. Words in quotation marks are searched as one phrase.
         limit: The maximum number of rows per column.
-        newest: Read the newest matches of each column first, instead of any matches.
+        newest: Select the newest matches of each column. If false, the limit selects arbitrary matches.
         extra_querysets: Additional querysets of matches.
     """
     words = [_unquote(word) for word in smart_split(text)][:MAX_WORDS]
     if not words or not lookups:
         return rows
-    # The longest word is probably the rarest.
+    # Search each column for the longest word, because it probably has the fewest matches. The other words may match any
+    # column.
     first_word, *other_words = sorted(words, key=len, reverse=True)
     other_conditions = reduce(
         and_,
@@ -69,7 +71,7 @@ def search_rows(
 def union_first_rows(
     rows: QuerySet[M], querysets: Sequence[QuerySet[M]], *, limit: int, newest: bool = True
 ) -> QuerySet[M]:
-    """Return the rows that are among the first ``limit`` rows of at least one of the querysets."""
+    """Return the rows that are among the first ``limit`` rows of at least one queryset."""
     return rows.filter(in_materialized(select_first_keys(querysets, limit=limit, newest=newest)))
 
 
@@ -78,7 +80,7 @@ def select_first_keys(querysets: Sequence[QuerySet[M]], *, limit: int, newest: b
     order = ("-pk",) if newest else ()
     first_part, *other_parts = (part.order_by(*order).values("pk")[:limit] for part in querysets)
     if not connection.features.supports_slicing_ordering_in_compound:
-        # SQLite accepts a limit in a subquery, but not in a part of a union.
+        # SQLite allows a limit in a subquery, but not directly in a part of a union.
         keys = querysets[0].model._base_manager.all()
         first_part, *other_parts = (
             keys.filter(in_materialized(part_keys)).order_by().values("pk") for part_keys in (first_part, *other_parts)
@@ -87,10 +89,10 @@ def select_first_keys(querysets: Sequence[QuerySet[M]], *, limit: int, newest: b
 
 
 def describe_search_limits(text: str, lookups: Sequence[str]) -> str:
-    """Return a note that explains how a search limits this text, or an empty string if there is no limit."""
+    """Return a note that explains the limits of a search for this text, or an empty string if there are none."""
     words = [_unquote(word) for word in smart_split(text)]
     if len(words) > MAX_WORDS:
-        return _("Only the first {limit} words were searched.").format(limit=MAX_WORDS)
+        return _("Only the first {limit} words of your search were used.").format(limit=MAX_WORDS)
     short_words = [word for word in words if len(word) < MIN_TRIGRAM_LENGTH]
     if short_words and any(lookup.rpartition("__")[2] in _PREFIX_LOOKUPS for lookup in lookups):
         text = _(
@@ -101,12 +103,12 @@ def describe_search_limits(text: str, lookups: Sequence[str]) -> str:
 
 
 def set_truncation_note(request: HttpRequest, note: str) -> None:
-    """Store a note that this request's search result is truncated, for the list and bulk edits."""
+    """Store a note about the truncated search result on the request. Lists and bulk edits show the note."""
     request.search_cut = note  # type: ignore[attr-defined]
 
 
 def get_truncation_note(request: HttpRequest) -> str:
-    """Return the note on a truncated search result, or an empty string if the result is complete."""
+    """Return the note about a truncated search result, or an empty string if the result is complete."""
     return str(getattr(request, "search_cut", ""))
 
 
@@ -123,7 +125,7 @@ def _build_condition(model: type[Model], lookup: str, word: str) -> Q:
         operator = _PREFIX_LOOKUPS.get(operator, operator)
     relation = column.partition("__")[0]
     related_model = model._meta.get_field(relation).related_model if relation != column else None
-    # Indexes of related tables also begin with the shop.
+    # Filter the related table by shop, too, because the table's indexes start with the shop.
     shop_filter = (
         {f"{relation}__shop": get_current_shop()}
         if isinstance(related_model, type) and issubclass(related_model, ShopOwned)

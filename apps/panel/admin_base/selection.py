@@ -1,4 +1,4 @@
-"""Determine the rows of a bulk action: selected rows, or all rows that match the filters and search."""
+"""Determine the rows of a bulk action: the selected rows, or all rows that match the filters and the search."""
 
 from copy import copy
 
@@ -73,11 +73,11 @@ def _get_ids(rows: QuerySet[ShopOwned], limit: int, *, searched: bool, truncatio
         )
     ids = list(rows.order_by("pk").values_list("pk", flat=True)[: limit + 1])
     if searched and len(ids) >= MAX_COUNTED_ROWS:
-        text = _("The search matches more than {limit} rows, the maximum for a list. Add a filter.")
+        text = _("The search matches more than {limit} rows. Add a filter.")
         raise InvalidSelection(text.format(limit=languages.format_integer(MAX_COUNTED_ROWS)))
     if len(ids) > limit:
         text = _("The list has more than {limit} rows. Filter it first.")
         raise InvalidSelection(text.format(limit=languages.format_integer(limit)))
     if not ids:
-        raise InvalidSelection(_("No rows are selected."))
+        raise InvalidSelection(_("No rows are selected. Select at least one row."))
     return ids

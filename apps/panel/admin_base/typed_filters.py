@@ -1,7 +1,7 @@
 """List filters with typed input: ranges of days, amounts or numbers, and single words.
 
-These filters are part of the filter form (``filter_panel``). Invalid input is reported below the field and above the
-list, and the list is empty, because unfiltered rows would look like matches.
+These filters are part of the filter form (``filter_panel``). After invalid input, the list shows an error and no rows,
+because unfiltered rows would look like matches. The field shows the error, too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,12 +32,12 @@ MAX_INTEGER = 2**31 - 1
 
 
 class TypedFilter(admin.ListFilter, Generic[Value]):
-    """A filter by typed input; subclasses define how to parse the input and which rows match.
+    """A filter by typed input. Subclasses define how to parse the input and which rows match.
 
     Attributes:
         parameter_name: The prefix of the filter's URL parameters.
         index_order: The order in which the filter's index returns matches.
-        parts: The fields as (suffix of the URL parameter, label); the label is empty for a single field.
+        parts: The form fields as pairs of URL parameter suffix and label. A single field has an empty label.
         kind: The HTML ``type`` of the fields.
         mode: The HTML ``inputmode`` of the fields.
     """
@@ -76,11 +76,14 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
         raise NotImplementedError
 
     def filter_rows(self, rows: QuerySet[M], values: Sequence[Value | None]) -> QuerySet[M]:
-        """Return the rows that match the values. There is one value per part, and at least one is not None."""
+        """Return the rows that match the values.
+
+        ``values`` has an item for each part. At least one item is not None.
+        """
         raise NotImplementedError
 
     def format_value(self, value: Value) -> str:
-        """Format a value for people."""
+        """Format a value for display."""
         return str(value)
 
     def expected_parameters(self) -> list[str]:  # type: ignore[override]
@@ -91,7 +94,7 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
         return True
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> QuerySet[M]:
-        """Return the matching rows, or none if the input is invalid."""
+        """Return the matching rows, or no rows if the input is invalid."""
         if self.problems:
             return queryset.none()
         if not self.values:
@@ -123,18 +126,18 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
 
 
 class _RangeFilter(TypedFilter[Value]):
-    """A range between two values, both included."""
+    """A filter by a range that includes both end values."""
 
     parts = (("_from", pgettext_lazy("range", "From")), ("_to", pgettext_lazy("range", "To")))
     field: str
 
     @property
     def index_order(self) -> Sequence[str]:  # type: ignore[override]
-        """Descending order by the field, then by key."""
+        """Return the descending order by the field, then by primary key."""
         return sort_tables.map_to_sort_columns(self.model, (f"-{self.field}", "-pk"))
 
     def filter_rows(self, rows: QuerySet[M], values: Sequence[Value | None]) -> QuerySet[M]:
-        """Return the rows within the range, both ends included."""
+        """Return the rows within the range, including both end values."""
         since, until = values
         if since is not None:
             rows = rows.filter(sort_tables.filter_sort_column(self.model, self.field, "gte", since))
@@ -144,15 +147,15 @@ class _RangeFilter(TypedFilter[Value]):
 
 
 class DaysFilter(_RangeFilter[date]):
-    """A range of days in the shop's time zone. Subclasses set the datetime field.
+    """A filter by a range of days in the shop's time zone. Subclasses set the datetime field.
 
-    The list is sorted by that field, newest first, unless the user sorts it.
+    While the filter is active, the list is sorted by the datetime field, newest first, unless the user sorts the list.
     """
 
     kind = "date"
 
     def parse_input(self, text: str) -> date:
-        """Parse a day as browsers send it: ``2026-11-24``."""
+        """Parse a day in the format that browsers send, such as ``2026-11-24``."""
         day = forms.DateField(input_formats=["%Y-%m-%d"]).clean(text)
         if not isinstance(day, date) or day.year in {date.min.year, date.max.year}:
             raise ValidationError(_("Enter a valid date."))
@@ -170,7 +173,7 @@ class DaysFilter(_RangeFilter[date]):
 
 
 class AmountsFilter(_RangeFilter[Any]):
-    """A range of amounts. Subclasses set the field."""
+    """A filter by a range of amounts. Subclasses set the field."""
 
     mode = "decimal"
 
@@ -183,7 +186,7 @@ class AmountsFilter(_RangeFilter[Any]):
 
 
 class NumbersFilter(_RangeFilter[int]):
-    """A range of whole numbers. Subclasses set the field."""
+    """A filter by a range of whole numbers. Subclasses set the field."""
 
     mode = "numeric"
 
@@ -197,7 +200,7 @@ class NumbersFilter(_RangeFilter[int]):
 
 
 class WordFilter(TypedFilter[str]):
-    """A filter by one whole word, such as a vendor; subclasses define the matching rows."""
+    """A filter that matches a complete value, such as a vendor name. Subclasses define the matching rows."""
 
     def parse_input(self, text: str) -> str:
         """Return the text as typed, without NUL characters, which databases reject."""

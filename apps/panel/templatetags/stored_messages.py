@@ -1,4 +1,4 @@
-"""Template filters that translate texts stored in English. All templates can use the filters without loading them."""
+"""Template filters that translate strings stored in English. Templates can use the filters without ``{% load %}``."""
 
 from django import template
 

@@ -11,7 +11,7 @@ from apps.shops.models import App, Installation
 
 
 class AppFilter(SelectFilter):
-    """Filters rows with an ``app`` by the apps installed in the shop."""
+    """A filter for rows with an ``app``. The choices are the apps installed in the shop."""
 
     title = gettext_lazy("app")
     parameter_name = "app"

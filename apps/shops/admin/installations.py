@@ -42,7 +42,7 @@ AnnotatedInstallation: TypeAlias = "WithAnnotations[Installation, _LastUse]"
 
 @admin.register(Installation)
 class InstallationAdmin(ShopOwnedAdmin[Installation]):
-    """Installed apps of the shop. A token is shown once, in the response to the request that created the token."""
+    """The model admin of installed apps. A new token is only shown once, directly after it is created."""
 
     menu = MenuItem(
         "Apps",
@@ -60,7 +60,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Installation]:
-        """Return the installed apps, with the last use of any token."""
+        """Return the installed apps, each with the time when any of its tokens was last used."""
         last_use = (
             AccessToken.rows()
             .filter(installation=OuterRef("pk"))
@@ -78,7 +78,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
 
     @display(description=gettext_lazy("Access"))
     def may_do(self, installation: Installation) -> str:
-        """Describe how many kinds of data the app may edit, and how many it may access."""
+        """Return the numbers of data types that the app may edit and may access, formatted for the list."""
         access = scope_fields.describe_scopes(installation.scopes)
         changing = sum(degree != scope_fields.READ_ACCESS for _label, degree in access)
         return (
@@ -178,16 +178,18 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             app_installation.install_app(
                 installation.app, self.shop(request), scopes=form.scopes, **self.event_kwargs(request)
             )
-            self.message_user(request, _("Saved. The change applies from the app's next request."), messages.SUCCESS)
+            self.message_user(
+                request, _("Saved. The change takes effect with the app's next request."), messages.SUCCESS
+            )
             return HttpResponseRedirect(self.url("change", installation.pk))
         title, fingerprint = (
-            _("Access of {name}").format(name=installation.app.name),
+            _("Access for {name}").format(name=installation.app.name),
             compute_fingerprint(installation.scopes),
         )
         return self.page(request, "panel/apps/scopes.html", title, original=installation, form=form, seen=fingerprint)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Uninstall an app, after a page that counts what will be deleted."""
+        """Show the number of rows that will be deleted and, after confirmation, uninstall the app."""
         require_permission(request, "shops.delete_installation")
         installation = self.get_row_or_404(request, object_id)
         if request.method == "POST":
@@ -207,7 +209,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
     # --- tokens ---
 
     def new_token_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Create another token and show it once."""
+        """Create an additional token and show it once."""
         require_permission(request, ADD_TOKEN)
         installation = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -216,7 +218,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         return self._show_once(request, installation, token)
 
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Create a new token. The other tokens stay valid for a while, so that the app can switch to the new token."""
+        """Create a new token. The old tokens expire later, so that the app has time to switch to the new token."""
         require_permission(request, ADD_TOKEN)
         installation = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -229,7 +231,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         return self._show_once(request, installation, token)
 
     def revoke_view(self, request: HttpRequest, object_id: str, token_id: int) -> HttpResponse:
-        """Revoke a token at once. The user confirms by typing the beginning of the token."""
+        """Revoke a token immediately. The user confirms this by typing the beginning of the token."""
         require_permission(request, DELETE_TOKEN)
         installation = self.get_row_or_404(request, object_id)
         token = AccessToken.rows().filter(installation=installation, pk=token_id).first()
@@ -260,7 +262,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             else:
                 self.message_user(
                     request,
-                    _("Purchase created. It expires after two days if the shop does not approve it."),
+                    _("Purchase created. If the shop does not approve the purchase within two days, it expires."),
                     messages.SUCCESS,
                 )
                 return HttpResponseRedirect(self.url("change", installation.pk))
@@ -293,7 +295,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
     def _show_once(
         self, request: HttpRequest, installation: Installation, token: str, secret: str = ""
     ) -> HttpResponse:
-        title = _("{name} is ready").format(name=installation.app.name) if secret else _("The new token")
+        title = _("{name} is installed").format(name=installation.app.name) if secret else _("New token")
         continue_url = self.url("change", installation.pk)
         values: dict[str, str | bool] = {"token": token, "secret": secret, "no_token": not token}
         return tokens.render_secret_once(

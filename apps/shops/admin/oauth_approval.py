@@ -24,7 +24,7 @@ from apps.staff.domain.delegated_scopes import get_member
 
 @dataclass(frozen=True, slots=True)
 class AccessLine:
-    """A resource with the app's degree of access; ``is_new`` marks access that the app does not have yet."""
+    """A resource with the app's level of access. ``is_new`` marks access that the app does not have yet."""
 
     label: str
     degree: str
@@ -32,7 +32,7 @@ class AccessLine:
 
 
 def show_authorization_request(model_admin: ExtraViewsAdmin[Any], request: HttpRequest) -> HttpResponse:
-    """Show an authorization request of an app. After a decision, redirect back to the app."""
+    """Show an app's authorization request. After the user's decision, redirect back to the app."""
     shop, user = as_staff_request(request).shop, as_staff_request(request).user
     try:
         authorization_request = _read_request(request)
@@ -76,14 +76,14 @@ def show_authorization_request(model_admin: ExtraViewsAdmin[Any], request: HttpR
         seen=compute_fingerprint(*fingerprinted),
         meanwhile=EDIT_CONFLICT if is_stale else "",
     )
-    # Only this page may submit a form that redirects to the app.
+    # The default CSP forbids a form that redirects to another site, so allow the app's site on this page only.
     response._csp_update = {"form-action": [f"{redirect_target.scheme}://{redirect_target.netloc}"]}  # type: ignore[attr-defined]
     add_never_cache_headers(response)
     return response
 
 
 def show_registration_review(model_admin: ExtraViewsAdmin[Any], request: HttpRequest, app: App) -> HttpResponse:
-    """Show the scopes of an app's registration for approval, without a redirect to the app."""
+    """Show an app's registered scopes for approval. The user is not redirected to the app after the decision."""
     shop = as_staff_request(request).shop
     current_installation = oauth.find_installation(app, shop)
     fingerprinted = (app.name, app.requested_scopes, current_installation.scopes if current_installation else None)
@@ -125,7 +125,7 @@ def _read_request(request: HttpRequest) -> AuthorizationRequest:
     names = ("client_id", "redirect_uri", "scope", "state", "response_type")
     for name in names:
         if len(query.getlist(name)) > 1:
-            raise OAuthError("invalid_request", _("{name} must occur exactly once.").format(name=name))
+            raise OAuthError("invalid_request", _("{name} must not occur more than once.").format(name=name))
     values = {name: query.get(name, "") for name in names}
     options = [*query.getlist("grant_options[]"), *query.getlist("grant_options")]
     return oauth.check_authorization_request(as_staff_request(request).shop, grant_options=options, **values)

@@ -1,4 +1,4 @@
-"""Form field for presentment currencies: rows of currency code, exchange rate and rounding rule."""
+"""A form field for presentment currencies: rows with currency code, exchange rate and rounding rule."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,12 +20,12 @@ Row = Mapping[str, str | None]
 
 
 class RatesWidget(forms.Widget):
-    """Rows of inputs, followed by empty rows; rows without a currency code are ignored."""
+    """A widget with one row of inputs per currency, followed by empty rows. Empty rows are ignored."""
 
     template_name = "panel/shops/rates.html"
 
     def get_context(self, name: str, value: object, attrs: Context | None) -> Context:
-        """Add the currency rows, and the choices of currencies and rounding rules."""
+        """Add the currency rows and the choices for currencies and rounding rules."""
         context = super().get_context(name, value, attrs)
         rows = value if isinstance(value, list) else []
         spare = min(EMPTY_ROWS, MAX_CURRENCIES - len(rows))
@@ -47,16 +47,16 @@ class RatesWidget(forms.Widget):
         return parse_rate_rows(data, name)
 
     def value_omitted_from_data(self, data: Any, files: object, name: str) -> bool:
-        """Return True if none of the row inputs was submitted."""
+        """Return True if no row was submitted, not even an empty row."""
         return not any(f"{name}-{part}" in data for part in PARTS)
 
 
 def parse_rate_rows(data: QueryDict, name: str) -> list[dict[str, str | None]]:
-    """Return the currency rows of submitted form data in the stored format."""
+    """Return the currency rows in the submitted form data, in the stored format."""
     lists = [data.getlist(f"{name}-{part}")[: MAX_CURRENCIES + EMPTY_ROWS] for part in PARTS]
     rows = [dict(zip(PARTS, map(str.strip, row), strict=True)) for row in zip(*lists, strict=False)]
     filled_rows = [row for row in rows if any(row.values())]
-    # Rates have many decimals, after a comma or a point.
+    # A comma in a rate is always a decimal comma, even before three digits.
     return [
         {**row, "currency": row["currency"].upper(), "rate": row["rate"].replace(",", ".") or None}
         for row in filled_rows

@@ -1,4 +1,4 @@
-"""One-time purchases on an app's page: list, form and decision."""
+"""One-time purchases on an app's page: the list, the form, and approving or declining a purchase."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class PurchaseForm(forms.Form):
     name = forms.CharField(
         max_length=255,
         label=gettext_lazy("Description"),
-        help_text=gettext_lazy("The shop sees this text before approving."),
+        help_text=gettext_lazy("Staff see this text when they approve or decline the purchase."),
     )
     price = MoneyField(label=gettext_lazy("Price"))
     test = forms.BooleanField(required=False, label=gettext_lazy("Test purchase without payment"))
@@ -34,7 +34,7 @@ class PurchaseForm(forms.Form):
         self.fields["price"].label = _("Price in {currency}").format(currency=installation.shop.currency)
 
     def add_domain_errors(self, error: DomainError) -> None:
-        """Add the errors of the service to the form."""
+        """Add the errors from the service to the form."""
         for field, texts in error.errors.items():
             self.add_error(field if field in self.fields else None, texts)
 

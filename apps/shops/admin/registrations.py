@@ -33,7 +33,7 @@ _FIELDS = ("name", "distribution", "application_url", "redirect_urls")
 
 
 class RegistrationForm(scope_fields.ScopesForm):
-    """The registration form of an app."""
+    """The form for an app's registration."""
 
     name = forms.CharField(
         max_length=255,
@@ -47,14 +47,15 @@ class RegistrationForm(scope_fields.ScopesForm):
         required=False,
         max_length=2048,
         label=gettext_lazy("App URL"),
-        help_text=gettext_lazy("The URL of the app, if it has pages."),
+        help_text=gettext_lazy("The app's website, if it has one."),
     )
     redirect_urls = forms.CharField(
         required=False,
         label=gettext_lazy("Redirect URLs"),
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
         help_text=gettext_lazy(
-            "Allowed redirect URLs after approval, one per line. They must match the app's requests exactly."
+            "After approval, staff are redirected to one of these URLs. Enter one URL per line, exactly as the app "
+            "sends it."
         ),
     )
 
@@ -72,11 +73,11 @@ class RegistrationForm(scope_fields.ScopesForm):
 
     @property
     def values(self) -> Values:
-        """The values for the registration service."""
+        """Return the values for the registration service."""
         return {**{name: self.cleaned_data[name] for name in _FIELDS}, "scopes": self.scopes}
 
     def add_domain_errors(self, error: ValidationError | DomainError) -> None:
-        """Add the errors of the service to the form."""
+        """Add the errors from the service to the form."""
         field_errors = error.message_dict if isinstance(error, ValidationError) else error.errors
         for field, texts in field_errors.items():
             self.add_error(field if field in self.fields else None, texts)
@@ -84,16 +85,18 @@ class RegistrationForm(scope_fields.ScopesForm):
 
 @admin.register(App)
 class AppAdmin(PanelAdmin[App]):
-    """Registered apps. An API secret is shown once, in the response to the request that created the secret."""
+    """The model admin of registered apps. A new API secret is only shown once, directly after it is created."""
 
     menu = MenuItem(
         "Apps",
         "apps",
         20,
-        gettext_lazy("Own apps"),
+        gettext_lazy("In-house apps"),
         search_terms=pgettext_lazy("search", "api, key, secret, token, developer, oauth, credentials"),
     )
-    intro = gettext_lazy("Apps developed by this shop, with the access they request. Each shop decides what to grant.")
+    intro = gettext_lazy(
+        "Apps developed by this shop and the access that they request. Each shop decides which access to grant."
+    )
     empty_text = gettext_lazy("No apps yet. Register an app so that it can request access to shops.")
     list_display = ("name", "for_whom", "asks_for", "at_work_in")
     list_display_links = ("name",)
@@ -117,16 +120,16 @@ class AppAdmin(PanelAdmin[App]):
     def for_whom(self, app: App) -> str:
         return app.get_distribution_display()
 
-    @display(description=gettext_lazy("Requests"))
+    @display(description=gettext_lazy("Requested access"))
     def asks_for(self, app: App) -> str:
-        """Return the number of kinds of data that the app requests."""
+        """Return the number of data types that the app requests access to, formatted for the list."""
         count = len(scope_fields.describe_scopes(app.requested_scopes))
         text = ngettext("{number} data type", "{number} data types", count)
-        return text.format(number=count) if count else _("listed in each request")
+        return text.format(number=count) if count else _("varies by request")
 
     @display(description=gettext_lazy("Installed in"))
     def at_work_in(self, app: App) -> str:
-        """Return the number of shops in which the app is installed."""
+        """Return the number of shops in which the app is installed, formatted for the list."""
         shops: int = app.shops  # type: ignore[attr-defined]
         return ngettext("{number} shop", "{number} shops", shops).format(number=shops)
 
@@ -230,7 +233,7 @@ class AppAdmin(PanelAdmin[App]):
         return oauth_approval.show_registration_review(self, request, self.get_row_or_404(request, object_id))
 
     def secret_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Replace the API secret and show the new secret once. The old secret stays valid for a while."""
+        """Replace the API secret and show the new secret once. The old secret expires after the chosen time."""
         require_permission(request, CHANGE)
         app = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -241,11 +244,11 @@ class AppAdmin(PanelAdmin[App]):
             return HttpResponseRedirect(self.url("change", app.pk))
         secret = app_registration.replace_secret(app, overlap=overlap, **self.event_kwargs(request))
         return render_secret_once(
-            self, request, _("The new secret"), continue_url=self.url("change", app.pk), app=app, secret=secret
+            self, request, _("New secret"), continue_url=self.url("change", app.pk), app=app, secret=secret
         )
 
     def end_old_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Revoke the old secrets, because the app uses the new secret."""
+        """Revoke the old secrets after the app has switched to the new secret."""
         require_permission(request, CHANGE)
         app = self.get_row_or_404(request, object_id)
         if request.method != "POST":

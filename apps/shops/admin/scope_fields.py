@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from apps.shops.models.scopes import SCOPES, expand_scopes
 
-# Degrees of access; pages translate these texts.
+# Levels of access. Pages translate these labels.
 READ_ACCESS, WRITE_ACCESS = gettext_noop("view"), gettext_noop("view and edit")
 
 
@@ -31,8 +31,9 @@ def get_scope_rows() -> list[ScopeRow]:
     for key in keys:
         read_scope, write_scope = f"read_{key}", f"write_{key}"
         description = SCOPES.get(read_scope) or SCOPES[write_scope]
-        label = description.removeprefix("See and change ").removeprefix("See ")
-        label = capfirst(_(label))
+        for verb in ("See and change ", "See ", "Change ", "Import "):
+            description = description.removeprefix(verb)
+        label = capfirst(_(description))
         scope_rows.append(
             ScopeRow(
                 key, label, read_scope if read_scope in SCOPES else None, write_scope if write_scope in SCOPES else None
@@ -42,10 +43,7 @@ def get_scope_rows() -> list[ScopeRow]:
 
 
 def describe_scopes(scopes: list[str]) -> list[tuple[str, str]]:
-    """Return the label and the degree of access of each resource in the scopes.
-
-    The degree is ``READ_ACCESS`` or ``WRITE_ACCESS``.
-    """
+    """Return the label and the level of access (``READ_ACCESS`` or ``WRITE_ACCESS``) of each resource in the scopes."""
     granted = expand_scopes(scopes)
     return [
         (row.label, WRITE_ACCESS if row.write_scope in granted else READ_ACCESS)
@@ -55,7 +53,7 @@ def describe_scopes(scopes: list[str]) -> list[tuple[str, str]]:
 
 
 class ScopesForm(forms.Form):
-    """A form with one choice per resource; ``scopes`` returns the chosen scopes."""
+    """A form with one choice field per resource."""
 
     def __init__(self, data: QueryDict | None = None, *, scopes: list[str] | None = None) -> None:
         super().__init__(data)
@@ -73,12 +71,12 @@ class ScopesForm(forms.Form):
 
     @property
     def scope_fields(self) -> list[forms.BoundField]:
-        """The choice fields, for the template."""
+        """Return the choice fields for the template."""
         return [field for field in self if field.name.startswith("scope_")]
 
     @property
     def scopes(self) -> list[str]:
-        """The chosen scopes. A ``write_`` scope includes its ``read_`` scope, which is not listed."""
+        """Return the chosen scopes, without ``read_`` scopes that a chosen ``write_`` scope includes."""
         degrees = {row: self.cleaned_data.get(f"scope_{row.key}") for row in get_scope_rows()}
         chosen_scopes = (
             row.write_scope if degree == "write" else row.read_scope for row, degree in degrees.items() if degree
@@ -98,5 +96,5 @@ class NewAppForm(ScopesForm):
         required=False,
         max_length=2048,
         label=gettext_lazy("App URL"),
-        help_text=gettext_lazy("The URL of the app, if it has pages."),
+        help_text=gettext_lazy("The app's website, if it has one."),
     )

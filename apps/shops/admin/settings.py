@@ -48,7 +48,7 @@ def _get_language_choices() -> list[tuple[str, str]]:
     return sorted(((code, languages.get_locale().languages[code]) for code in codes), key=lambda pair: pair[1])
 
 
-# Search terms for settings in the command palette, in addition to their labels.
+# Additional search terms for settings in the command palette, which always searches the labels of the settings.
 _SEARCH_TERMS: dict[str, StrOrPromise] = {
     "name": pgettext_lazy("search", "shop name, store name"),
     "email": pgettext_lazy("search", "e-mail of the shop"),
@@ -72,7 +72,7 @@ _SEARCH_TERMS: dict[str, StrOrPromise] = {
 
 
 class ShopForm(PanelForm[Shop]):
-    """The form of the shop settings. Country, currency, time zone and language are chosen from lists."""
+    """The shop settings form. Country, currency, time zone and language are chosen from lists."""
 
     class Meta:
         model = Shop
@@ -82,14 +82,14 @@ class ShopForm(PanelForm[Shop]):
         required=False,
         label=gettext_lazy("Presentment currencies"),
         help_text=gettext_lazy(
-            "Customers also see prices in these currencies. Prices are converted at the rate (for one unit "
-            "of the shop currency) and rounded, unless a variant has a fixed price. Without a rate, only "
+            "Customers can also see prices in these currencies. The rate is the value of one unit of the shop "
+            "currency. Prices are converted and rounded, unless a variant has a fixed price. Without a rate, only "
             "fixed prices are shown."
         ),
     )
 
     def prepare(self) -> None:
-        """Fill the choices of country, currency, time zone and language."""
+        """Set the choices for country, currency, time zone and language."""
         for name, choices in (
             ("country_code", get_country_choices()),
             ("currency", _get_currency_choices()),
@@ -101,7 +101,7 @@ class ShopForm(PanelForm[Shop]):
 
     def _set_choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         field, current = self.fields[name], str(getattr(self.instance, name))
-        # Keep an unusual current value as a choice; otherwise saving other fields would fail.
+        # Offer the current value even if it is not in the list. Otherwise, users could not save other fields.
         if current not in dict(choices):
             choices = [(current, current), *choices]
         self.fields[name] = forms.ChoiceField(
@@ -109,7 +109,7 @@ class ShopForm(PanelForm[Shop]):
         )
 
     def clean_currency(self) -> str:
-        """Refuse to change the currency of a shop that has amounts of money."""
+        """Refuse a currency change if the shop already has amounts of money."""
         currency: str = self.cleaned_data["currency"]
         try:
             check_currency_change(self.instance, currency)
@@ -136,7 +136,7 @@ class ShopForm(PanelForm[Shop]):
 
 @admin.register(Shop)
 class ShopAdmin(PanelAdmin[Shop]):
-    """The settings of the current shop, the only row of this list."""
+    """The model admin of the shop settings. The current shop is the only row."""
 
     menu = MenuItem(
         "Settings",
@@ -175,26 +175,26 @@ class ShopAdmin(PanelAdmin[Shop]):
         return () if request.user.is_superuser else OPERATOR_ONLY
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False: shops are created outside of all shops."""
+        """Return False, because the panel of a shop cannot create other shops."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Shop | None = None) -> bool:
-        """Return False: shops are not deleted in the panel."""
+        """Return False, because shops cannot be deleted in the panel."""
         return False
 
     def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Redirect to the settings, because there is only one row."""
+        """Redirect to the settings form, because there is only one row."""
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
         return HttpResponseRedirect(self.url("change", self.shop(request).pk))
 
     def save_model(self, request: HttpRequest, obj: Shop, form: ShopForm, change: bool) -> None:
-        """Save the settings and run the callbacks that apps registered for the changed settings."""
+        """Save the settings and run the callbacks for the changed settings."""
         super().save_model(request, obj, form, change)
         run_setting_callbacks(form.changed_data, actor=self.event_kwargs(request)["actor"])
 
     def response_change(self, request: HttpRequest, obj: Shop) -> HttpResponse:
-        """Stay on the settings page; the panel's URL may have changed with the handle."""
+        """Redirect to the settings page. If the handle has changed, the panel has a new URL."""
         self.message_user(request, _("Settings saved."))
         return HttpResponseRedirect(get_panel_url(obj, "admin:shops_shop_change", obj.pk))
 

@@ -13,7 +13,7 @@ from apps.panel.admin_base.extra_views import ExtraViewsAdmin
 from apps.shops.models import AccessToken, App, Installation
 from apps.staff.domain.actor_names import get_actor_names
 
-# How long replaced tokens and secrets stay valid.
+# The periods after which replaced tokens and secrets expire, by their value in the form.
 OVERLAPS = {"0": timedelta(0), "1": timedelta(hours=1), "24": timedelta(days=1), "168": timedelta(days=7)}
 
 
@@ -42,13 +42,13 @@ def get_token_lines(installation: Installation) -> list[TokenLine]:
 
 
 def _build_line(token: AccessToken, created_by: str, acts_as: str) -> TokenLine:
-    usable, state = True, _("In use")
+    usable, state = True, _("Active")
     if token.revoked_at is not None:
         usable, state = False, _("Revoked {day}").format(day=_format_moment(token.revoked_at))
     elif token.expires_at is not None and token.expires_at <= timezone.now():
-        usable, state = False, _("Ended {day}").format(day=_format_moment(token.expires_at))
+        usable, state = False, _("Expired {day}").format(day=_format_moment(token.expires_at))
     elif token.expires_at is not None:
-        state = _("Ends {day}").format(day=_format_moment(token.expires_at))
+        state = _("Expires {day}").format(day=_format_moment(token.expires_at))
     return TokenLine(token.pk, token.prefix, token.created_at, created_by, token.last_used_at, state, usable, acts_as)
 
 
@@ -67,8 +67,8 @@ def render_secret_once(
 ) -> HttpResponse:
     """Render the only response that contains a new token or secret.
 
-    The response is neither stored nor a redirect, so no later request can show the token again. Status 201 and
-    ``Content-Location`` tell clients that a token or secret was created.
+    The response is never stored and is not a redirect, so a later request cannot show the token or secret again. Status
+    201 and ``Content-Location`` mark the submission as successful.
 
     Args:
         model_admin: The model admin of the page.
@@ -76,7 +76,7 @@ def render_secret_once(
         title: The title of the page.
         continue_url: The URL to continue to.
         app: The app that owns the token or secret.
-        values: ``token`` and ``secret`` if created; ``no_token`` if no token was created.
+        values: ``token`` and ``secret``, if created. ``no_token`` is true if no token was created.
     """
     response = model_admin.page(request, "panel/apps/token.html", title, onward=continue_url, app=app, **values)
     response.status_code = 201

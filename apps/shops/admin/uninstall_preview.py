@@ -1,6 +1,6 @@
-"""Counts of the rows that an uninstallation deletes, for its confirmation page.
+"""Count the rows that an uninstallation deletes, for the confirmation page.
 
-Each app that registers a cleaner with ``register_uninstall_cleaner`` registers a count under the same name here.
+Code that registers a cleaner with ``register_uninstall_cleaner`` must register a count with the same name here.
 """
 
 from collections.abc import Callable
@@ -15,12 +15,12 @@ _counts: dict[str, Count] = {}
 
 
 def register_uninstall_count(name: str, count: Count) -> None:
-    """Register how many rows of a kind an uninstallation deletes; ``name`` is a label, e.g. ``script tags``."""
+    """Register a function that counts rows to delete. ``name`` is the label of the rows, e.g. ``script tags``."""
     _counts[name] = count
 
 
 def count_deleted_rows(installation: Installation) -> list[tuple[str, int]]:
-    """Return a label and a row count for each kind of row that the uninstallation deletes."""
+    """Return the label and the number of rows that the uninstallation deletes, for each registered count."""
     return [(name, count(installation)) for name, count in _counts.items()]
 
 

@@ -1,1 +1,1 @@
-"""REST resources of shops and installations."""
+"""REST API for shops and installations."""

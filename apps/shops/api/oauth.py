@@ -1,6 +1,6 @@
 """``POST /admin/oauth/access_token``: exchange a code or an app's secret for an access token (RFC 6749).
 
-The route is not part of the REST interface: the caller has no token yet, and errors have the format of OAuth.
+The route is not part of the REST API, because the caller has no token yet and errors have the OAuth format.
 """
 
 import logging
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 _NAMES = ("grant_type", "client_id", "client_secret", "code", "redirect_uri", "shop")
 _MAX_LENGTH = 4096
 _FORM = "application/x-www-form-urlencoded"
-# Errors that count as failed guesses of a secret or code.
+# A request that fails with one of these error codes counts as a wrong guess of a secret or code.
 _GUESS_ERRORS = frozenset({"invalid_client", "invalid_grant"})
 
 
@@ -34,7 +34,7 @@ class _TooManyAttempts(OAuthError):
 
     def __init__(self, seconds: int) -> None:
         """Set the description and the ``Retry-After`` header."""
-        description = f"Too many wrong secrets or codes came from your address. Wait for {seconds} seconds."
+        description = f"Too many requests with a wrong secret or code. Try again in {seconds} seconds."
         super().__init__("temporarily_unavailable", description, status=429)
         self.headers = {"Retry-After": str(seconds)}
 
@@ -56,7 +56,7 @@ def issue_access_token(request: HttpRequest) -> HttpResponse:
 
 
 def _issue_token_limited(request: HttpRequest, values: Mapping[str, str]) -> IssuedToken:
-    """Issue the token, unless there were too many attempts with wrong secrets or codes."""
+    """Issue the token, unless there were too many requests with a wrong secret or code."""
     buckets = brute_force.get_attempt_buckets("token", values["client_id"], request.META.get("REMOTE_ADDR", ""))
     if seconds := brute_force.count_attempt(buckets):
         raise _TooManyAttempts(seconds)
@@ -64,7 +64,7 @@ def _issue_token_limited(request: HttpRequest, values: Mapping[str, str]) -> Iss
     try:
         return _issue_token(request, values)
     except IntegrityError:
-        # Two concurrent exchanges tried to install the app; the retry finds the installation.
+        # Two concurrent exchanges tried to install the app. The retry finds the new installation.
         logger.info("Retrying the code exchange")
         return _issue_token(request, values)
     except OAuthError as error:
@@ -84,7 +84,7 @@ def _issue_token(request: HttpRequest, values: Mapping[str, str]) -> IssuedToken
             return oauth.exchange_code(app, values["code"], redirect_uri=values["redirect_uri"], domain=domain, at=at)
         case "client_credentials":
             return oauth.issue_token_by_credentials(app, domain=domain or values["shop"].lower(), at=at)
-    description = "The grant_type is authorization_code or client_credentials."
+    description = "The grant_type must be authorization_code or client_credentials."
     raise OAuthError("unsupported_grant_type", description)
 
 
@@ -98,7 +98,7 @@ def _read_values(request: HttpRequest) -> dict[str, str]:
     values = {name: submitted.get(name) or "" for name in _NAMES}
     for name, value in values.items():
         if not isinstance(value, str) or len(value) > _MAX_LENGTH or "\0" in value:
-            raise OAuthError("invalid_request", f"{name} must be a text of at most {_MAX_LENGTH} characters.")
+            raise OAuthError("invalid_request", f"{name} must be a string of at most {_MAX_LENGTH} characters.")
     return values
 
 
@@ -107,10 +107,10 @@ def _read_form(request: HttpRequest) -> dict[str, object]:
     try:
         form: QueryDict = request.POST
     except (SuspiciousOperation, UnicodeError) as error:
-        raise OAuthError("invalid_request", "The form cannot be read.") from error
+        raise OAuthError("invalid_request", "The form data is malformed.") from error
     for name in _NAMES:
         if len(form.getlist(name)) > 1:
-            raise OAuthError("invalid_request", f"{name} must be given once.")
+            raise OAuthError("invalid_request", f"{name} must not occur more than once.")
     return dict(form.items())
 
 
@@ -139,7 +139,7 @@ def _respond_error(error: OAuthError, **headers: str) -> HttpResponse:
 
 
 def _respond(value: object, status: int, **headers: str) -> HttpResponse:
-    """Build a response that no cache stores."""
+    """Build a response that caches must not store."""
     no_cache_headers = {"Cache-Control": "no-store", "Pragma": "no-cache"}
     return HttpResponse(
         orjson.dumps(value), status=status, content_type=CONTENT_TYPE, headers={**no_cache_headers, **headers}

@@ -1,6 +1,6 @@
-"""The shop resource of the REST interface.
+"""The shop resource of the REST API.
 
-Fields of features that this product does not have return constant values.
+Fields for features that this product does not have return constant values.
 """
 
 from babel import Locale
@@ -17,7 +17,7 @@ _ENGLISH = Locale("en")
 
 
 def get_english_country_name(code: str) -> str:
-    """Return the English name of a country, e.g. ``Germany`` for ``DE``, or the code if unknown."""
+    """Return the English name of a country, e.g. ``Germany`` for ``DE``, or the code if the country is unknown."""
     return str(_ENGLISH.territories.get(code, code))
 
 
@@ -41,7 +41,7 @@ def _format_with_code(_: RenderContext, currency: str) -> str:
 
 
 class ShopSerializer(ResourceSerializer[Shop]):
-    """The shop of the access token."""
+    """A serializer for the shop."""
 
     name = ModelDerivedField(read_only=True)
     email = ModelDerivedField(read_only=True)
@@ -81,7 +81,7 @@ class ShopSerializer(ResourceSerializer[Shop]):
     plan_name = ReadOnlyColumn("plan")
     has_discounts = ConstantField(False)
     has_gift_cards = ConstantField(False)
-    # The name of this field contains the brand.
+    # Assign the field through ``locals()``, because the brand in the field name is a setting.
     locals()[f"my{settings.BRAND}_domain"] = ReadOnlyColumn("domain")
     google_apps_domain = ConstantField(None)
     google_apps_login_enabled = ConstantField(None)

@@ -1,4 +1,4 @@
-"""Routes about the caller: its shop, access scopes and installation."""
+"""Views for the calling app: its shop, access scopes, currencies and installation."""
 
 from decimal import Decimal
 
@@ -24,7 +24,7 @@ class ShopView(ApiView):
     singular = "shop"
 
     def retrieve(self, request: Request) -> HttpResponse:
-        """Return the shop, limited to the requested fields."""
+        """Return the requested fields of the shop."""
         requested_fields = {name.strip().replace("-", "_") for name in self.query.get("fields", "").split(",")} - {""}
         names = frozenset(requested_fields & get_declared_fields(ShopSerializer).keys()) if requested_fields else None
         plan = get_read_plan(ShopSerializer, self.version, names)
@@ -48,7 +48,7 @@ class AccessScopeView(ApiView):
     }
 
     def list(self, request: Request) -> HttpResponse:
-        """Return the scopes."""
+        """Return the access scopes of the token."""
         return self.json_response({"access_scopes": [{"handle": scope} for scope in self.access.installation.scopes]})
 
 
@@ -96,7 +96,7 @@ class InstallationView(ApiView):
     """``DELETE /admin/api_permissions/current.json``: the app uninstalls itself."""
 
     def destroy(self, request: Request) -> HttpResponse:
-        """Uninstall the calling app; its tokens become invalid at once."""
+        """Uninstall the calling app and revoke all of its tokens."""
         if not self.access.may_uninstall:
             raise ApiError("[API] The person behind this token may not uninstall apps.", status=403)
         with transaction.atomic():

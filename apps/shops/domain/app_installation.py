@@ -1,7 +1,6 @@
 """Create, install and uninstall apps.
 
-``uninstall_app`` also runs the cleaners that apps registered with ``register_uninstall_cleaner``, in the
-same transaction.
+``uninstall_app`` also runs the cleaners registered with ``register_uninstall_cleaner``, in the same transaction.
 """
 
 import secrets
@@ -46,14 +45,14 @@ class NotInstalled(DomainError):
 
 
 def register_uninstall_cleaner(name: str, clean: Cleaner) -> None:
-    """Register a cleaner, which is called in the shop scope and in the transaction of the uninstallation."""
+    """Register a function that deletes an app's rows. ``uninstall_app`` calls the function in the shop scope."""
     _cleaners[name] = clean
 
 
 def register_grant_callback(callback: GrantCallback) -> None:
     """Register a callback for new installations and changed scopes.
 
-    The callback is called in the shop scope and in the transaction of the change.
+    The callback runs in the shop scope and in the same transaction as the change.
     """
     _grant_callbacks.append(callback)
 
@@ -80,7 +79,7 @@ def create_app(
         application_url: The URL of the app.
         redirect_urls: Allowed redirect URLs.
         scopes: The scopes that the app requests.
-        owner: The shop that owns the app; None for apps of the operator.
+        owner: The shop that owns the app, or None for the operator's apps.
 
     Raises:
         ValidationError: A value is invalid.
@@ -116,7 +115,7 @@ def install_app(app: App, shop: Shop, *, scopes: str | Iterable[str], actor: str
         installation = Installation.objects.filter(app=app, uninstalled_at=None).first()
         if installation is None:
             installation = Installation.objects.create(shop=shop, app=app, scopes=scope_names, created_at=at)
-            # The new row locks the app's row: a concurrent deletion of the registration waits or has already committed.
+            # The new row's foreign key locks the app. A concurrent deletion of the app waits or has already committed.
             if App.objects.filter(pk=app.pk).exclude(retired_at=None).exists():
                 raise AppRetired(_("The app was deleted in the meantime."))
             record_shop_event("app/installed", installation, actor=actor, at=at)
@@ -137,7 +136,7 @@ def _notify_grant_callbacks(installation: Installation) -> None:
 
 @transaction.atomic
 def uninstall_app(installation: Installation, *, actor: str, at: datetime) -> None:
-    """Uninstall an app: revoke its tokens and delete the rows that other apps store for it.
+    """Uninstall an app: revoke the app's tokens and run all cleaners.
 
     The event is recorded first, so that the app still receives the webhook.
 
@@ -145,7 +144,7 @@ def uninstall_app(installation: Installation, *, actor: str, at: datetime) -> No
         NotInstalled: The app is already uninstalled.
     """
     with shop_scope(installation.shop):
-        # An approved code that was not exchanged yet would reinstall the app.
+        # Delete unused codes, because the exchange of a code would reinstall the app.
         AuthorizationCode.objects.filter(app_id=installation.app_id).delete()
         refresh_for_update(installation, no_key=True)
         if installation.uninstalled_at is not None:

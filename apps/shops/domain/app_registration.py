@@ -1,7 +1,7 @@
 """Register apps: name, URLs, requested scopes and API secret.
 
 An app belongs to the operator or to the shop that registered the app. The audit log of the owning shop contains the
-events of the app.
+app's events.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def register_app(values: Mapping[str, Any], *, owner: Shop | None, actor: str, a
 
     Args:
         values: ``name``, and optionally ``distribution``, ``application_url``, ``redirect_urls`` and ``scopes``.
-        owner: The shop that owns the app; None for apps of the operator.
+        owner: The shop that owns the app, or None for the operator's apps.
         actor: The actor for the event.
         at: The current time.
 
@@ -52,7 +52,7 @@ def register_app(values: Mapping[str, Any], *, owner: Shop | None, actor: str, a
 def update_registration(app: App, values: Mapping[str, Any], *, actor: str, at: datetime) -> Changes:
     """Change the registration of an app and return the changes as ``{name: [before, after]}``.
 
-    New scopes are not granted: each shop must approve them. Removed scopes stay granted until the shop approves again.
+    New scopes are not granted until a shop approves them. Removed scopes remain granted until the shop's next approval.
 
     Raises:
         ScopeUnknown: A scope name is unknown.
@@ -79,14 +79,14 @@ def update_registration(app: App, values: Mapping[str, Any], *, actor: str, at: 
 def delete_registration(app: App, *, actor: str, at: datetime) -> None:
     """Delete the registration of an app that is not installed anywhere, so that its API key stops working.
 
-    Past events keep the app's name, and pending webhooks are still signed and delivered.
+    Past events still show the app's name, and pending webhooks are still signed and delivered.
 
     Raises:
         AppStillInstalled: A shop has the app installed.
     """
     locked_app = get_for_update(App, app.pk)
     with all_shops_scope():
-        # This delete waits for a concurrent code exchange, which deletes the same code and commits the installation.
+        # A concurrent code exchange also deletes the code, so this query waits until the new installation is committed.
         AuthorizationCode.objects.filter(app=locked_app).delete()
         installation_count = Installation.objects.filter(app=locked_app, uninstalled_at=None).count()
     if installation_count:
@@ -111,7 +111,7 @@ def delete_registration(app: App, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def replace_secret(app: App, *, overlap: timedelta, actor: str, at: datetime) -> str:
-    """Replace an app's secret and return the new secret. The old secret stays valid for the time in ``overlap``."""
+    """Replace an app's secret and return the new secret. The old secret expires after ``overlap``."""
     secret = app_secrets.rotate_secret(app, grace=overlap, at=at)
     _record_for_owner("apps/secret", app, actor=actor, at=at)
     return secret
@@ -119,7 +119,7 @@ def replace_secret(app: App, *, overlap: timedelta, actor: str, at: datetime) ->
 
 @transaction.atomic
 def end_old_app_secrets(app: App, *, actor: str, at: datetime) -> int:
-    """Revoke the old secrets and return their number."""
+    """Revoke the app's old secrets and return the number of revoked secrets."""
     revoked_count = app_secrets.revoke_old_secrets(app, at=at)
     if revoked_count:
         _record_for_owner("apps/old_secret_ended", app, actor=actor, at=at)

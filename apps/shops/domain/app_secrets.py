@@ -1,8 +1,7 @@
-"""Secrets of apps, for signing outgoing requests and for authenticating apps.
+"""App secrets, which sign outgoing requests and authenticate apps.
 
-After a rotation, both secrets stay valid during a grace period or until the app confirms the new secret, so that the
-app's servers always accept our signatures. Signatures use the old secret during that time, because the servers
-certainly know the old secret.
+After a rotation, the old and the new secret are valid until the grace period ends or the app confirms the new secret.
+Until then, outgoing requests are signed with the old secret, because the app's servers may not know the new secret yet.
 """
 
 import hashlib
@@ -35,11 +34,11 @@ def generate_secret() -> str:
 
 @transaction.atomic
 def rotate_secret(app: App, *, grace: timedelta = GRACE, at: datetime) -> str:
-    """Replace an app's secret and return the new secret. The old secret stays valid for the grace period.
+    """Replace an app's secret and return the new secret. The old secret expires after the grace period.
 
     Args:
-        app: The app; the object is updated.
-        grace: From zero to seven days. Zero revokes all old secrets.
+        app: The app. The function also updates this object.
+        grace: The grace period, from zero to seven days. Zero revokes all old secrets immediately.
         at: The current time.
 
     Raises:
@@ -58,21 +57,21 @@ def rotate_secret(app: App, *, grace: timedelta = GRACE, at: datetime) -> str:
 
 
 def revoke_old_secrets(app: App, *, at: datetime) -> int:
-    """Revoke the old secrets and return their number. Call this when the app's servers know the new secret."""
+    """Revoke the old secrets, after the app's servers know the new secret. Return the number of revoked secrets."""
     return RetiringSecret.objects.filter(app=app, until__gt=at).update(until=at)
 
 
 def get_valid_secrets(app: App, at: datetime) -> list[str]:
-    """Return the secrets that are valid at a time, oldest first."""
+    """Return the secrets that are valid at the given time, oldest first."""
     retiring = RetiringSecret.objects.filter(app=app, until__gt=at).order_by("created_at", "id")
     return [*(row.secret for row in retiring), app.api_secret]
 
 
 def is_valid_secret(app: App, submitted: str, at: datetime) -> bool:
-    """Return True if a text is one of an app's valid secrets. The comparison takes constant time."""
+    """Return True if a string is one of an app's valid secrets. The comparison takes constant time."""
     digest = hashlib.sha256(submitted.encode(errors="replace")).digest()
-    # Compare digests, and always with all secrets, so that the timing reveals neither the length nor the position
-    # of a match.
+    # Compare digests, and always compare all secrets, so that the timing reveals neither the length of a secret nor
+    # which secret matches.
     comparisons = [
         hmac.compare_digest(digest, hashlib.sha256(candidate.encode()).digest())
         for candidate in get_valid_secrets(app, at)

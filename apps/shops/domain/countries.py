@@ -1,9 +1,9 @@
 """Countries and provinces: lookup by name or code, and localized names.
 
-Names are English, as in the interface. Codes follow ISO 3166. Lookups ignore case, accents and punctuation.
+Names are English, as in the API. Codes follow ISO 3166. Lookups ignore case, accents and punctuation.
 """
 
-import gettext as catalogues
+import gettext as catalogs
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ _ENGLISH = Locale("en")
 
 
 class UnknownCountry(DomainError):
-    """Raised when no country has the name or code."""
+    """Raised when a country name or code is missing or unknown."""
 
     code = "unknown_country"
     field = "country"
@@ -75,7 +75,7 @@ def get_country_name(code: str) -> str:
 
 @lru_cache(maxsize=4096)
 def get_localized_country_name(code: str, language: str) -> str:
-    """Return a country's name in a language such as ``de`` or ``pt-BR``, or the English name."""
+    """Return a country's name in a language such as ``de`` or ``pt-BR``. The fallback is the English name."""
     try:
         locale = Locale.parse(language.replace("_", "-"), sep="-")
     except (UnknownLocaleError, ValueError):
@@ -84,30 +84,33 @@ def get_localized_country_name(code: str, language: str) -> str:
 
 
 def localize_country(code: str | None, name: str | None = "") -> str:
-    """Localize a country by code or name. Unknown countries are returned as written."""
+    """Return a country's name in the current language. An unknown code or name is returned unchanged."""
     known_code = code or (country.code if name and (country := find_country(name)) else "")
     return get_localized_country_name(known_code, str(languages.get_locale())) if known_code else name or ""
 
 
 def localize_province(country_code: str | None, name: str | None) -> str:
-    """Localize a province. Unknown provinces are returned as written."""
+    """Return a province's name in the current language. An unknown province is returned unchanged."""
     province = find_province(country_code, name) if country_code and name else None
     return _get_province_translations(str(languages.get_locale())).gettext(province.name) if province else name or ""
 
 
 @cache
-def _get_province_translations(language: str) -> catalogues.NullTranslations:
-    return catalogues.translation("iso3166-2", pycountry.LOCALES_DIR, languages=[language], fallback=True)
+def _get_province_translations(language: str) -> catalogs.NullTranslations:
+    return catalogs.translation("iso3166-2", pycountry.LOCALES_DIR, languages=[language], fallback=True)
 
 
 def find_country(text: str) -> Country | None:
-    """Return the country with this name or code of two or three letters, or None."""
+    """Return the country with this name, two-letter code or three-letter code, or None."""
     return _index_countries().get(_normalize(text))
 
 
 @cache
 def get_provinces(country_code: str) -> tuple[Province, ...]:
-    """Return the provinces of a country, sorted by name. For most countries, the data contains only the first level."""
+    """Return the provinces of a country, sorted by name.
+
+    For most countries, the data contains only the first level of subdivisions.
+    """
     subdivisions: Any = pycountry.subdivisions
     rows: Iterable[Any] = subdivisions.get(country_code=country_code) or ()
     all_provinces = (Province(row.code.partition("-")[2], re.sub(r"\s*\[.*\]", "", row.name)) for row in rows)
@@ -128,7 +131,7 @@ def complete_region(
 ) -> Region:
     """Complete the country and province of an address: names from codes, and codes from names.
 
-    A code takes precedence over a name. Unknown provinces are kept as written.
+    A code takes precedence over a name. An unknown province is returned unchanged.
 
     Raises:
         UnknownCountry: The country is missing or unknown.
@@ -143,7 +146,7 @@ def complete_region(
 
 
 def _normalize(text: str) -> str:
-    """Return a text without case, accents and punctuation."""
+    """Return a string in lowercase, without accents and punctuation."""
     plain = "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
     return " ".join(re.findall(r"\w+", plain.casefold().replace("&", " and ")))
 
@@ -163,5 +166,5 @@ def _index_countries() -> dict[str, Country]:
 @cache
 def _index_provinces(country_code: str) -> dict[str, Province]:
     by_name = {_normalize(province.name): province for province in get_provinces(country_code)}
-    # Codes take precedence over names of two letters.
+    # Codes take precedence over two-letter names.
     return by_name | {_normalize(province.code): province for province in get_provinces(country_code)}

@@ -1,7 +1,7 @@
 """Check changes of the shop currency.
 
-Amounts are stored as numbers in the shop currency and never converted. Apps that store amounts register objections, so
-the currency is locked as soon as the shop has amounts.
+Amounts are stored in the shop currency and never converted. Django apps that store amounts register objections. The
+shop currency is therefore locked as soon as the shop has amounts.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,8 @@ from apps.ground.money import get_decimal_places, is_currency
 from apps.ground.stored_messages import translate_stored
 from apps.shops.models import Shop
 
-# A function that returns why a shop cannot change to a currency, or None. It must lock the rows that it reads.
+# A function that returns the reason why a shop cannot change to a currency, or None. The function must lock the rows
+# that it reads.
 Objection = Callable[[Shop, str], str | None]
 
 _objections: list[Objection] = []
@@ -30,7 +31,7 @@ class CurrencyChangeRefused(DomainError):
 
 
 def register_currency_objection(objection: Objection) -> None:
-    """Register an objection, which is called in the shop scope and in the transaction of the change."""
+    """Register an objection. The function is called in the shop scope and in the transaction of the change."""
     _objections.append(objection)
 
 

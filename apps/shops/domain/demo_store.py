@@ -1,4 +1,4 @@
-"""Registry of demo data: each app adds deterministic, realistic rows to the demo shop."""
+"""A registry of functions that add deterministic, realistic demo data to the demo shop."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -11,7 +11,7 @@ from django.db.models import Model
 
 
 class Recorder(Protocol):
-    """Signature of ``apps.events.domain.recording.record_event``."""
+    """The signature of ``apps.events.domain.recording.record_event``."""
 
     def __call__(
         self,

@@ -1,7 +1,7 @@
 """Issue access tokens to apps: authorization request, approval by staff, code exchange (OAuth 2.0, RFC 6749).
 
-An approval only creates a code, bound to the app, shop, redirect URL, scopes and staff member. The app exchanges the
-code and authenticates with its secret. The exchange installs the app or updates its scopes, and issues the token, in
+An approval only creates a code for the app, shop, redirect URL, scopes and staff member. The app then authenticates
+with its secret and exchanges the code. The exchange installs the app or updates its scopes, and issues the token, in
 one transaction.
 """
 
@@ -25,21 +25,21 @@ from apps.shops.models.scopes import UnknownScope, expand_scopes, parse_scopes
 CODE_LIFETIME = timedelta(minutes=10)
 # Lifetime of tokens that act as a staff member, and of tokens from client credentials.
 SHORT_TOKEN_LIFETIME = timedelta(hours=24)
-# How long an app's earlier tokens stay valid after a new token is issued.
+# The period after which an app's earlier tokens expire when a new token is issued.
 TOKEN_OVERLAP = timedelta(hours=24)
 MAX_STATE = 2048
 PER_USER = "per-user"
 
 
 class OAuthError(DomainError):
-    """Raised when an OAuth request fails; ``code`` is for programs and ``description`` for people."""
+    """Raised when an OAuth request fails. ``code`` is for programs, and ``description`` is for people."""
 
     def __init__(self, error: str, description: str, *, status: int = 400) -> None:
         """Create the error.
 
         Args:
             error: An error code of RFC 6749, e.g. ``invalid_grant``.
-            description: The problem and how to fix it.
+            description: A description of the problem and the solution.
             status: The HTTP status for the token endpoint.
         """
         super().__init__(description)
@@ -51,7 +51,7 @@ class AuthorizationRequest:
     """A checked authorization request of an app.
 
     Attributes:
-        state: A text that the callback returns unchanged, so that the app can identify its request.
+        state: A string that the callback returns unchanged, so that the app can identify its request.
         per_user: True if the app requests a token that acts as the approving staff member.
     """
 
@@ -68,8 +68,8 @@ class IssuedToken:
     """A new access token, which is shown only once.
 
     Attributes:
-        member: The staff member that the token acts as; None for the app's own token.
-        member_scopes: The app's scopes that the staff member may use.
+        member: The staff member that the token acts as, or None for the app's own token.
+        member_scopes: The scopes of the app that the staff member may use.
     """
 
     token: str
@@ -108,7 +108,7 @@ def check_authorization_request(
     if redirect_uri not in app.redirect_urls:
         raise OAuthError(
             "invalid_request",
-            _("The redirect_uri is not registered for this app. It must match exactly."),
+            _("The redirect_uri is not registered for this app. It must exactly match a registered URL."),
         )
     if response_type not in {"", "code"}:
         raise OAuthError("unsupported_response_type", _("The response_type must be code."))
@@ -119,7 +119,7 @@ def check_authorization_request(
         )
     options = set(grant_options) - {""}
     if options - {PER_USER, "value"}:
-        raise OAuthError("invalid_request", _("The only grant option is {option}.").format(option=PER_USER))
+        raise OAuthError("invalid_request", _("The only supported grant option is {option}.").format(option=PER_USER))
     return AuthorizationRequest(
         app, shop, redirect_uri, _parse_requested_scopes(app, scope), state, PER_USER in options
     )
@@ -129,7 +129,7 @@ def _check_shop(app: App, shop: Shop) -> None:
     """Raise an error if the app is private to another shop and not yet installed in this shop."""
     if app.distribution != App.Distribution.PRIVATE or app.owner_id == shop.pk or find_installation(app, shop):
         return
-    raise OAuthError("access_denied", _("This app is for another shop and can't be installed here."))
+    raise OAuthError("access_denied", _("This app is private to another shop and can't be installed here."))
 
 
 def _parse_requested_scopes(app: App, text: str) -> tuple[str, ...]:
@@ -202,36 +202,38 @@ def authenticate_app(client_id: str, client_secret: str, *, at: datetime) -> App
     """Return the app that authenticates with its secret.
 
     Raises:
-        OAuthError: The app is unknown or the secret is wrong. The error does not reveal which.
+        OAuthError: The app is unknown or the secret is wrong. The error is the same in both cases.
     """
     is_wellformed = client_id.isascii() and "\0" not in client_id
     app = App.objects.filter(api_key=client_id).first() if is_wellformed and client_id else None
     if app is None or not is_valid_secret(app, client_secret, at):
-        description = "The client_id or the client_secret is wrong. Both are shown on the app's page in the panel."
+        description = "The client_id or the client_secret is wrong. Check the app's page in the panel."
         raise OAuthError("invalid_client", description, status=401)
     return app
 
 
 @transaction.atomic
 def exchange_code(app: App, code: str, *, redirect_uri: str = "", domain: str = "", at: datetime) -> IssuedToken:
-    """Exchange a code for an access token. Each code works once.
+    """Exchange a code for an access token. Each code can be exchanged only once.
 
     Args:
         app: The authenticated app.
         code: The code from the callback.
         redirect_uri: The redirect URL of the callback, if the app sends it.
-        domain: The shop domain of the request's host, if any.
+        domain: The shop domain that the request was sent to, or an empty string for another host.
         at: The current time.
 
     Raises:
-        OAuthError: The code is invalid or expired, or belongs to another request.
+        OAuthError: The code is invalid or expired, or was issued for another app, shop or redirect URL.
     """
     with all_shops_scope():
         row = AuthorizationCode.objects.select_related("shop").filter(digest=hash_token(code)).first()
     if row is None or row.app_id != app.pk or (domain and domain != row.shop.domain):
         raise _invalid_code_error()
     if redirect_uri and redirect_uri != row.redirect_uri:
-        raise OAuthError("invalid_grant", "The redirect_uri is not the one for which the code was made.")
+        raise OAuthError(
+            "invalid_grant", "The redirect_uri differs from the redirect_uri in the authorization request."
+        )
     with shop_scope(row.shop):
         # Of two concurrent exchanges, only one deletes the code.
         deleted, _ = AuthorizationCode.objects.filter(pk=row.pk, expires_at__gt=at).delete()
@@ -243,13 +245,13 @@ def exchange_code(app: App, code: str, *, redirect_uri: str = "", domain: str = 
 def _invalid_code_error() -> OAuthError:
     return OAuthError(
         "invalid_grant",
-        f"The code is unknown, was used before, or is older than {CODE_LIFETIME.seconds // 60} minutes."
+        f"The code is unknown, was already used, or is older than {CODE_LIFETIME.seconds // 60} minutes."
         " Request a new code.",
     )
 
 
 def _grant(app: App, row: AuthorizationCode, at: datetime) -> IssuedToken:
-    """Install the app or update its scopes as approved, and issue the token."""
+    """Install the app or update its scopes, as the staff member approved, and issue the token."""
     member = find_member(row.user_id, row.shop)
     if member is None or not member.may_install:
         raise OAuthError(
@@ -277,7 +279,7 @@ def _grant(app: App, row: AuthorizationCode, at: datetime) -> IssuedToken:
 
 
 def _issue_app_token(installation: Installation, at: datetime) -> IssuedToken:
-    """Issue a token without expiry for the app. The app's earlier tokens stay valid for ``TOKEN_OVERLAP``."""
+    """Issue a token without expiry for the app. The app's earlier tokens expire after ``TOKEN_OVERLAP``."""
     actor = get_app_actor(installation)
     AccessToken.objects.filter(
         installation=installation, created_by=actor, user=None, expires_at=None, revoked_at=None
@@ -287,25 +289,28 @@ def _issue_app_token(installation: Installation, at: datetime) -> IssuedToken:
 
 @transaction.atomic
 def issue_token_by_credentials(app: App, *, domain: str, at: datetime) -> IssuedToken:
-    """Issue a token to an installed app that authenticates with its secret alone.
+    """Issue a token to an installed app that authenticates with its secret only.
 
     Args:
         app: The authenticated app.
-        domain: The shop domain; if empty, the app must be installed in exactly one shop.
+        domain: The shop domain. If empty, the app must be installed in exactly one shop.
         at: The current time.
 
     Raises:
-        OAuthError: The app is a public app, is not installed, or the shop is ambiguous.
+        OAuthError: The app is public or not installed, or the shop is ambiguous.
     """
     if app.distribution == App.Distribution.PUBLIC:
-        raise OAuthError("unauthorized_client", "Marketplace apps must ask staff for approval.")
+        raise OAuthError("unauthorized_client", "Marketplace apps must use the authorization code grant.")
     with all_shops_scope():
         installations = Installation.objects.select_related("app", "shop").filter(app=app, uninstalled_at=None)
         rows = list((installations.filter(shop__domain=domain) if domain else installations).order_by("pk")[:2])
     if not rows:
-        raise OAuthError("invalid_request", "The app is not installed on this shop.")
+        raise OAuthError("invalid_request", "The app is not installed in this shop.")
     if len(rows) > 1:
-        raise OAuthError("invalid_request", "Name the shop: ask at its own domain, or send shop=<domain>.")
+        raise OAuthError(
+            "invalid_request",
+            "The app is installed in several shops. Send the request to the shop's domain or add shop=<domain>.",
+        )
     with shop_scope(rows[0].shop):
         actor = get_app_actor(rows[0])
         token = issue_token(rows[0], actor=actor, at=at, expires_at=at + SHORT_TOKEN_LIFETIME)
@@ -323,7 +328,7 @@ def limit_scopes_to_member(granted: Iterable[str], member: Member) -> frozenset[
 
 
 def drop_implied_scopes(scopes: Iterable[str]) -> list[str]:
-    """Return the scopes without each ``read_`` scope that a ``write_`` scope implies."""
+    """Return the scopes without ``read_`` scopes that a ``write_`` scope implies."""
     all_scopes = set(scopes)
     return sorted(
         scope for scope in all_scopes if not (scope.startswith("read_") and f"write_{scope[5:]}" in all_scopes)

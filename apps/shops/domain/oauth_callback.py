@@ -1,7 +1,7 @@
-"""Build the signed callback URL that tells an app the decision of staff.
+"""Build the signed callback URL that tells an app whether staff approved the request.
 
-The signature is the hexadecimal HMAC-SHA256 of the sorted query parameters with the app's secret. During a rotation the
-old secret signs, as for webhooks.
+The signature is the hexadecimal HMAC-SHA256 of the sorted query parameters with the app's secret. During a rotation,
+callback URLs are signed with the old secret, like webhooks.
 """
 
 import base64
@@ -16,7 +16,7 @@ from apps.shops.models import App, Shop
 
 
 def build_callback_url(app: App, redirect_uri: str, values: Mapping[str, str], *, shop: Shop, at: datetime) -> str:
-    """Return a registered redirect URL with the values, shop, time and signature in its query."""
+    """Add the values, shop, time and signature to the query of a registered redirect URL."""
     parameters = {
         **values,
         "host": base64.b64encode(f"{shop.domain}/admin".encode()).decode().rstrip("="),
@@ -30,7 +30,7 @@ def build_callback_url(app: App, redirect_uri: str, values: Mapping[str, str], *
 
 
 def sign_parameters(secret: str, parameters: Mapping[str, str]) -> str:
-    """Return the ``hmac`` parameter, a signature of all other parameters, sorted and with escaped delimiters."""
+    """Return the ``hmac`` parameter: the signature of all other parameters in sorted order with escaped delimiters."""
     pairs = sorted(
         f"{_escape(name).replace('=', '%3D')}={_escape(value)}" for name, value in parameters.items() if name != "hmac"
     )

@@ -41,12 +41,12 @@ _ENDINGS = {
 _OWN = register_message(gettext_noop("{currency} is the shop's own currency"))
 _NO_SUCH_AMOUNTS = register_message(gettext_noop("{currency} does not support this rounding"))
 _NEAREST_TO = register_message(gettext_noop("To the nearest {amount}"), amount=localize_stored_amount)
-_UP_TO = register_message(gettext_noop("Up to the next amount in .{ending}"))
+_UP_TO = register_message(gettext_noop("Up to the next amount that ends in .{ending}"))
 ROUNDINGS: dict[str, str] = {
-    "": gettext_noop("To the smallest unit of the currency"),
+    "": gettext_noop("To the smallest currency unit"),
     **{rule: _NEAREST_TO.format(amount=rule) for rule in _NEAREST},
     **{rule: _UP_TO.format(ending=rule[2:]) for rule in _ENDINGS if "." in rule},
-    "1": gettext_noop("Up to a whole amount"),
+    "1": gettext_noop("Up to the next whole amount"),
     "10": gettext_noop("Up to the next multiple of 10"),
     "100": gettext_noop("Up to the next multiple of 100"),
 }
@@ -65,7 +65,7 @@ class Presentment:
 
     Attributes:
         currency: ISO 4217 code.
-        rate: The value of one unit of the shop currency; None to show fixed prices only.
+        rate: The value of one unit of the shop currency, or None to show only fixed prices.
         rounding: A key of ``ROUNDINGS``.
     """
 
@@ -74,7 +74,7 @@ class Presentment:
     rounding: str = ""
 
     def price(self, amount: Decimal) -> Decimal | None:
-        """Convert a price, or return None without a rate. Only a price of zero converts to zero."""
+        """Convert a price, or return None without a rate. A price above zero never becomes zero."""
         if self.rate is None:
             return None
         exact = amount * self.rate
@@ -97,7 +97,7 @@ def get_presentments(shop: Shop) -> tuple[Presentment, ...]:
 
 
 def find_presentment(shop: Shop, currency: str) -> Presentment | None:
-    """Return the presentment for a currency, or None if the shop does not offer the currency."""
+    """Return the presentment currency with this code, or None if the shop does not offer the currency."""
     return next((presentment for presentment in get_presentments(shop) if presentment.currency == currency), None)
 
 
@@ -105,11 +105,11 @@ def validate_presentments(rows: Sequence[Mapping[str, str | None]], own: str) ->
     """Validate presentment currencies and return them in the stored format, sorted by code.
 
     Args:
-        rows: Rows with ``currency``, ``rate`` in plain digits or None, and ``rounding``.
+        rows: Rows with ``currency``, ``rate`` (a plain number or None) and ``rounding``.
         own: The shop currency.
 
     Raises:
-        InvalidPresentment: A row is invalid. Each message begins with the currency of its row.
+        InvalidPresentment: A row is invalid. Each message begins with the currency code.
     """
     if len(rows) > MAX_CURRENCIES:
         raise InvalidPresentment(too_many("currencies", MAX_CURRENCIES))

@@ -1,7 +1,7 @@
-"""One-time purchases of apps, which the shop approves or declines and which expire otherwise.
+"""One-time app purchases, which expire unless the shop approves or declines them in time.
 
-Each change of the status is sent to the app as a webhook. This product moves no money: the shop and the app's
-developer settle the payment, and the row records the agreement.
+Each status change is sent to the app as a webhook. This product does not process the payment. The row only records the
+agreement between the shop and the app's developer, who arrange the payment themselves.
 """
 
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ from apps.shops.domain.read_only import writable_shops
 from apps.shops.models import AppPurchase, Installation
 
 TOPIC = "app_purchases_one_time/update"
-# How long the shop can decide about a purchase.
+# A purchase expires if the shop does not decide within this period.
 DECISION_PERIOD = timedelta(days=2)
 _MAX_NAME_LENGTH = 255
 _ALREADY_DECIDED = register_message(gettext_noop("The purchase is already {status}."))
@@ -58,15 +58,15 @@ def create_purchase(
     Args:
         installation: The installed app.
         name: A description of what the shop pays for.
-        price: The price, with the decimals of the currency.
+        price: The price, with at most as many decimals as the currency has.
         actor: The actor for the event.
         at: The current time.
-        currency: The currency; the shop currency if blank.
-        test: True for a test purchase without money.
+        currency: The currency, or an empty string for the shop currency.
+        test: True for a test purchase without payment.
 
     Raises:
         NotInstalled: The app is not installed.
-        InvalidPurchase: ``{field: [messages]}``.
+        InvalidPurchase: The name, price or currency is invalid.
     """
     with shop_scope(installation.shop):
         if installation.uninstalled_at is not None:
@@ -117,7 +117,7 @@ def expire_purchases(at: datetime) -> int:
 @transaction.atomic
 def _set_status(purchase: AppPurchase, status: Status, *, actor: str, at: datetime) -> AppPurchase:
     with shop_scope(purchase.shop):
-        # The condition is part of the UPDATE: of two concurrent decisions, one updates no row.
+        # The UPDATE checks the status, so only one of two concurrent decisions updates the row.
         pending = AppPurchase.objects.filter(pk=purchase.pk, status=Status.PENDING)
         if not pending.update(status=status, decided_at=at, updated_at=at):
             purchase.refresh_from_db()

@@ -1,16 +1,16 @@
 """Read-only mode of a shop, for example while the shop moves to another installation.
 
-The database enforces the mode: each of the shop's tables gets triggers while the mode is active, so a writable shop has
-no overhead, and no request, job or forgotten statement can write to a read-only shop. ``make_read_only`` waits for
-running writes: PostgreSQL creates a trigger after all transactions that wrote to the table have ended, and SQLite has a
-single writer. A transaction that writes to a table with a trigger is rolled back. Once ``make_read_only`` returns, all
-acknowledged writes are stored and no further write is possible.
+Database triggers enforce the mode, so no request, job or overlooked statement can write to a read-only shop. The
+triggers exist only while a shop is read-only, so writable shops have no overhead. ``make_read_only`` waits for running
+writes: PostgreSQL creates a trigger after all transactions that wrote to the table have ended, and SQLite has a single
+writer. After that, each transaction that tries to write rows of the shop is rolled back. Once ``make_read_only``
+returns, all acknowledged writes are stored and no further write is possible.
 
 A refused write looks like an outage: requests get status 503 with ``Retry-After``, and jobs are retried.
 
 Workers may still write the results of work in progress, and housekeeping may delete expired rows
-(``_ALLOWED_OPERATIONS``). Workers start no new work: queries for work in all shops exclude shops that are not
-``writable_shops``. Rows without a shop (users, their sessions, apps) are not affected.
+(``_ALLOWED_OPERATIONS``). Workers start no new work, because their queries only select ``writable_shops``. Rows without
+a shop, such as users, sessions and apps, are not affected.
 """
 
 import time
@@ -32,7 +32,7 @@ _LOCK_SECONDS = 2
 _ATTEMPTS = 5
 _FUNCTION = "shops_refuse_while_read_only"
 _OPERATIONS = ("INSERT", "UPDATE", "DELETE")
-# Operations that stay allowed, by model label: always (True), or only under an SQL condition.
+# Operations that are allowed in a read-only shop, by model label: always (True) or only under an SQL condition.
 _ALLOWED_OPERATIONS: dict[str, dict[str, str | bool]] = {
     "jobs.Job": {"UPDATE": "OLD.state IN ('waiting', 'running') AND NEW.state <> 'cancelled'", "DELETE": True},
     "webhooks.Delivery": {"UPDATE": "OLD.state = 'leased'", "DELETE": True},
@@ -54,19 +54,20 @@ class TableBusy(DomainError):
 
 
 def writable_shops(shop: str = "shop") -> Q:
-    """Return the query condition for shops in which work may start; ``shop`` is the lookup path to the shop."""
+    """Return a query condition for shops in which work may start. ``shop`` is the lookup path to the shop."""
     return ~Q(**{f"{shop}__in": Shop.objects.filter(read_only_at__isnull=False).values("pk")})
 
 
 def make_read_only(shop: Shop, *, at: datetime) -> None:
     """Make a shop read-only, after running writes have ended.
 
-    The call can be repeated after a failure.
+    After a failure, call the function again to complete the change.
 
     Raises:
-        TableBusy: A table is busy for too long; the shop is partly read-only.
+        TableBusy: A table could not be locked in time. The shop is partly read-only.
     """
-    # New work checks this column; the triggers below wait for running work.
+    # Set this column first, so that workers start no new work. Creating the triggers waits until running transactions
+    # have ended.
     Shop.objects.filter(pk=shop.pk, read_only_at=None).update(read_only_at=at)
     shop.refresh_from_db()
     _create_triggers(shop.pk)
@@ -76,7 +77,7 @@ def make_writable(shop: Shop) -> None:
     """Make the shop writable again.
 
     Raises:
-        TableBusy: A table could not be locked; the shop is partly read-only.
+        TableBusy: A table could not be locked in time. The shop is still partly read-only.
     """
     _execute_per_table(lambda model: _get_drop_statements(model, shop.pk))
     Shop.objects.filter(pk=shop.pk).update(read_only_at=None)
@@ -84,7 +85,7 @@ def make_writable(shop: Shop) -> None:
 
 
 def restore_triggers(using: str = "default", **_: object) -> None:
-    """Recreate triggers that a migration dropped with a table. This function is a receiver of ``post_migrate``."""
+    """Recreate triggers that a migration dropped together with a table. Django calls this after each migration run."""
     tables = connection.introspection.table_names()
     if using != DEFAULT_DB_ALIAS or any(model._meta.db_table not in tables for model in _get_shop_models()):
         return
@@ -124,7 +125,7 @@ def _execute_per_table(statements: Callable[[type[models.Model]], Iterator[str]]
 
 
 def _execute_with_retries(statements: list[str], table: str) -> None:
-    """Wait for the writers of a table for a limited time only, because other writers queue behind this lock."""
+    """Run the statements with a short lock timeout, because all other writers wait behind a pending table lock."""
     for attempt in range(_ATTEMPTS):
         try:
             with transaction.atomic(), connection.cursor() as cursor:
@@ -136,7 +137,7 @@ def _execute_with_retries(statements: list[str], table: str) -> None:
             if not is_lock_timeout(error):
                 raise
             time.sleep(attempt + 1)
-    raise TableBusy(f"{table} is busy. Try again when there is less traffic.")
+    raise TableBusy(f"The table {table} is busy. Try again when there is less traffic.")
 
 
 def _get_create_statements(model: type[models.Model], shop_id: int) -> Iterator[str]:
@@ -164,7 +165,8 @@ def _get_drop_statements(model: type[models.Model], shop_id: int) -> Iterator[st
 
 
 def _build_trigger_name(table: str, operation: str, shop_id: int) -> str:
-    # SQLite has one namespace for triggers; PostgreSQL limits names to 63 characters.
+    # SQLite needs the table in the name, because trigger names are unique per database. PostgreSQL limits names to 63
+    # characters.
     word = operation.lower()
     return f"read_only_{shop_id}_{word}" if connection.vendor == "postgresql" else f"{table}_read_only_{shop_id}_{word}"
 
@@ -172,6 +174,7 @@ def _build_trigger_name(table: str, operation: str, shop_id: int) -> str:
 def _build_trigger_body(row: str, column: str) -> str:
     if connection.vendor == "postgresql":
         return f"EXECUTE FUNCTION {_FUNCTION}()"
-    # RAISE would report a constraint violation, which counts as a client error and which INSERT OR IGNORE skips. An
-    # invalid JSON path is an operational error; including the row's column prevents evaluation at prepare time.
+    # RAISE would report a constraint violation, which is handled as a client error and which INSERT OR IGNORE skips. An
+    # invalid JSON path is an operational error. The path includes a column of the row, because SQLite would evaluate a
+    # constant path when it prepares the statement.
     return f"BEGIN SELECT json_extract('{{}}', '{READ_ONLY_ERROR}: ' || {row}.{column}); END"

@@ -1,15 +1,15 @@
-"""Callbacks for changed shop settings, run in the transaction of the change."""
+"""Callbacks for changed shop settings. They run in the same transaction as the change."""
 
 from collections.abc import Callable, Iterable
 
-# A callback, which is called in the shop scope with the actor of the change.
+# A function that is called in the shop scope with the actor who changed the setting.
 SettingCallback = Callable[[str], None]
 
 _callbacks: dict[str, list[SettingCallback]] = {}
 
 
 def register_setting_callback(name: str, callback: SettingCallback) -> None:
-    """Register a callback for a setting, which is a column of ``Shop``."""
+    """Register a callback for changes of a setting. ``name`` is a field name of ``Shop``."""
     _callbacks.setdefault(name, []).append(callback)
 
 

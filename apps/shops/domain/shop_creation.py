@@ -1,4 +1,4 @@
-"""Create shops; ``create_shop`` also runs the callbacks that apps registered with ``register_shop_initializer``."""
+"""Create shops. Callbacks registered with ``register_shop_initializer`` create the initial rows."""
 
 import zoneinfo
 from collections.abc import Callable, Container, Iterable
@@ -29,7 +29,7 @@ class DomainTaken(DomainError):
 
 
 def register_shop_initializer(name: str, initializer: ShopInitializer) -> None:
-    """Register a callback that creates initial rows of a new shop.
+    """Register a callback that creates a new shop's initial rows.
 
     The callbacks are called in the shop scope, in registration order.
     """
@@ -46,7 +46,7 @@ def create_shop(*, domain: str, name: str, email: str, actor: str, at: datetime,
         email: The email address of the owner.
         actor: The actor for the event.
         at: The current time.
-        settings: Further fields of ``Shop``.
+        settings: Additional fields of ``Shop``.
 
     Raises:
         DomainTaken: Another shop has the domain.
@@ -67,21 +67,21 @@ def create_shop(*, domain: str, name: str, email: str, actor: str, at: datetime,
 
 
 def _check_codes(shop: Shop) -> None:
-    """Check the codes of the shop, because pages fail for a shop with an unknown time zone, for example."""
+    """Check the shop's time zone, currency and country, because unknown values would break pages."""
     standards: dict[str, tuple[str, Container[str]]] = {
-        "timezone": ("IANA time zone", zoneinfo.available_timezones()),
-        "currency": ("currency that prices can be kept in", get_currencies()),
-        "country_code": ("ISO 3166 country", {country.alpha_2 for country in pycountry.countries}),
+        "timezone": ("an IANA time zone", zoneinfo.available_timezones()),
+        "currency": ("a supported currency", get_currencies()),
+        "country_code": ("an ISO 3166 country code", {country.alpha_2 for country in pycountry.countries}),
     }
     values = {name: getattr(shop, name) for name in standards}
     if errors := {
-        name: f"{values[name]} is no {kind}." for name, (kind, codes) in standards.items() if values[name] not in codes
+        name: f"{values[name]} is not {kind}." for name, (kind, codes) in standards.items() if values[name] not in codes
     }:
         raise ValidationError(errors)
 
 
 def _find_free_handle(domain: str) -> str:
-    """Return the first label of the domain, with a number if another shop has that handle."""
+    """Return the first label of the domain, with a number if another shop already has this handle."""
     base = slugify(domain.split(".", maxsplit=1)[0])[:50] or "shop"
     existing_handles = set(Shop.objects.filter(handle__startswith=base).values_list("handle", flat=True))
     return next(handle for handle in _generate_handles(base) if handle not in existing_handles)

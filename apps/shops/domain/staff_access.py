@@ -35,10 +35,10 @@ _finders: list[FindMember] = []
 
 
 def register_member_lookup(find: FindMember) -> None:
-    """Register the lookup of the staff app."""
+    """Register the function that looks up a member. The staff app calls this at startup."""
     _finders[:] = [find]
 
 
 def find_member(user_id: int, shop: Shop) -> Member | None:
-    """Return the staff member if they may access the shop now, or None. Results are never cached."""
+    """Return the staff member if they currently have access to the shop, or None. Results are never cached."""
     return next((member for find in _finders if (member := find(user_id, shop))), None)

@@ -1,8 +1,8 @@
 """The version of a shop's event subscribers, which changes whenever a subscriber is added or removed.
 
-Processes cache data about subscribers by this version. For a shop without subscribers (version 0) no query is needed;
-for other shops, each process needs one query per version. A request reads the version together with its token.
-Long-running work, such as an import, rereads the version.
+Each process caches subscriber data under this version. A shop without subscribers has version 0 and needs no query. For
+other shops, each process loads the subscribers once per version. A request loads the version together with the access
+token. Long-running work, such as an import, reloads the version while it runs.
 """
 
 import time
@@ -17,7 +17,7 @@ FRESH_SECONDS = 1.0
 
 
 def get_subscriber_version(shop: Shop) -> int:
-    """Return the version, which is at most one second old."""
+    """Return the version. A value older than one second is reloaded."""
     now = time.monotonic()
     if now - shop.listening_read_at > FRESH_SECONDS:
         number = Shop.objects.values_list("listening_version", flat=True).filter(pk=shop.pk).first()
@@ -36,7 +36,7 @@ def bump_subscriber_versions_of_app(app: App) -> None:
     """Set a new version for every shop that has the app installed."""
     with all_shops_scope():
         shops = Shop.objects.filter(pk__in=Installation.objects.filter(app=app, uninstalled_at=None).values("shop_id"))
-    # Lock in ID order, as all code that locks several shops does.
+    # Lock shops in ID order, like all code that locks several shops, to avoid deadlocks.
     locked_ids = list(shops.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     Shop.objects.filter(pk__in=locked_ids).update(
         listening_version=create_version(), version=F("version"), updated_at=F("updated_at")
@@ -44,6 +44,6 @@ def bump_subscriber_versions_of_app(app: App) -> None:
 
 
 def set_subscriber_version(shop: Shop, number: int) -> None:
-    """Set the version on the shop object, after the version was read or written."""
+    """Set the version on the shop object after it was read from or written to the database."""
     shop.listening_version = number
     shop.listening_read_at = time.monotonic()

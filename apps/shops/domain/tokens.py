@@ -21,14 +21,14 @@ def issue_token(
     user_id: int | None = None,
     expires_at: datetime | None = None,
 ) -> str:
-    """Create an access token and return it. The token cannot be read again.
+    """Create and return an access token. Only a digest is stored, so the token cannot be shown again.
 
     Args:
         installation: The installation that the token belongs to.
         actor: The actor for the event.
         at: The current time.
-        user_id: The staff member that the token acts as. Their permissions limit the scopes of the token.
-        expires_at: The expiry; None for no expiry.
+        user_id: The ID of the staff member that the token acts as. The staff member's permissions limit the scopes.
+        expires_at: The time when the token expires, or None.
 
     Raises:
         NotInstalled: The app was uninstalled.
@@ -53,10 +53,10 @@ def issue_token(
 
 @transaction.atomic
 def rotate_tokens(installation: Installation, *, overlap: timedelta, actor: str, at: datetime) -> str:
-    """Create and return a new token. The installation's other tokens stay valid for the time in ``overlap``."""
+    """Create and return a new token. The installation's other tokens expire after ``overlap``."""
     with shop_scope(installation.shop):
         usable = AccessToken.objects.filter(
-            # Do not extend tokens that expire sooner.
+            # Do not extend the lifetime of tokens that expire sooner.
             Q(expires_at=None) | Q(expires_at__gt=at + overlap),
             installation=installation,
             installation__uninstalled_at=None,
@@ -68,7 +68,7 @@ def rotate_tokens(installation: Installation, *, overlap: timedelta, actor: str,
 
 @transaction.atomic
 def revoke_token(token: AccessToken, *, actor: str, at: datetime) -> bool:
-    """Revoke a token. Return False if it was already revoked."""
+    """Revoke a token. Return False if the token was already revoked."""
     updated = AccessToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=at)
     if updated:
         record_shop_event("access_tokens/revoke", token, actor=actor, at=at)

@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='shop',
             name='customer_email',
-            field=models.EmailField(blank=True, help_text="Customers see this address instead of the shop's email.", max_length=255, verbose_name='customer email'),
+            field=models.EmailField(blank=True, help_text="Customers see this email address instead of the shop's email address.", max_length=255, verbose_name='customer email'),
         ),
         migrations.AlterField(
             model_name='shop',
@@ -60,6 +60,41 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='shop',
             name='two_factor_from',
-            field=models.DateField(blank=True, help_text='From this date, staff must use two-factor authentication to access this shop. They are reminded until then.', null=True, verbose_name='require two-factor authentication from'),
+            field=models.DateField(blank=True, help_text='From this date, staff must use two-factor authentication to access this shop. Until then, they see a reminder.', null=True, verbose_name='require two-factor authentication from'),
+        ),
+        migrations.AlterField(
+            model_name='shop',
+            name='address2',
+            field=models.CharField(blank=True, max_length=255, verbose_name='apartment, suite, etc.'),
+        ),
+        migrations.AlterField(
+            model_name='shop',
+            name='country_code',
+            field=models.CharField(default='US', max_length=2, verbose_name='country'),
+        ),
+        migrations.AlterField(
+            model_name='shop',
+            name='currency',
+            field=models.CharField(default='USD', max_length=3, verbose_name='currency'),
+        ),
+        migrations.AlterField(
+            model_name='shop',
+            name='province',
+            field=models.CharField(blank=True, max_length=255, verbose_name='state or province'),
+        ),
+        migrations.AlterField(
+            model_name='shop',
+            name='province_code',
+            field=models.CharField(blank=True, max_length=10, verbose_name='state or province code'),
+        ),
+        migrations.AlterField(
+            model_name='shop',
+            name='taxes_included',
+            field=models.BooleanField(default=False, verbose_name='prices include tax'),
+        ),
+        migrations.AlterField(
+            model_name='shop',
+            name='timezone',
+            field=models.CharField(default='UTC', max_length=64, verbose_name='time zone'),
         ),
     ]

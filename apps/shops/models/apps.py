@@ -1,7 +1,7 @@
 """Models of apps, their installations and access tokens.
 
-An ``App`` belongs to the whole installation of Backoffice. An ``Installation`` connects an app to a shop, with the
-scopes that the shop granted. An ``AccessToken`` belongs to an installation and is stored as a SHA-256 digest only.
+An ``App`` exists once for all shops. An ``Installation`` connects an app to a shop, with the scopes that the shop
+granted. An ``AccessToken`` belongs to an ``Installation``. Only the SHA-256 digest of the token is stored.
 """
 
 import hashlib
@@ -23,15 +23,14 @@ TOKEN_PREFIX = "bko_"  # noqa: S105 - the public beginning of every token
 
 
 class App(Timestamped):
-    """A program that uses the interface. Its secret signs our requests and authenticates the app.
+    """A program that uses the API. The app's secret signs outgoing requests and authenticates the app.
 
     Attributes:
         redirect_urls: Allowed redirect URLs, compared character by character.
         scopes: The scopes that the app requests, see ``requested_scopes``.
-        owner: The shop that registered the app; None for apps of the operator.
-        retired_at: The time when the registration was deleted. The key is then invalid, the app cannot be installed,
-            and
-            no page shows it. The row stays, because audit logs refer to the app.
+        owner: The shop that registered the app, or None for the operator's apps.
+        retired_at: The time when the registration was deleted. After that, the API key is invalid, the app cannot be
+            installed, and no page shows the app. The row is not deleted, because audit logs refer to the app.
     """
 
     class Distribution(models.TextChoices):
@@ -73,7 +72,7 @@ class App(Timestamped):
 
     @property
     def requested_scopes(self) -> list[str]:
-        """The scopes that the app requests. If the list is empty, each authorization request lists its own scopes."""
+        """Return the scopes that the app requests. If the list is empty, authorization requests list the scopes."""
         return self.scopes or []
 
 
@@ -107,7 +106,7 @@ class Installation(ShopOwned):
 
     @property
     def all_scopes(self) -> frozenset[str]:
-        """All granted scopes. A ``write_`` scope includes its ``read_`` scope."""
+        """Return all granted scopes. A ``write_`` scope includes its ``read_`` scope."""
         return expand_scopes(self.scopes)
 
 
@@ -137,12 +136,12 @@ class AccessToken(ShopOwned):
 
 
 def generate_token() -> str:
-    """Return a new access token: 32 random bytes after the public prefix."""
+    """Return a new access token: the public prefix followed by 32 random bytes."""
     return TOKEN_PREFIX + secrets.token_urlsafe(32)
 
 
 def hash_token(token: str) -> str:
-    """Return the hexadecimal SHA-256 digest under which a token is stored."""
+    """Return the hexadecimal SHA-256 digest that is stored for a token."""
     return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 

@@ -9,12 +9,12 @@ from apps.shops.models.apps import App
 
 
 class AuthorizationCode(ShopOwned):
-    """A code that an app exchanges once for a token. The row holds a digest, and the exchange deletes the row.
+    """A code that an app exchanges for a token. The row contains only a digest, and the exchange deletes the row.
 
     Attributes:
-        user: The staff member who approved.
+        user: The staff member who approved the request.
         scopes: The approved scopes.
-        per_user: True if the token acts as the staff member, within their permissions.
+        per_user: True if the token acts as the staff member, limited to the staff member's permissions.
     """
 
     app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("app"))

@@ -1,6 +1,6 @@
-"""Encryption at rest for values that must be readable again, such as app secrets and TOTP secrets.
+"""Encryption at rest for values that must be decrypted later, such as app secrets and TOTP secrets.
 
-The encryption key is derived from ``SECRET_KEY``. ``SECRET_KEY_FALLBACKS`` can still decrypt old values.
+The encryption key is derived from ``SECRET_KEY``. Old values can still be decrypted with ``SECRET_KEY_FALLBACKS``.
 """
 
 import base64
@@ -18,28 +18,28 @@ def _keys() -> MultiFernet:
 
 
 def encrypt(text: str) -> str:
-    """Encrypt a text for storage. Each encryption of a text has a different result."""
+    """Encrypt a string for storage. Encrypting the same string again gives a different result."""
     return _keys().encrypt(text.encode()).decode()
 
 
 def decrypt(encrypted: str) -> str:
-    """Decrypt a text.
+    """Decrypt a string that ``encrypt`` returned.
 
     Raises:
-        InvalidToken: None of the keys encrypted this text.
+        InvalidToken: The string was not encrypted with any of the current keys.
     """
     return _keys().decrypt(encrypted.encode()).decode()
 
 
 def is_encrypted(text: str) -> bool:
-    """Return True for results of ``encrypt``. Plain secrets are Base32 or hexadecimal and never match."""
+    """Return True if a string is encrypted. Plain secrets never begin with the prefix of encrypted strings."""
     return text.startswith("gAAAAA")
 
 
 class SecretField(models.TextField[str, str]):
     """A text field that is encrypted in the database and plain on the instance.
 
-    The field cannot be searched, because each encryption of a text differs.
+    The field cannot be searched, because encrypting the same string again gives a different result.
     """
 
     def get_prep_value(self, value: object) -> object:

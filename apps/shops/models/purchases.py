@@ -13,8 +13,8 @@ class AppPurchase(ShopOwned):
     """A one-time purchase, which the app's developer requests and the shop approves or declines.
 
     Attributes:
-        price: The requested price in ``currency``; never changes.
-        test: True for a test purchase without money.
+        price: The requested price in ``currency``. The price never changes.
+        test: True for a test purchase without payment.
         decided_at: The time when the status changed from ``pending`` to its final value.
     """
 

@@ -1,6 +1,6 @@
-"""Validation of redirect URLs of apps.
+"""Validation of an app's redirect URLs.
 
-URLs are compared character by character, so they are not normalized.
+Redirect URLs are not normalized, because they are compared character by character.
 """
 
 import re
@@ -11,33 +11,33 @@ from django.utils.translation import gettext as _
 
 MAX_URLS = 20
 MAX_LENGTH = 2048
-# A host name or IP address. The host is also part of a CSP header, where other characters have a special meaning.
+# Matches a host name or IP address, and no characters that have a special meaning in the CSP header.
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9A-Fa-f:.]+")
 # Query parameters that the callback adds.
 CALLBACK_PARAMETERS = frozenset({"code", "hmac", "host", "shop", "state", "timestamp", "error", "error_description"})
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if a host is the user's own machine. Apps in development may use HTTP there."""
+    """Return True if a host is the local machine. Apps in development may use HTTP on the local machine."""
     return host in {"localhost", "127.0.0.1", "::1"} or host.endswith(".localhost")
 
 
 def check_redirect_urls(values: object) -> None:
-    """Check the redirect URLs of an app and refuse URLs that could leak a code.
+    """Check the redirect URLs of an app and refuse URLs that could leak an authorization code.
 
     Raises:
-        ValidationError: One sentence per refused URL.
+        ValidationError: A URL is refused. The error contains one message for each refused URL.
     """
     if not isinstance(values, list) or not all(isinstance(url, str) for url in values):
         raise ValidationError(_("Enter a list of URLs."))
     if len(values) > MAX_URLS:
-        raise ValidationError(_("An app has at most {limit} redirect URLs.").format(limit=MAX_URLS))
+        raise ValidationError(_("Enter at most {limit} redirect URLs.").format(limit=MAX_URLS))
     if errors := [f"{url[:200]}: {reason}" for url in values if (reason := _find_problem(url))]:
         raise ValidationError(errors)
 
 
 def _find_problem(url: str) -> str:
-    """Return why a URL is refused, or an empty string."""
+    """Return the reason why a URL is refused, or an empty string if the URL is allowed."""
     if len(url) > MAX_LENGTH:
         return _("is too long (maximum is {limit} characters).").format(limit=MAX_LENGTH)
     if not (url.isascii() and url.isprintable()) or any(character in url for character in ' "\\<>^`{|}*'):
@@ -46,7 +46,7 @@ def _find_problem(url: str) -> str:
         return _("must not contain a fragment (#).")
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018 - refuses what is not a port number
+        parts.port  # noqa: B018 - raises ValueError for an invalid port
     except ValueError:
         return _("is not a valid URL.")
     return _find_host_problem(parts) or _find_query_problem(parts)
@@ -55,7 +55,7 @@ def _find_problem(url: str) -> str:
 def _find_host_problem(parts: SplitResult) -> str:
     host = parts.hostname or ""
     if parts.scheme not in {"https", "http"} or not _HOST.fullmatch(host):
-        return _("must begin with https:// and contain a host.")
+        return _("must begin with https:// and contain a host name.")
     if parts.scheme == "http" and not is_loopback(host):
         return _("must use HTTPS. HTTP is only allowed for localhost.")
     return _("must not contain a user name.") if "@" in parts.netloc else ""
@@ -64,5 +64,5 @@ def _find_host_problem(parts: SplitResult) -> str:
 def _find_query_problem(parts: SplitResult) -> str:
     names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     if len(set(names)) < len(names) or any(name in CALLBACK_PARAMETERS or name.endswith("[]") for name in names):
-        return _("has a query parameter that occurs twice or that is added automatically.")
+        return _("has a query parameter that occurs twice or is reserved.")
     return ""

@@ -1,4 +1,4 @@
-"""Replaced secrets of apps during their grace period."""
+"""Replaced app secrets during the grace period."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy
@@ -9,7 +9,7 @@ from apps.shops.models.encrypted_fields import SecretField
 
 
 class RetiringSecret(Timestamped):
-    """A replaced secret that stays valid until the app's servers use the new one."""
+    """A replaced secret that remains valid for a grace period, while the app's servers switch to the new secret."""
 
     app = models.ForeignKey(
         App, on_delete=models.CASCADE, related_name="retiring_secrets", verbose_name=gettext_lazy("app")
@@ -18,7 +18,7 @@ class RetiringSecret(Timestamped):
     until = models.DateTimeField()
 
     class Meta:
-        # The table existed before the model moved to this app.
+        # The table name begins with "webhooks", because the model used to be part of the webhooks app.
         verbose_name = gettext_lazy("retiring secret")
         verbose_name_plural = gettext_lazy("retiring secrets")
         db_table = "webhooks_retiringsecret"

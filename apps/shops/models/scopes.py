@@ -8,7 +8,7 @@ from apps.ground.stored_messages import register_message
 
 # Labels of resources, shown when staff grant a scope.
 RESOURCES = {
-    "script_tags": gettext_noop("scripts on storefront pages"),
+    "script_tags": gettext_noop("scripts in the online store"),
     "products": gettext_noop("products, variants, images and collections"),
     "inventory": gettext_noop("inventory levels"),
     "content": gettext_noop("blogs and articles"),
@@ -21,17 +21,17 @@ RESOURCES = {
     "marketplace_orders": gettext_noop("refunds of marketplace orders"),
     "fulfillments": gettext_noop("fulfillment services"),
     "merchant_managed_fulfillment_orders": gettext_noop("fulfillment orders at the shop's own locations"),
-    "assigned_fulfillment_orders": gettext_noop("fulfillment orders at the app's own services"),
-    "third_party_fulfillment_orders": gettext_noop("fulfillment orders at other services"),
+    "assigned_fulfillment_orders": gettext_noop("fulfillment orders at the app's own fulfillment services"),
+    "third_party_fulfillment_orders": gettext_noop("fulfillment orders at other fulfillment services"),
 }
 
 SCOPES: dict[str, str] = {
     **{f"read_{word}": f"See {label}" for word, label in RESOURCES.items()},
     **{f"write_{word}": f"See and change {label}" for word, label in RESOURCES.items()},
-    "read_users": "See " + gettext_noop("the staff of the shop"),
-    "write_metafields": gettext_noop("Change the shop's own metafields"),
-    "write_past_refunds": gettext_noop("Import past refunds as a marketplace app"),
-    "write_theme_code": gettext_noop("Change theme files as a marketplace app"),
+    "read_users": "See " + gettext_noop("staff members"),
+    "write_metafields": "Change " + gettext_noop("shop metafields"),
+    "write_past_refunds": "Import " + gettext_noop("past refunds (marketplace apps only)"),
+    "write_theme_code": "Change " + gettext_noop("theme files (marketplace apps only)"),
 }
 
 _UNKNOWN = register_message(gettext_noop("Unknown scope: {scopes}"))
@@ -42,10 +42,10 @@ class UnknownScope(ValueError):
 
 
 def parse_scopes(text: str | Iterable[str]) -> list[str]:
-    """Parse a comma-separated text or a list of scopes, and return the scopes deduplicated and sorted.
+    """Parse a comma-separated string or a list of scopes, and return the scopes deduplicated and sorted.
 
     Raises:
-        UnknownScope: A scope name is unknown; the message contains the name.
+        UnknownScope: A scope name is unknown. The message contains the name.
     """
     parts = text.split(",") if isinstance(text, str) else text
     names = {word.strip() for word in parts} - {""}

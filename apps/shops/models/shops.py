@@ -1,4 +1,4 @@
-"""The shop model. All shop-owned rows belong to a shop."""
+"""The shop model."""
 
 import zoneinfo
 
@@ -13,18 +13,18 @@ DOMAIN = RegexValidator(
     gettext_lazy("Enter a domain such as shop.example, in lower case."),
 )
 
-# The limit of the database column of ``low_stock_at``, rounded down.
+# The limit for ``low_stock_at``: the largest value that fits into the database column (32,767), rounded down.
 MAX_LOW_STOCK = 30_000
 
 
 class Shop(Timestamped):
-    """An online shop, the tenant that owns all rows that a token or staff member can access.
+    """An online shop with its own data, staff and apps.
 
     Attributes:
-        read_only_at: The time since which the shop is read-only in this installation, see ``domain.read_only``. Shop
-            archives do not contain this time.
-        copied_from: The domain of the original shop, if this shop is a staging copy. A staging copy sends no email, see
-            ``apps.jobs.domain.emails``.
+        read_only_at: The time when the shop became read-only, or None if the shop is writable (see
+            ``domain.read_only``). Shop archives do not contain this time.
+        copied_from: The domain of the original shop, if this shop is a staging copy. A staging copy sends no email (see
+            ``apps.jobs.domain.emails``).
     """
 
     class Plan(models.TextChoices):
@@ -57,28 +57,22 @@ class Shop(Timestamped):
         gettext_lazy("customer email"),
         max_length=255,
         blank=True,
-        help_text=gettext_lazy("Customers see this address instead of the shop's email."),
+        help_text=gettext_lazy("Customers see this email address instead of the shop's email address."),
     )
     owner_name = models.CharField(gettext_lazy("owner"), max_length=255, blank=True)
     phone = models.CharField(gettext_lazy("phone"), max_length=50, blank=True)
     address1 = models.CharField(gettext_lazy("address"), max_length=255, blank=True)
-    address2 = models.CharField(gettext_lazy("apartment, suite …"), max_length=255, blank=True)
+    address2 = models.CharField(gettext_lazy("apartment, suite, etc."), max_length=255, blank=True)
     city = models.CharField(gettext_lazy("city"), max_length=255, blank=True)
     zip = models.CharField(gettext_lazy("postal code"), max_length=50, blank=True)
-    province = models.CharField(gettext_lazy("province"), max_length=255, blank=True)
-    province_code = models.CharField(gettext_lazy("province code"), max_length=10, blank=True)
-    country_code = models.CharField(
-        gettext_lazy("country"), max_length=2, default="US", help_text=gettext_lazy("ISO 3166-1 alpha-2.")
-    )
+    province = models.CharField(gettext_lazy("state or province"), max_length=255, blank=True)
+    province_code = models.CharField(gettext_lazy("state or province code"), max_length=10, blank=True)
+    country_code = models.CharField(gettext_lazy("country"), max_length=2, default="US")
     latitude = models.FloatField(default=0.0)
     longitude = models.FloatField(default=0.0)
-    currency = models.CharField(
-        gettext_lazy("currency"), max_length=3, default="USD", help_text=gettext_lazy("ISO 4217.")
-    )
+    currency = models.CharField(gettext_lazy("currency"), max_length=3, default="USD")
     presentment_currencies = models.JSONField(gettext_lazy("presentment currencies"), default=list, blank=True)
-    timezone = models.CharField(
-        gettext_lazy("time zone"), max_length=64, default="UTC", help_text=gettext_lazy("IANA name.")
-    )
+    timezone = models.CharField(gettext_lazy("time zone"), max_length=64, default="UTC")
     primary_locale = models.CharField(gettext_lazy("language"), max_length=10, default="en")
     weight_unit = models.CharField(
         gettext_lazy("weight unit"), max_length=2, choices=WeightUnit, default=WeightUnit.KILOGRAM
@@ -87,7 +81,7 @@ class Shop(Timestamped):
     customer_accounts = models.CharField(
         gettext_lazy("customer accounts"), max_length=20, choices=CustomerAccounts, default=CustomerAccounts.OPTIONAL
     )
-    taxes_included = models.BooleanField(gettext_lazy("taxes included"), default=False)
+    taxes_included = models.BooleanField(gettext_lazy("prices include tax"), default=False)
     low_stock_at = models.PositiveSmallIntegerField(
         gettext_lazy("low-stock threshold"),
         validators=[MaxValueValidator(MAX_LOW_STOCK)],
@@ -102,8 +96,8 @@ class Shop(Timestamped):
         null=True,
         blank=True,
         help_text=gettext_lazy(
-            "From this date, staff must use two-factor authentication to access this shop. They are reminded "
-            "until then."
+            "From this date, staff must use two-factor authentication to access this shop. Until then, they see a "
+            "reminder."
         ),
     )
     primary_location_id = models.BigIntegerField(null=True, blank=True, editable=False)
@@ -112,7 +106,7 @@ class Shop(Timestamped):
     copied_from = models.CharField(max_length=255, blank=True, default="", db_default="", editable=False)
     version = VersionField()
 
-    # The time when ``listening_version`` was read, in seconds of the monotonic clock.
+    # The monotonic time, in seconds, when ``listening_version`` was read.
     listening_read_at: float = 0.0
 
     objects = models.Manager.from_queryset(TimestampedQuerySet)()

@@ -1,1 +1,1 @@
-"""Pages of apps outside of the panel."""
+"""App pages outside of the panel."""

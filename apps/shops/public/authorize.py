@@ -1,4 +1,4 @@
-"""``GET /admin/oauth/authorize``: the URL that apps send staff to.
+"""``GET /admin/oauth/authorize``: apps redirect staff to this URL to request access.
 
 The view redirects to the approval page in the panel.
 """
@@ -22,7 +22,7 @@ _MOST_SHOPS = 200
 
 @staff_required
 def redirect_to_approval(request: HttpRequest) -> HttpResponse:
-    """Redirect to the shop named in the query or to the user's only shop; otherwise list the user's shops.
+    """Redirect to the shop in the query or to the user's only shop. Otherwise, list the user's shops.
 
     Raises:
         Http404: The user has no access to a shop with this domain.
@@ -50,6 +50,6 @@ def _build_page_url(shop: Shop, request: HttpRequest) -> str:
 
 
 def build_authorization_url(url: str, domain: str) -> str:
-    """Return the authorization URL at the installation's own host, with the shop's domain in the query."""
+    """Add the shop's domain to the query of an authorization URL."""
     separator = "&" if "?" in url else "?"
     return f"{url}{separator}{urlencode({'shop': domain})}"

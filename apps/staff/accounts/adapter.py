@@ -1,4 +1,4 @@
-"""Adapters of allauth that disable sign-up, record failed logins and encrypt second factors."""
+"""allauth adapters that disable sign-up, record failed logins and encrypt second factors."""
 
 from typing import Any
 
@@ -24,37 +24,37 @@ from apps.shops.models import encrypted_fields
 from apps.staff.models import Membership, User
 
 LOCK_NOTED_SECONDS = 300
-# The messages about login and logout are not shown, because pages already show the login state.
+# Messages that are not shown, because pages already show whether the user is logged in.
 _SILENT = frozenset({"account/messages/logged_in.txt", "account/messages/logged_out.txt"})
 
 
 class StaffAccountAdapter(DefaultAccountAdapter):
-    """Account adapter for staff, who are invited and cannot sign up."""
+    """The account adapter for staff. Staff members are invited and cannot sign up."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send an email in the recipient's language, or in the active language."""
+        """Send an email in the recipient's language, or in the active language if the recipient has not chosen one."""
         preferred = getattr(context.get("user"), "language", "")
         with translation.override(languages.match_language(preferred) if preferred else translation.get_language()):
             super().send_mail(template_prefix, email, context)
 
     def get_reset_password_from_key_url(self, key: str) -> str:
-        """Return the password reset URL at the installation's own host, regardless of the request's host.
+        """Return the password reset URL on the installation's own host, regardless of the request's host.
 
         Args:
-            key: ``<user>-<token>``.
+            key: The reset key in the form ``<user>-<token>``.
         """
         user, _, token = key.partition("-")
         return f"{settings.BASE_URL}{get_global_url('account_reset_password_from_key', user, token)}"
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """Return a key with only the email address, because clients can forge the host that allauth adds."""
+        """Return a cache key with only the email address. allauth would add the host, which clients can forge."""
         return str(credentials.get("email", "")).lower()
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **kwargs: Any) -> None:
-        """Add a message, except for login and logout, because pages show the login state."""
+        """Add a message, except for logins and logouts."""
         template = kwargs.get("message_template") or (args[0] if args else None)
         if template not in _SILENT:
             super().add_message(request, level, *args, **kwargs)
@@ -80,18 +80,18 @@ class StaffAccountAdapter(DefaultAccountAdapter):
         return codes or methods
 
     def reauthenticate(self, user: User, password: str) -> bool:
-        """Check the password of a logged-in user, with the same rate limit as the login."""
+        """Check the password of a logged-in user. The rate limit for failed logins applies."""
         return self.authenticate(context.request, email=user.email, password=password) is not None
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):
-    """An MFA adapter that encrypts second factors in the database with the encryption of app secrets."""
+    """An MFA adapter that encrypts second factors in the database, in the same way as app secrets."""
 
     def encrypt(self, text: str) -> str:
         return encrypted_fields.encrypt(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Decrypt a secret. Plain text that an older release stored is returned unchanged."""
+        """Decrypt a secret. A secret that an older release stored as plain text is returned unchanged."""
         return (
             encrypted_fields.decrypt(encrypted_text)
             if encrypted_fields.is_encrypted(encrypted_text)

@@ -1,4 +1,4 @@
-"""Texts of allauth that its German catalog translates informally and our catalog translates formally."""
+"""allauth messages that this project translates into formal German, because allauth's own translation is informal."""
 
 from django.utils.translation import gettext_noop
 

@@ -1,7 +1,7 @@
-"""Routes of the account pages, including only those allauth pages that staff need.
+"""Routes of the account pages. Only the allauth pages that staff need have a route.
 
-Login pages are public: login, logout, forgotten password, second factor, passkey. All other pages have the access
-checks of the panel. Pages that set up a second factor stay open while a required second factor is missing.
+The pages for login, logout, password reset, second factor and passkey login are public. All other pages have the
+panel's access checks. Users who lack a required second factor can only open the pages that set up a second factor.
 """
 
 from collections.abc import Callable
@@ -37,12 +37,12 @@ _login_routes = [
 
 
 def _setup_route(route: str, view: _View, name: str) -> URLPattern:
-    """Build the route of a page that is open while a required second factor is missing."""
+    """Build the route of a page that users who lack a required second factor can open."""
     return path(route, staff_required(view), name=name)
 
 
 def _account_route(route: str, view: _View, name: str) -> URLPattern:
-    """Build the route of an account page that is closed while a required second factor is missing."""
+    """Build the route of a page that users who lack a required second factor cannot open."""
     return path(route, staff_with_required_factor(view), name=name)
 
 

@@ -1,4 +1,4 @@
-"""Account pages that differ from allauth's, and the profile page."""
+"""Account pages that replace pages of allauth, and the profile page."""
 
 import logging
 import time
@@ -18,7 +18,7 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
-from django.utils.translation import get_language, gettext_lazy, override
+from django.utils.translation import get_language, gettext_lazy, ngettext, override
 from django.utils.translation import gettext as _
 
 from apps.ground import languages
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class LoginView(AllauthLoginView):
-    """The login page, with autofocus and status 429 after too many failures."""
+    """The login page, with autofocus and with status 429 after too many failed logins."""
 
     def get_form(self, form_class: Any = None) -> Any:
         form = super().get_form(form_class)
@@ -51,7 +51,7 @@ class PasswordResetView(AllauthPasswordResetView):
     """The page that requests a password reset link. The response does not reveal which accounts exist."""
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Send the link. Mail server errors are only logged, so that the response does not reveal accounts."""
+        """Send the link. Mail server errors are only logged, because a message would reveal that the account exists."""
         try:
             response: HttpResponse = super().form_valid(form)
         except (OSError, SMTPException):
@@ -61,16 +61,17 @@ class PasswordResetView(AllauthPasswordResetView):
 
 
 class _FirstFactor:
-    """A mixin for views that set up a second factor, which also counts as verified for this session.
+    """A mixin for views that set up a second factor.
 
-    With the first factor, all other sessions of the user end, because they were opened without a second factor.
+    When a user sets up a second factor for the first time, the current session counts as verified. All other sessions
+    of the user end, because they were started without a second factor.
     """
 
     request: HttpRequest
     kind: str
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Set up the factor. The user's first factor marks the session as verified and ends all other sessions."""
+        """Set up the factor. A user's first factor marks this session as verified and ends all other sessions."""
         is_first = not is_mfa_enabled(self.request.user)
         response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
         if is_first:
@@ -117,7 +118,7 @@ class ProfileForm(forms.ModelForm[User]):
 
 
 def edit_profile(request: HttpRequest) -> HttpResponse:
-    """Show and edit the user's own profile. The page needs neither permissions nor a shop."""
+    """Show and edit the user's own profile. The page requires no permissions and belongs to no shop."""
     user = cast("User", request.user)
     form = ProfileForm(get_post_data(request), instance=User.objects.get(pk=user.pk))
     if request.method == "POST" and form.is_valid():
@@ -141,9 +142,10 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
         return HttpResponseNotAllowed(["POST"])
     session = _other_sessions(request).filter(pk=pk).first()
     if session is None:
-        raise Http404("You have no such other session.")
+        raise Http404("Session not found.")
     session.end()
-    messages.success(request, _("{device} is logged out.").format(device=sessions.describe_device(session.user_agent)))
+    text = _("{device} has been logged out.")
+    messages.success(request, text.format(device=sessions.describe_device(session.user_agent)))
     return redirect("profile")
 
 
@@ -154,7 +156,12 @@ def end_other_sessions(request: HttpRequest) -> HttpResponse:
     other_sessions = list(_other_sessions(request))
     for session in other_sessions:
         session.end()
-    messages.success(request, _("You are logged out everywhere else ({count}).").format(count=len(other_sessions)))
+    text = ngettext(
+        "You have been logged out of {count} other session.",
+        "You have been logged out of {count} other sessions.",
+        len(other_sessions),
+    )
+    messages.success(request, text.format(count=len(other_sessions)))
     return redirect("profile")
 
 

@@ -1,4 +1,4 @@
-"""Forms of the staff pages: the permission matrix and the invitation."""
+"""Forms for the staff pages: the permission matrix and the invitation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from apps.staff.domain.permissions import NAMES, Level, Levels
 
 @dataclass(frozen=True, slots=True)
 class LevelChoice:
-    """A level of a permission as a radio button."""
+    """A permission level as a radio button."""
 
     value: str
     label: str
@@ -26,7 +26,7 @@ class LevelChoice:
 
 @dataclass(frozen=True, slots=True)
 class PermissionLine:
-    """A permission in the matrix."""
+    """A permission in the matrix, with a radio button for each level."""
 
     name: str
     label: str
@@ -37,8 +37,8 @@ class PermissionLine:
 class PermissionsForm(forms.Form):
     """The permission matrix: no access, view only or full access per permission name.
 
-    Full access is submitted as the name, view-only access as ``name:view``. Permissions that the current user cannot
-    grant are locked and stay unchanged.
+    The submitted value is ``name`` for full access and ``name:view`` for view-only access. Permissions that the current
+    user cannot grant are locked, and their levels do not change.
     """
 
     permissions = forms.MultipleChoiceField(
@@ -55,16 +55,17 @@ class PermissionsForm(forms.Form):
 
     @property
     def levels(self) -> dict[str, Level]:
-        """The resulting levels: the chosen levels, and the unchanged levels of locked permissions.
+        """Return the resulting levels: the chosen levels, and the unchanged levels of locked permissions.
 
-        A locked permission that was submitted anyway has its submitted level, so that the service refuses it.
+        If a request submits a level for a locked permission anyway, return the submitted level, so that the service
+        refuses the change.
         """
         locked = {name: level for name, level in self.held.items() if self._is_permission_locked(name)}
         return locked | _parse_levels(self.cleaned_data["permissions"])
 
     @property
     def service_kwargs(self) -> dict[str, list[str]]:
-        """The levels as keyword arguments for the functions in ``domain.memberships``."""
+        """Return the levels as keyword arguments for the functions in ``domain.memberships``."""
         return {
             "permissions": sorted(name for name, level in self.levels.items() if level == Level.FULL),
             "view_only": sorted(name for name, level in self.levels.items() if level == Level.VIEW),
@@ -72,7 +73,7 @@ class PermissionsForm(forms.Form):
 
     @property
     def groups(self) -> Iterator[tuple[str, list[PermissionLine]]]:
-        """The lines of the matrix by group. Permissions with unknown names form their own group."""
+        """Yield the groups of the matrix with their permissions. Unknown permissions are in the group "Other"."""
         displayed = dict(self.held)
         if self.is_bound:
             displayed = {name: level for name, level in displayed.items() if self._is_permission_locked(name)}
@@ -84,16 +85,16 @@ class PermissionsForm(forms.Form):
 
     @property
     def presets(self) -> list[tuple[str, str]]:
-        """Presets with their space-separated permission names, for the page's script."""
+        """Return the presets with their permission names, separated by spaces, for the page's script."""
         return [(_(title), " ".join(names)) for title, names in PRESETS.items()]
 
     def add_domain_errors(self, error: DomainError) -> None:
-        """Add the errors of a service to the form."""
+        """Add the errors from a service to the form."""
         for field, messages in error.errors.items():
             self.add_error(field if field in self.fields else None, messages)
 
     def _is_permission_locked(self, name: str) -> bool:
-        """Return True if the current user may grant no level, or only levels below the current level."""
+        """Return True if the current user cannot grant any level, or cannot grant the staff member's current level."""
         grantable = self.grantable.get(name, Level.NONE)
         return grantable == Level.NONE or self.held.get(name, Level.NONE) > grantable
 
@@ -117,7 +118,7 @@ class InviteForm(PermissionsForm):
 
     @property
     def values(self) -> Values:
-        """The values for ``memberships.invite_member``."""
+        """Return the values for ``memberships.invite_member``."""
         data = self.cleaned_data
         return {
             "email": data["email"],
@@ -128,6 +129,6 @@ class InviteForm(PermissionsForm):
 
 
 def _parse_levels(values: list[str]) -> dict[str, Level]:
-    """Parse submitted levels. Full access takes precedence over view only."""
+    """Parse the submitted levels. Full access takes precedence over view-only access."""
     viewing = {value.removesuffix(VIEW_ONLY_SUFFIX): Level.VIEW for value in values if value.endswith(VIEW_ONLY_SUFFIX)}
     return viewing | {value: Level.FULL for value in values if value and not value.endswith(VIEW_ONLY_SUFFIX)}

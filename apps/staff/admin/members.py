@@ -46,7 +46,7 @@ AnnotatedMembership: TypeAlias = "WithAnnotations[Membership, _Factors]"
 
 @admin.register(Membership)
 class MembershipAdmin(ShopOwnedAdmin[Membership]):
-    """The staff members of the shop. The services check who may change which member."""
+    """The model admin of staff members. The services check which staff members a user may change."""
 
     menu = MenuItem(
         "Settings",
@@ -69,7 +69,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
-        """Return the memberships, annotated with ``has_factor``."""
+        """Return the memberships. ``has_factor`` is True if the user has a second factor."""
         factors = Authenticator.objects.filter(user=OuterRef("user")).exclude(type=Authenticator.Type.RECOVERY_CODES)
         return super().get_queryset(request).select_related("user").annotate(has_factor=Exists(factors))
 
@@ -235,7 +235,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
 
 
 def _get_displayed_values(membership: Membership) -> tuple[object, ...]:
-    """Return the values that the form can change, to detect changes since the page was loaded."""
+    """Return the values that the form can change, to detect changes by others since the page was loaded."""
     return membership.permissions, membership.view_only, membership.account_owner
 
 

@@ -1,1 +1,1 @@
-"""REST resources of staff."""
+"""REST API for staff."""

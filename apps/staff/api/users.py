@@ -47,7 +47,7 @@ _USER_RESPONSE: Schema = {"type": "object", "required": ["user"], "properties": 
 
 
 class _NoFilter(ResourceFilter):
-    """A filter set without filters: the list of users is only paginated."""
+    """A filter set without filters, because the list of users only supports pagination."""
 
     ids = since_id = created_at_min = created_at_max = updated_at_min = updated_at_max = None  # type: ignore[assignment]
 
@@ -82,13 +82,13 @@ class UserViewSet(ShopViewSet[Membership]):
             raise ApiError("[API] Users are shown to private and custom apps only.", status=403)
         if self.shop.plan != Shop.Plan.PREMIUM:
             raise ApiError("[API] Users are shown on the premium plan only.", status=403)
-        # Reading the current user needs no permission to manage staff.
+        # A staff member does not need a permission to read their own user.
         if self.action != "current":
             check_scope(self.access, (SCOPE,))
 
     @cached_property
     def requested_fields(self) -> frozenset[str] | None:
-        """The requested fields that exist, or None for all fields."""
+        """Return the requested fields that exist, or None for all fields."""
         requested = {word.strip() for word in self.query.get("fields", "").split(",")} - {""}
         return frozenset(requested & _USER.keys()) if requested else None
 
@@ -122,13 +122,13 @@ class UserViewSet(ShopViewSet[Membership]):
         return self.json_response({"user": self._build_user(row)})
 
     def current(self, request: Request) -> HttpResponse:
-        """Return the user that the token acts as; for an app's own token, the account owner."""
+        """Return the user that the token acts as, or the account owner if the token acts as the app itself."""
         user_id = self.access.user_id
         conditions: Mapping[str, object] = {"account_owner": True} if user_id is None else {"user_id": user_id}
         row = self.get_queryset().filter(**conditions).order_by("id").first()
         if row is not None:
             return self.json_response({"user": self._build_user(row)})
-        # Operators have access to every shop without a membership.
+        # Operators need no membership, so look for an operator with this ID.
         operator = User.objects.filter(pk=user_id or 0, is_superuser=True).first()
         if operator is None:
             raise Http404
@@ -147,8 +147,8 @@ class UserViewSet(ShopViewSet[Membership]):
 def build_user(user: User, membership: Membership | None, *, is_guarded: bool) -> Rendered:
     """Build the JSON of a staff member. ``is_guarded`` is True if the user has a second factor.
 
-    The interface has no levels: ``permissions`` lists only full permissions, because apps would take any listed
-    permission for a full permission.
+    ``permissions`` only lists permissions with full access, because the API has no levels and apps would treat a
+    view-only permission as full access.
     """
     owns = membership is not None and membership.account_owner
     return {

@@ -10,12 +10,12 @@ def get_staff_actor(user: User) -> str:
 
 
 def get_actor_name(actor: str) -> str:
-    """Return an actor's name. For several actors use ``get_actor_names``, which needs only two queries."""
+    """Return an actor's name. For several actors, use ``get_actor_names``, which needs only two queries."""
     return get_actor_names([actor])[actor]
 
 
 def get_actor_names(actors: list[str]) -> dict[str, str]:
-    """Return the names by actor. The name of an unknown actor is the actor itself."""
+    """Return the name of each actor. For an unknown actor, return the actor unchanged."""
     ids_by_kind: dict[str, set[int]] = {"staff": set(), "app": set()}
     for actor in actors:
         kind, _, number = actor.partition(":")

@@ -10,8 +10,8 @@ from apps.staff.models import Membership, User
 
 _STAFF = tuple(f"staff_management_{verb}" for verb in ("activation", "create", "delete", "update"))
 _ORDERS = (("orders",), ("edit_orders",))
-# For each resource of access scopes: the permissions that allow reading, and the permissions that allow
-# writing. A staff member needs only one of them.
+# For each resource, the permissions that allow reading and the permissions that allow writing. A staff member needs
+# only one of the listed permissions.
 REQUIRED_PERMISSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "script_tags": (("themes", "applications"), ("themes",)),
     "products": (("products",), ("products",)),
@@ -36,7 +36,7 @@ REQUIRED_PERMISSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def get_member(user_id: int, shop: Shop) -> Member | None:
-    """Return the staff member if they may access the shop now, or None. Operators have all permissions."""
+    """Return the staff member if they currently have access to the shop, or None. Operators have all permissions."""
     user = User.objects.filter(pk=user_id, is_active=True).first()
     membership = Membership._base_manager.filter(user_id=user_id, shop=shop).first()
     if user is None or not (membership or user.is_superuser):
@@ -66,6 +66,6 @@ def get_delegated_scopes(names: Iterable[str], view_only: Iterable[str] = ()) ->
 
 def _is_scope_allowed(scope: str, reads: frozenset[str], writes: frozenset[str]) -> bool:
     verb, _, word = scope.partition("_")
-    # Scopes that are missing in ``REQUIRED_PERMISSIONS`` are reserved for account owners.
+    # Only account owners have scopes that are not in ``REQUIRED_PERMISSIONS``.
     reading, writing = REQUIRED_PERMISSIONS.get(word, ((), ()))
     return not reads.isdisjoint(reading) if verb == "read" else not writes.isdisjoint(writing)

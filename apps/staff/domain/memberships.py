@@ -1,8 +1,8 @@
 """Manage the staff of a shop and their permissions.
 
 Staff members cannot grant or revoke permissions that they lack, and cannot change their own membership. Only operators
-can change the membership of an account owner, and a shop keeps at least one owner. Owners and operators have all
-permissions. Call these functions inside the shop scope.
+can change the membership of an account owner, and a shop always has at least one account owner. Account owners and
+operators have all permissions. Call these functions inside the shop scope.
 """
 
 from collections.abc import Iterable
@@ -52,13 +52,13 @@ class PermissionsExceeded(DomainError):
 
 
 class WorksElsewhere(DomainError):
-    """Raised when a user cannot be deactivated, because they also work in other shops."""
+    """Raised when a user cannot be deactivated, because the user also works in other shops."""
 
     code = "works_elsewhere"
 
 
 def find_user_by_name(name: str) -> User | None:
-    """Return the staff member with this full name, or the earliest one if several members have the name."""
+    """Return the first staff member with this full name, or None."""
     memberships = Membership.objects.select_related("user").order_by("id")
     return next((member.user for member in memberships if member.user.get_full_name() == name), None)
 
@@ -75,7 +75,7 @@ def get_grantable_levels(by: User) -> Levels:
 
 
 def get_levels(membership: Membership) -> Levels:
-    """Return the stored levels of a membership's permissions, which have no effect for account owners."""
+    """Return the stored levels of a membership's permissions. The levels have no effect for account owners."""
     return _build_levels(membership.permissions, membership.view_only)
 
 
@@ -93,7 +93,7 @@ def invite_member(
 ) -> Membership:
     """Create a membership, and a user without a password if the email address is new.
 
-    A name in both lists gets full access.
+    A permission name in both lists gets full access.
 
     Raises:
         AlreadyMember: The user already is a staff member of the shop.
@@ -117,7 +117,7 @@ def invite_member(
 def change_permissions(
     membership: Membership, *, permissions: Iterable[str], view_only: Iterable[str] = (), by: User, at: datetime
 ) -> None:
-    """Set the full and view-only permissions of a staff member. A name in both lists gets full access.
+    """Set a staff member's full and view-only permissions. A permission name in both lists gets full access.
 
     Raises:
         OwnMembership: ``by`` changes their own membership and is not an operator.
@@ -141,7 +141,7 @@ def set_owner(membership: Membership, *, owner: bool, by: User, at: datetime) ->
 
     Raises:
         OwnerProtected: ``by`` is not an operator.
-        LastOwner: The shop would have no owner.
+        LastOwner: The shop would have no account owner.
     """
     if not by.is_superuser:
         raise OwnerProtected(_("Only operators can change account owners."))
@@ -162,7 +162,7 @@ def remove_member(membership: Membership, *, by: User, at: datetime) -> None:
     """Delete a membership and revoke the user's tokens in the shop.
 
     Raises:
-        OwnMembership: ``by`` removes themselves and is not an operator.
+        OwnMembership: ``by`` removes their own membership and is not an operator.
         OwnerProtected: The user is an account owner and ``by`` is not an operator.
         LastOwner: The user is the only account owner.
     """
@@ -181,7 +181,7 @@ def set_active(membership: Membership, *, active: bool, by: User, at: datetime) 
     Deactivation also revokes the user's tokens in the shop.
 
     Raises:
-        OwnMembership: ``by`` changes themselves and is not an operator.
+        OwnMembership: ``by`` changes their own account and is not an operator.
         OwnerProtected: The user is an account owner and ``by`` is not an operator.
         WorksElsewhere: The user works in other shops and ``by`` is not an operator.
     """
@@ -189,7 +189,10 @@ def set_active(membership: Membership, *, active: bool, by: User, at: datetime) 
     _check_changeable(membership, by)
     if not by.is_superuser and _works_elsewhere(membership):
         raise WorksElsewhere(
-            _("This person is also a staff member of other shops. Remove them from this shop instead.")
+            _(
+                "This staff member also works in other shops and can't be deactivated here. Remove the staff member "
+                "from this shop instead."
+            )
         )
     if membership.user.is_active == active:
         return
@@ -204,7 +207,7 @@ def set_active(membership: Membership, *, active: bool, by: User, at: datetime) 
 def _lock_membership(membership: Membership) -> Membership:
     """Lock all memberships of the shop and return this membership.
 
-    The check of the last owner depends on all memberships, so all of them are locked.
+    All memberships are locked because the check for the last account owner depends on all memberships.
 
     Raises:
         RowDeleted: The membership was deleted.
@@ -235,7 +238,7 @@ def _check_grant(before: Levels, after: Levels, by: User) -> None:
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     higher = {name: max(before.get(name, Level.NONE), after.get(name, Level.NONE)) for name in changed}
     if exceeding := sorted(name for name, level in higher.items() if level > grantable_levels.get(name, Level.NONE)):
-        template = _("cannot be granted because you do not have them: {names}")
+        template = _("cannot be granted or revoked because you do not have them: {names}")
         raise PermissionsExceeded(template.format(names=", ".join(exceeding)))
 
 

@@ -1,4 +1,4 @@
-"""Labels of permission names, grouped as in the panel. The labels are translated when they are shown."""
+"""Labels of permission names, grouped as in the panel. Pages translate the labels."""
 
 from collections.abc import Container, Iterable
 
@@ -10,22 +10,22 @@ from apps.staff.domain.permissions import NAMES, get_granting_names
 # Maps each group to its permission names with their labels.
 GROUPS: dict[str, dict[str, str]] = {
     gettext_noop("Home"): {
-        "dashboard": gettext_noop("See sales on the home page"),
-        "overviews": gettext_noop("See charts and overviews"),
-        "reports": gettext_noop("See reports"),
+        "dashboard": gettext_noop("View sales on the home page"),
+        "overviews": gettext_noop("View charts and overviews"),
+        "reports": gettext_noop("View reports"),
     },
     gettext_noop("Orders"): {
-        "orders": gettext_noop("See orders and comment on them"),
+        "orders": gettext_noop("View orders and comment on them"),
         "edit_orders": gettext_noop("Fulfill, edit and cancel orders"),
         "refund_orders": gettext_noop("Refund orders"),
         "export_orders": gettext_noop("Export orders"),
-        "draft_orders": gettext_noop("Draft orders"),
+        "draft_orders": gettext_noop("Manage draft orders"),
         "export_draft_orders": gettext_noop("Export draft orders"),
     },
     gettext_noop("Products"): {
         "products": gettext_noop("Manage products, collections and inventory"),
         "export_products": gettext_noop("Export products"),
-        "gift_cards": gettext_noop("Gift cards"),
+        "gift_cards": gettext_noop("Manage gift cards"),
         "locations": gettext_noop("Manage locations"),
     },
     gettext_noop("Customers"): {
@@ -33,35 +33,35 @@ GROUPS: dict[str, dict[str, str]] = {
         "export_customers": gettext_noop("Export customers"),
     },
     gettext_noop("Marketing"): {
-        "marketing": gettext_noop("Marketing campaigns"),
+        "marketing": gettext_noop("Manage marketing campaigns"),
         "marketing_section": gettext_noop("Open the marketing section"),
     },
     gettext_noop("Online store"): {
-        "themes": gettext_noop("Manage themes, see script tags"),
+        "themes": gettext_noop("Manage themes and view script tags"),
         "pages": gettext_noop("Manage blogs and articles"),
-        "links": gettext_noop("Navigation"),
-        "domains": gettext_noop("Domains"),
+        "links": gettext_noop("Manage navigation"),
+        "domains": gettext_noop("Manage domains"),
     },
     gettext_noop("Apps"): {
         "applications": gettext_noop("Install and uninstall apps"),
-        "view_private_apps": gettext_noop("See apps and token prefixes"),
-        "edit_private_apps": gettext_noop("Create and revoke tokens, change the access of apps"),
+        "view_private_apps": gettext_noop("View apps and token prefixes"),
+        "edit_private_apps": gettext_noop("Create and revoke tokens, and change app access"),
     },
     gettext_noop("Settings"): {
-        "preferences": gettext_noop("Change the shop's settings, see background jobs"),
-        "billing_application_charges": gettext_noop("Approve charges of apps"),
-        "billing_charges": gettext_noop("See charges"),
-        "billing_invoices_view": gettext_noop("See invoices"),
-        "billing_payment_methods_view": gettext_noop("See payment methods"),
+        "preferences": gettext_noop("Change shop settings and view background jobs"),
+        "billing_application_charges": gettext_noop("Approve app charges"),
+        "billing_charges": gettext_noop("View charges"),
+        "billing_invoices_view": gettext_noop("View invoices"),
+        "billing_payment_methods_view": gettext_noop("View payment methods"),
         "platform_payments_accounts": gettext_noop("Manage payment handlers and payout accounts"),
-        "platform_payments_transfers": gettext_noop("See payouts"),
+        "platform_payments_transfers": gettext_noop("View payouts"),
     },
     gettext_noop("Staff"): {
         "staff_management_create": gettext_noop("Invite staff"),
         "staff_management_update": gettext_noop("Change staff permissions"),
         "staff_management_delete": gettext_noop("Remove staff"),
         "staff_management_activation": gettext_noop("Activate and deactivate staff"),
-        "staff_audit_log_view": gettext_noop("See the audit log"),
+        "staff_audit_log_view": gettext_noop("View the audit log"),
     },
 }
 
@@ -75,7 +75,7 @@ PRESETS: dict[str, tuple[str, ...]] = {
     gettext_noop("Editor"): ("pages", "themes", "products"),
     gettext_noop("Developer"): ("applications", "view_private_apps", "edit_private_apps", "themes"),
     gettext_noop("Manager"): tuple(name for name in NAMES if not name.startswith(("billing_", "platform_"))),
-    gettext_noop("View everything"): tuple(f"{name}{VIEW_ONLY_SUFFIX}" for name in NAMES),
+    gettext_noop("Viewer"): tuple(f"{name}{VIEW_ONLY_SUFFIX}" for name in NAMES),
 }
 
 
@@ -87,11 +87,11 @@ def get_permission_labels(names: Iterable[str]) -> list[str]:
 def get_granting_labels(permissions: Iterable[str], *, view_only: Container[str] = ()) -> list[str]:
     """Return the labels of permissions that would grant one of these Django permissions.
 
-    If the user has a permission as view only, the label adds that full access is needed.
+    If the user has view-only access for a permission, the label says that full access is required.
     """
     names = list(dict.fromkeys(name for permission in permissions for name in get_granting_names(permission)))
     return [
-        _("{permission} (full access; you have view-only access)").format(permission=label)
+        _("{permission} (full access instead of view-only access)").format(permission=label)
         if name in view_only
         else label
         for name, label in zip(names, get_permission_labels(names), strict=True)

@@ -1,8 +1,8 @@
 """Permission names of staff and the Django permissions that they grant in the panel.
 
-The names come from the interface, except for ``refund_orders``. Apps call ``grant_permissions`` to define which Django
-permissions a name grants. Full access grants all of these permissions, view-only access only the permissions for
-reading.
+All names except ``refund_orders`` also exist in the API. Apps call ``grant_permissions`` to define which Django
+permissions a name grants. Full access grants all of these Django permissions. View-only access grants only the Django
+permissions for reading.
 """
 
 from collections import defaultdict
@@ -51,7 +51,7 @@ NAMES = (
 
 
 class Level(IntEnum):
-    """The level of a permission name."""
+    """The level of access for a permission name."""
 
     NONE = 0
     VIEW = 1
@@ -66,12 +66,12 @@ _readings: dict[str, set[str]] = defaultdict(set)
 
 
 def grant_permissions(name: str, actions: str, *models: str) -> None:
-    """Make a permission name grant actions on models.
+    """Define actions on models that a permission name grants.
 
     Args:
         name: One of ``NAMES``.
-        actions: Letters of ``vacd`` (view, add, change, delete).
-        models: Labels such as ``content.scripttag``.
+        actions: One or more of the letters ``v``, ``a``, ``c`` and ``d`` for view, add, change and delete.
+        models: Model labels such as ``content.scripttag``.
 
     Raises:
         ValueError: The name is unknown.
@@ -86,14 +86,14 @@ def grant_permissions(name: str, actions: str, *models: str) -> None:
 
 
 def grant_custom_permissions(name: str, *permissions: str, reads: bool) -> None:
-    """Make a permission name grant custom permissions, such as ``customers.export_customer``.
+    """Define custom permissions that a permission name grants, such as ``customers.export_customer``.
 
     Args:
         name: One of ``NAMES``.
         permissions: Django permissions.
-        reads: True if view-only access also grants these permissions, as for reports and charts. Exports only read, but
-            need full access: a file with all data leaves the shop's control, and other shop software treats exports as
-            a separate permission.
+        reads: True if view-only access also grants these permissions, as for reports and charts. Exports only read data
+            but need full access, because an exported file leaves the shop's control. Other shop software also has a
+            separate permission for exports.
 
     Raises:
         ValueError: The name is unknown.
@@ -106,11 +106,11 @@ def grant_custom_permissions(name: str, *permissions: str, reads: bool) -> None:
 
 
 def get_granted_permissions(names: Iterable[str], view_only: Iterable[str] = ()) -> frozenset[str]:
-    """Return the Django permissions of full and view-only names. Unknown names grant nothing."""
+    """Return the Django permissions that these permission names grant. Unknown names grant no permissions."""
     full_permissions = (_grants.get(name, ()) for name in names)
     return frozenset().union(*full_permissions, *(_readings.get(name, ()) for name in view_only))
 
 
 def get_granting_names(permission: str) -> list[str]:
-    """Return the names that grant a Django permission."""
+    """Return the permission names that grant a Django permission."""
     return [name for name in NAMES if permission in _grants.get(name, ())]

@@ -1,7 +1,7 @@
 """Login sessions of staff, with device and time of last use.
 
-The rows are allauth's ``UserSession``, created by the login. The time of last use is updated every five minutes at
-most, because displaying a page should not write to the database each time.
+allauth creates a ``UserSession`` row at login. The time of last use is updated at most every five minutes, so that not
+every request writes to the database.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ _SYSTEMS = (
 
 
 def describe_device(user_agent: str) -> str:
-    """Return the browser and system, e.g. "Firefox on Linux", or "Unknown device"."""
+    """Return the browser and operating system, e.g. "Firefox on Linux", or "Unknown device"."""
     browser = next((name for mark, name in _BROWSERS if re.search(f"{mark}/", user_agent)), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     if browser and system:
@@ -38,20 +38,20 @@ def describe_device(user_agent: str) -> str:
 
 
 def is_recording_due(key: str) -> bool:
-    """Return True if the session's use was not recorded for a while. The call restarts the interval."""
+    """Return True at most once per interval, so that each session is recorded only every few minutes."""
     # The session key is a credential and must not be stored in the cache.
     digest = hashlib.sha256(key.encode()).hexdigest()
     return is_first_call(f"session-seen:{digest}", RECORD_INTERVAL_SECONDS)
 
 
 def record_use(key: str, *, address: str, agent: str, at: datetime) -> bool:
-    """Record the use of a session. Return False if the session is not listed yet."""
+    """Record the use of a session. Return False if the session has no ``UserSession`` row yet."""
     agent = agent[: UserSession._meta.get_field("user_agent").max_length]
     return bool(UserSession.objects.filter(session_key=key).update(last_seen_at=at, ip=address, user_agent=agent))
 
 
 def get_sessions(user: User, *, present: str | None) -> list[UserSession]:
-    """Return a user's sessions: first the current session (``present``), then the others by last use."""
+    """Return a user's sessions: the current session (``present``), then all others, most recently used first."""
     user_sessions = UserSession.objects.purge_and_list(user)
     user_sessions.sort(key=lambda session: (session.session_key == present, session.last_seen_at))
     for session in user_sessions:

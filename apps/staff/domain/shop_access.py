@@ -1,4 +1,4 @@
-"""Access of users to shops, and deadlines for second factors."""
+"""Users' access to shops, and deadlines for second factors."""
 
 from datetime import date
 
@@ -28,9 +28,10 @@ def get_two_factor_day(shop: Shop | None) -> date | None:
 
 
 def get_two_factor_deadline(user: User, shop: Shop | None) -> date | None:
-    """Return the first day on which the user needs a second factor, or None if they have one or need none.
+    """Return the first day on which the user must have a second factor.
 
-    The caller compares the day with today in the shop's time zone.
+    Return None if the user already has a second factor or does not need one. The caller must compare the day with the
+    current date in the shop's time zone.
     """
     day = get_two_factor_day(shop)
     return day if day and not is_mfa_enabled(user) else None

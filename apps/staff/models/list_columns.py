@@ -1,4 +1,4 @@
-"""The columns that users choose for lists of the panel."""
+"""The columns that users choose for lists in the panel."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy
@@ -8,9 +8,9 @@ from apps.staff.models.users import User
 
 
 class ListColumns(ShopOwned):
-    """The columns of a list that a user chose in a shop, in order.
+    """The columns that a user chose for a list in a shop.
 
-    ``columns`` holds the names separated by dots, as in the list's URL.
+    ``columns`` contains the column names in display order, separated by dots, as in the list's URL.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")

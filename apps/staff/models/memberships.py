@@ -1,4 +1,4 @@
-"""Memberships of users in shops, with permissions."""
+"""Users' memberships in shops, with permissions."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy
@@ -9,10 +9,10 @@ from apps.staff.models.users import User
 
 
 class Membership(ShopOwned):
-    """A user's membership in a shop with permission names.
+    """A user's membership in a shop, with the user's permissions.
 
-    ``permissions`` lists the names with full access, ``view_only`` the names with view-only access. No name is in both
-    lists.
+    ``permissions`` contains the names of permissions with full access. ``view_only`` contains the names of permissions
+    with view-only access. A name is never in both lists.
     """
 
     user = models.ForeignKey(

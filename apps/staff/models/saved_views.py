@@ -8,10 +8,10 @@ from apps.staff.models.users import User
 
 
 class SavedView(ShopOwned):
-    """A saved view of a list: search, filters and sort order under a name.
+    """A saved view of a list, with a name, search, filters, sort order and columns.
 
-    ``query`` is the query string of the list's URL without transient parameters (page, page size). Its parameters are
-    sorted, so that equal views have equal texts.
+    ``query`` is the query string of the list's URL without transient parameters such as the page number. The parameters
+    are sorted, so that equal views have equal query strings.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("user"))

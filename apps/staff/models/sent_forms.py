@@ -8,9 +8,10 @@ from django.utils.translation import gettext_lazy
 class SentForm(models.Model):
     """A submitted form and its result.
 
-    ``key`` is a digest of the user and the page's form key. The transaction of the work inserts the row, so other
-    transactions see the row only when it is ``done``. ``fingerprint`` is a digest of the submitted values. ``result``
-    is the URL of the result. ``shown`` marks responses with content that is shown only once.
+    ``key`` is a digest of the user and the page's form key. The row is inserted in the same transaction as the form's
+    changes, so other transactions only see rows with ``done=True``. ``fingerprint`` is a digest of the submitted
+    values. ``result`` is the URL of the result. ``shown`` is True if the response contained a token or secret, which is
+    never shown a second time.
     """
 
     key = models.CharField(max_length=64, primary_key=True)

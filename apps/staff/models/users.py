@@ -12,14 +12,14 @@ from apps.ground.error_messages import TAKEN
 
 
 class UserManager(BaseUserManager["User"]):
-    """A manager for users, who are identified by email address."""
+    """A manager for users, who log in with their email address."""
 
     use_in_migrations = True
 
     def create_user(self, email: str, password: str | None = None, **extra: Any) -> "User":
         """Create a user. A user without a password cannot log in."""
         if not email:
-            raise ValueError("A user needs an e-mail address.")
+            raise ValueError("A user needs an email address.")
         user = self.model(email=self.normalize_email(email).lower(), **extra)
         user.set_password(password)
         user.save(using=self._db)
@@ -71,5 +71,5 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @property
     def is_staff(self) -> bool:
-        """True for all active users: they may open the panel, and memberships define their permissions."""
+        """Return True for all active users. Memberships decide which shops and pages a user can open."""
         return self.is_active

@@ -7,7 +7,7 @@ from django.core.management.base import OutputWrapper
 
 
 def sentence(error: ValidationError) -> str:
-    """Return all messages of a validation error as one line, each after its field name."""
+    """Return a validation error as one line. Each field's messages follow the field name."""
     return "; ".join(f"{field}: {' '.join(messages)}" for field, messages in error.message_dict.items())
 
 

@@ -1,4 +1,4 @@
-"""``manage.py create_app_purchase``: request a one-time payment for an app, or decide about a request."""
+"""``manage.py create_app_purchase``: create, approve or decline a one-time purchase of an app."""
 
 from argparse import ArgumentParser
 from decimal import Decimal, InvalidOperation
@@ -18,13 +18,13 @@ from apps.shops.models import AppPurchase, Installation
 class Command(BaseCommand):
     """Creates, approves and declines one-time purchases of apps."""
 
-    help = "Request a one-time payment for an app, or decide about a request."
+    help = "Create, approve or decline a one-time purchase of an app."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         steps = parser.add_subparsers(dest="step", required=True)
         offer = steps.add_parser("offer", help="create a purchase")
         offer.add_argument("name", help="description of the purchase")
-        offer.add_argument("--app", required=True, help="the app's key")
+        offer.add_argument("--app", required=True, help="API key of the app")
         offer.add_argument("--shop", required=True, help="domain of the shop")
         offer.add_argument("--price", required=True)
         offer.add_argument("--currency", default="", help="default: the shop currency")
@@ -52,7 +52,7 @@ class Command(BaseCommand):
         )
         installation = installations.select_related("shop", "app").first()
         if installation is None:
-            raise CommandError(f"No app with the key {options['app']} is installed in {options['shop']}")
+            raise CommandError(f"No app with the API key {options['app']} is installed in {options['shop']}")
         try:
             price = Decimal(options["price"])
         except InvalidOperation as error:

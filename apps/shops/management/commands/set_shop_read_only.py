@@ -12,12 +12,15 @@ from apps.shops.models import Shop
 
 
 class Command(BaseCommand):
-    """Makes a shop read-only after running writes have ended, or makes it writable again."""
+    """Makes a shop read-only after running writes have ended, or makes the shop writable again."""
 
-    help = "Make a shop read-only, for example while it moves. Writes get a 503; jobs and webhooks wait."
+    help = (
+        "Make a shop read-only, for example before a move to another installation. Write requests return status 503. "
+        "Jobs and webhooks wait."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("domain", help="the shop's domain")
+        parser.add_argument("domain", help="domain of the shop")
         parser.add_argument("--off", action="store_true", help="make the shop writable again")
 
     def handle(self, *args: object, **options: Any) -> None:

@@ -28,7 +28,7 @@ APP_NAME = "Demo app"
 
 
 class Command(BaseCommand):
-    """Creates the demo shop if it does not exist and prints how to log in."""
+    """Creates the demo shop if it does not exist, and prints the login credentials and an access token."""
 
     help = "Create the demo shop if it does not exist and print its credentials."
 
@@ -68,16 +68,16 @@ class Command(BaseCommand):
 
 
 def _format_credentials(shop: Shop, password: str, token: str) -> str:
-    """Format the login data, and the token if a token was issued."""
+    """Format the login credentials, and the token if a token was issued."""
     lines = [
         "",
         f"  Panel         {settings.BASE_URL}/admin/",
         f"  Login         {EMAIL}  {password}",
-        f"  May only view {VIEWER}  {password}",
+        f"  View only     {VIEWER}  {password}",
         f"  Shop          {shop.domain}",
     ]
     if not token:
-        return "\n".join([*lines, "  Access token  shown at the first start; another one: manage.py demo", ""])
+        return "\n".join([*lines, "  Access token  shown only at the first start. For a new token: manage.py demo", ""])
     header = f"X-{settings.BRAND.capitalize()}-Access-Token"
     address = f"{settings.BASE_URL}/admin/api/{settings.API_VERSIONS[-1]}/shop.json"
     return "\n".join([*lines, f"  Access token  {token}", "", f'  curl -H "{header}: {token}" {address}', ""])
@@ -129,7 +129,7 @@ def _ensure_installation(shop: Shop, at: datetime) -> Installation:
 
 
 def _ensure_owner(shop: Shop) -> str:
-    """Return the demo owner's password. The password is created once and stored in the data directory."""
+    """Create the demo owner if missing and return the password, which is stored in the data directory."""
     path = Path(settings.DATA_DIR) / "demo-password"
     user = User.objects.filter(email=EMAIL).first()
     if user is None:
@@ -147,7 +147,7 @@ def _ensure_owner(shop: Shop) -> str:
 
 
 def _ensure_viewer(shop: Shop, password: str, at: datetime) -> None:
-    """Create a user with view-only permissions and the owner's password."""
+    """Create the view-only demo user if missing. The user has the same password as the owner."""
     if User.objects.filter(email=VIEWER).exists():
         return
     with shop_scope(shop):

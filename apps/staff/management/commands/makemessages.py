@@ -17,14 +17,14 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--check", action="store_true", help="fail if a text is not translated; change nothing")
+        parser.add_argument("--check", action="store_true", help="change nothing and fail if a text is not translated")
         parser.add_argument("--language", default="", help="only this language")
         parser.add_argument(
             "--from", dest="files", nargs="+", default=[], help="JSON files with translations by message"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Update the catalogs, unless ``--check`` is given, and report their problems."""
+        """Update the catalogs, unless ``--check`` is set, and report problems such as missing translations."""
         texts = messages.collect_texts(Path(settings.BASE_DIR))
         translations = {
             key: text for name in options["files"] for key, text in json.loads(Path(name).read_text()).items()
@@ -40,4 +40,4 @@ class Command(BaseCommand):
             raise CommandError("\n".join(problems))
         for problem in problems:
             self.stderr.write(problem)
-        self.stdout.write(f"{len(texts)} texts, {len(problems)} faults.")
+        self.stdout.write(f"{len(texts)} texts, {len(problems)} problems.")
