@@ -1,15 +1,15 @@
-"""The Django app of the API kit, which owns the idempotency keys."""
+"""App configuration of the REST API."""
 
 from django.apps import AppConfig
 
 
 class ApiConfig(AppConfig):
-    """Registers the cleanup and the redaction of idempotency keys."""
+    """Registers the cleanup and redaction of idempotency keys."""
 
     name = "apps.api"
 
     def ready(self) -> None:
-        """Register the cleanup of expired idempotency keys and the redaction of stored responses."""
+        """Register the cleanup of expired idempotency keys and the redaction of their stored responses."""
         from apps.api.privacy import NON_PERSONAL_COLUMNS
         from apps.api.requests.idempotency import delete_expired_keys, redact_stored_responses
         from apps.events.domain.redaction import register_redaction_hook

@@ -1,4 +1,4 @@
-"""Exceptions of the REST interface, and the JSON responses for them.
+"""Define the exceptions of the REST API and build their JSON responses.
 
 Domain errors (``apps.ground.exceptions.DomainError``) carry their own field messages and status. Only this module turns
 exceptions into response bodies.
@@ -47,7 +47,7 @@ class ApiError(Exception):
         headers: dict[str, str] | None = None,
         detail: str | None = None,
     ) -> None:
-        """Create an error; ``errors`` is a string, or an object with a list of messages per field."""
+        """Create an error; ``errors`` is a string or a dict with a list of messages per field."""
         super().__init__(errors)
         self.errors = errors
         self.status = status or self.status
@@ -120,7 +120,7 @@ def _drf_response(exc: exceptions.APIException) -> HttpResponse:
 
 
 def _model_messages(exc: ModelValidationError) -> dict[str, list[str]]:
-    """Convert the validation error of a model to ``{field: [messages]}``."""
+    """Convert a model's ``ValidationError`` to ``{field: [messages]}``."""
     if hasattr(exc, "error_dict"):
         return {(BASE if field == "__all__" else field): messages for field, messages in exc.message_dict.items()}
     return {BASE: exc.messages}
@@ -129,7 +129,7 @@ def _model_messages(exc: ModelValidationError) -> dict[str, list[str]]:
 def _integrity_response(exc: IntegrityError) -> HttpResponse:
     """Return a 422 for a violated named constraint, a 409 for a missing reference, otherwise a 500.
 
-    Services lock the rows that they refer to. If two requests still collide, the later request may retry.
+    Services lock the rows that they refer to, so a missing reference is rare. The client can retry the request.
     """
     breach = find_violated_constraint(exc)
     if breach is None and is_missing_reference(exc):
@@ -141,7 +141,7 @@ def _integrity_response(exc: IntegrityError) -> HttpResponse:
     return render_error({breach.field: [breach.message]}, 422)
 
 
-# The first matching entry wins.
+# The order matters: the first entry that matches the exception builds the response.
 _RESPONSES: tuple[tuple[ExceptionTypes, Callable[[Any], HttpResponse]], ...] = (
     (ApiError, lambda exc: render_error(exc.errors, exc.status, headers=exc.headers, detail=exc.detail)),
     (RowDeleted, lambda exc: render_error(NOT_FOUND, 404)),

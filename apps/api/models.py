@@ -1,4 +1,4 @@
-"""The idempotency keys of the REST interface, with the stored responses."""
+"""The model of idempotency keys and their stored responses."""
 
 from django.db import models
 
@@ -9,7 +9,7 @@ from apps.shops.models import Installation
 class IdempotencyKey(ShopOwned):
     """A request that must run only once, with the response to replay when the client repeats the request.
 
-    The row is inserted in the transaction of the request's own work, so a rollback removes the row, too.
+    The row is inserted in the same transaction as the changes of the request, so a rollback also removes the row.
     """
 
     installation = models.ForeignKey(Installation, on_delete=models.CASCADE, related_name="+")

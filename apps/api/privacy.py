@@ -1,4 +1,4 @@
-"""Text columns of idempotency keys that hold no personal data.
+"""Text columns of idempotency keys that contain no personal data.
 
 See ``apps.ground.privacy_registry``.
 """

@@ -1,4 +1,4 @@
-"""The context that rendering a resource depends on, in addition to its rows."""
+"""The shop, API version and currencies that a resource is rendered for."""
 
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -11,15 +11,15 @@ from apps.shops.models import Shop
 
 @dataclass(slots=True)
 class RenderContext:
-    """The shop, API version and currencies that an object is rendered for."""
+    """The data that rendering needs in addition to the database rows."""
 
     shop: Shop
     version: str
-    # The currencies in which prices are rendered, if the request lists them, or None for all.
+    # The requested currencies, or None for all currencies of the shop.
     currencies: frozenset[str] | None = None
     tz: tzinfo = field(init=False)
     brand: str = field(init=False)
-    # The presentment currencies in which prices are rendered, in addition to the shop currency.
+    # The presentment currencies to render prices in, in addition to the shop currency.
     presentments: tuple[Presentment, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:

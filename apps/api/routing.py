@@ -1,7 +1,7 @@
-"""URL routes of the REST interface, resolved with one dictionary lookup.
+"""URL routes of the REST API, resolved with one dictionary lookup.
 
-``urls.py`` of an app lists ``api_path("script_tags/<id>.json", ScriptTagViewSet, get="retrieve")``. Ids in paths are
-decimal numbers of at most 64 bits; any other path is a 404.
+An app's ``urls.py`` contains routes such as ``api_path("script_tags/<id>.json", ScriptTagViewSet, get="retrieve")``.
+Ids in paths are decimal numbers of at most 64 bits; any other path is a 404.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class IdConverter:
     regex = "[1-9][0-9]{0,18}"
 
     def to_python(self, value: str) -> int:
-        """Parse the number; a number of more than 63 bits does not match."""
+        """Parse the number. Numbers above the maximum of a 64-bit column do not match the route."""
         number = int(value)
         if number >= 2**63:
             raise ValueError(value)
@@ -60,17 +60,17 @@ def _parse_arguments(pattern: str) -> list[str]:
 
 
 class VersionedResolver(URLResolver):
-    """A resolver for all routes below ``admin/api/<version>/`` that uses one dictionary lookup.
+    """A resolver for all routes under ``admin/api/<version>/`` that uses one dictionary lookup.
 
-    Django tries patterns one by one, which costs more than a query with about 150 routes. This resolver maps the shape
-    of a path (its segments, with ``<>`` in place of numbers) to the route. For unknown shapes it falls back to Django's
-    search, which finds no match.
+    Django tries patterns one by one. With about 150 routes, this takes longer than a database query. This resolver maps
+    the shape of a path (the path with ``<>`` in place of numbers) to the route. Paths with an unknown shape use
+    Django's search, which finds no match.
     """
 
     PREFIX = "admin/api/"
 
     def __init__(self, routes: list[URLPattern | URLResolver]) -> None:
-        """Create a resolver for the routes below the version."""
+        """Create a resolver for the routes under ``admin/api/<version>/``."""
         super().__init__(RoutePattern(f"{self.PREFIX}<str:version>/"), routes)
 
     def resolve(self, path: str) -> ResolverMatch:
@@ -86,7 +86,7 @@ class VersionedResolver(URLResolver):
                     entry.callback,
                     (),
                     arguments,
-                    # The enclosing resolver prepends its own pattern.
+                    # Do not add the prefix, because the parent resolver adds it.
                     route=str(entry.pattern),
                     captured_kwargs=arguments,
                     extra_kwargs={},
@@ -117,7 +117,7 @@ def _replace_argument(segment: str) -> str:
 
 
 def _split_path(below: str) -> tuple[str, list[int]]:
-    """Split a path (below the version) into its shape and its numbers; invalid numbers stay in the shape."""
+    """Split a path (without the version) into its shape and numbers; invalid numbers remain in the shape."""
     segments, numbers = [], []
     for segment in below.split("/"):
         digits, dot, rest = segment.partition(".")
@@ -125,6 +125,6 @@ def _split_path(below: str) -> tuple[str, list[int]]:
             segments.append(f"<>{dot}{rest}")
             numbers.append(int(digits))
         else:
-            # No route contains a literal "<"; escape "<" in a path so that it cannot match a number.
+            # No route contains a literal "<". Escape "<" in paths, so that "<>" in a path cannot match a number.
             segments.append(segment.replace("<", "%3C"))
     return "/".join(segments), numbers

@@ -1,4 +1,4 @@
-"""Type aliases for JSON values that the parts of the API kit exchange."""
+"""Type aliases for JSON values in requests, responses and schemas."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from apps.ground.types import Attrs, Errors, ReadOnlyAttrs
 
 __all__ = ["Attrs", "Errors", "Rendered", "RequestData", "Schema"]
 
-# A JSON object as received.
+# A JSON object in a request.
 RequestData = ReadOnlyAttrs
-# A JSON object as rendered.
+# A JSON object in a response.
 Rendered = dict[str, Any]
-# A JSON schema, or a part of one.
+# A complete or partial JSON schema.
 Schema = dict[str, Any]

@@ -1,7 +1,7 @@
-"""API versions: the served versions and the version that serves a request.
+"""API versions: list the served versions and select the version for a request.
 
-Fields and routes declare the versions that have them with ``since`` and ``until``. Both are dated versions; ``until``
-is the first version without the field or route.
+Fields and routes declare a range of dated versions. ``since`` is the first version with the field or route, and
+``until`` is the first version without it.
 """
 
 import re
@@ -41,7 +41,7 @@ def get_latest_version() -> str:
 
 
 def get_served_versions() -> tuple[str, ...]:
-    """Return every version that has its own schema."""
+    """Return every served version. Each version has its own schema."""
     return (*settings.API_VERSIONS, UNSTABLE)
 
 
@@ -50,7 +50,7 @@ def resolve_version(requested: str) -> str:
     """Return the version that serves a request for the requested version.
 
     Raises:
-        UnknownVersion: The requested version is malformed, or newer than the newest version.
+        UnknownVersion: The requested version is malformed or has not been released yet.
     """
     if requested == UNSTABLE:
         return UNSTABLE

@@ -1,8 +1,8 @@
-"""The viewset of a shop's resource: list, count, retrieve, create, update and delete.
+"""The base viewset of resources: list, count, retrieve, create, update and delete.
 
-DRF provides viewsets, authentication, permissions, filters and schema. Request bodies are parsed and validated with
-the compiled serializer fields. A resource is a subclass of ``ShopViewSet`` with a few attributes. A custom action
-parses the request, makes one domain call, and renders the response.
+Viewsets, permission checks, filters and schemas use the classes of DRF and its extensions. A resource is a subclass of
+``ShopViewSet`` with a few attributes. A custom action parses the request, calls one domain function and renders the
+response.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -46,11 +46,10 @@ class ShopViewSet(ApiView, Generic[M]):
         order: ORM orderings of a list; the last ordering is unique.
         version_columns: Columns that change whenever a rendered value of the resource changes. If set, rendered objects
             are cached.
-        parents: The model of each parent, by path argument. The argument is also a column of ``model``.
-        renders_created_instance: If True, the created instance has every value as stored, with the related rows that
-            are rendered. The response is then rendered from the instance, without reading from the database.
-        detail_properties: JSON schemas, by name, of the properties that only the resource's own page has.
-        topics: The topic that plain creates, updates and deletes record, by action.
+        parents: The parent models, keyed by path argument. ``model`` has a column with the same name as the argument.
+        renders_created_instance: If True, the created instance already has all stored values and the rendered related
+            rows. The response is then rendered from the instance without a query.
+        detail_properties: The JSON schemas, by name, of properties that only responses with a single object contain.
     """
 
     model: type[M]
@@ -68,7 +67,7 @@ class ShopViewSet(ApiView, Generic[M]):
             SINGULAR_NAMES.add(cls.singular)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the JSON schemas, by name, of the extra properties of request bodies in a version."""
+        """Return the JSON schemas of additional body properties in a version, by name."""
         return {}
 
     def load_parents(self) -> None:
@@ -85,7 +84,7 @@ class ShopViewSet(ApiView, Generic[M]):
         return not self.parents and type(self).get_queryset is ShopViewSet.get_queryset
 
     def get_queryset(self) -> QuerySet[M]:
-        """Return the rows of this path that the caller may see."""
+        """Return the rows that the caller may see under the parents in the path."""
         parent_ids = {argument: self.kwargs[argument] for argument in self.parents}
         return self.model.objects.filter(**parent_ids)
 
@@ -121,7 +120,7 @@ class ShopViewSet(ApiView, Generic[M]):
         return self.render_page(matches, page, order)
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[M] | type[M]:
-        """Return the rows that match the filters; the model if every row of the shop matches."""
+        """Return the rows that match the filters, or the model class if every row of the shop matches."""
         if self.shows_all_shop_rows and not filters.keys() & self.filterset_class.base_filters.keys():
             return self.model
         return apply_filters(self.filterset_class, dict(filters), self.get_queryset())
@@ -133,7 +132,8 @@ class ShopViewSet(ApiView, Generic[M]):
         if self.version_columns:
             keys, has_more = read_page_keys(source, order, page, self.version_columns)
             rows = [key[: 1 + len(self.version_columns)] for key in keys]
-            # A page with neighbors has links, which expire after a week.
+            # Links to other pages expire after a week. Change the ETag of a page with links daily, so clients get new
+            # links.
             link_day = (page.cursor is not None or has_more) and keyset_pagination.get_link_day()
             etag = self._build_etag(has_more, link_day, *rows)
             if self._is_cached_by_client(etag):
@@ -186,7 +186,7 @@ class ShopViewSet(ApiView, Generic[M]):
 
     @property
     def list_name(self) -> str:
-        """Return a name of this list for its page tokens: the resource and the parents in the path."""
+        """Return the name of this list in page tokens: the resource, the action and the path arguments."""
         return "/".join([self.plural, self.action or "", *(f"{k}={v}" for k, v in sorted(self.kwargs.items()))])
 
     def count(self, request: Request, **_: int) -> HttpResponse:
@@ -201,7 +201,7 @@ class ShopViewSet(ApiView, Generic[M]):
         return rows.order_by().count()
 
     def _filter_sort_table(self, filters: Mapping[str, str]) -> QuerySet[Any] | None:
-        """Return the matching rows of the sort table, or None if its columns are not enough for the filters."""
+        """Return the matching sort table rows, or None if the sort table lacks a column of the filters."""
         return filter_sort_table(self.filterset_class, filters, self.model) if self.shows_all_shop_rows else None
 
     def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:
@@ -238,7 +238,7 @@ class ShopViewSet(ApiView, Generic[M]):
         return build_etag((self.shop.pk, self.shop.version, self.plural, self.version, fields, currencies, content))
 
     def _is_cached_by_client(self, etag: str) -> bool:
-        """Return True if the client sent this entity tag; the comparison is weak."""
+        """Return True if ``If-None-Match`` contains this entity tag; the comparison is weak."""
         return etag.removeprefix("W/") in self.request.META.get("HTTP_IF_NONE_MATCH", "")
 
     def _not_modified(self, etag: str) -> HttpResponse:
@@ -261,7 +261,7 @@ class ShopViewSet(ApiView, Generic[M]):
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def get_object(self) -> M:
-        """Return the row in the path, if the caller may see the row."""
+        """Return the row in the path; raise ``Http404`` if the row is not visible to the caller."""
         instance = self.get_queryset().filter(pk=self.kwargs["id"]).first()
         if instance is None:
             raise Http404
@@ -279,7 +279,7 @@ class ShopViewSet(ApiView, Generic[M]):
             return self.render_created(instance)
 
     def render_created(self, instance: M) -> HttpResponse:
-        """Return a 201 response with the row and its location."""
+        """Return a 201 response with the row and a ``Location`` header."""
         location = f"{settings.BASE_URL}{self.get_path(instance)}"
         if self.renders_created_instance:
             return self.json_response(
@@ -288,7 +288,7 @@ class ShopViewSet(ApiView, Generic[M]):
         return self.render_object(instance.pk, 201, Location=location)
 
     def get_path(self, instance: M) -> str:
-        """Return the path of a created row: below the list, unless the resource overrides this method."""
+        """Return the path of a created row. The default is the list's path with the id."""
         return f"{self.request.path.removesuffix('.json')}/{instance.pk}.json"
 
     def perform_create(self, attrs: Attrs) -> M:
@@ -300,7 +300,7 @@ class ShopViewSet(ApiView, Generic[M]):
         return instance
 
     def update(self, request: Request, **_: int) -> HttpResponse:
-        """Update a row; fields that are not in the body stay unchanged."""
+        """Update a row; fields that the body omits remain unchanged."""
         with transaction.atomic():
             instance = self.get_object()
             self.lock_instance(instance)
@@ -308,10 +308,9 @@ class ShopViewSet(ApiView, Generic[M]):
             return self.render_object(instance.pk)
 
     def lock_instance(self, instance: M) -> None:
-        """Lock and reload the row before the body is compared with it.
+        """Lock and reload the row before the changes are computed.
 
-        A resource overrides this method if other rows of its aggregate must be locked first, or if its service does
-        the locking.
+        A resource overrides this method if a related row must be locked first or if its service locks the row.
         """
         refresh_for_update(instance, no_key=True)
 

@@ -1,4 +1,4 @@
-"""Webhook topics with the REST rendering of a resource as payload."""
+"""Register webhook topics with the REST representation of a resource as the payload."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -26,7 +26,7 @@ def _nothing(_: Model) -> Rendered:
 
 
 def get_deletion_schema(_version: str) -> Schema:
-    """Return the payload schema of a deletion: only the id."""
+    """Return the payload schema of a deletion, which has only an id."""
     return {"type": "object", "properties": {"id": {"type": "integer"}}, "additionalProperties": False}
 
 
@@ -45,13 +45,14 @@ def register_resource_topics(
 
     Args:
         plural: The resource's name in topics.
-        label: The singular label for staff, in English, e.g. ``Script tag``; marked with ``gettext_noop``.
+        label: The singular label for staff in English, e.g. ``Script tag``, marked with ``gettext_noop``.
         serializer: The resource's serializer. The payload of a deletion is only the id.
         scope: The access scope that can read the resource, or several alternative scopes.
-        verbs: The timeline text by verb; ``{resource}`` in the text is the label.
-        extra_fields: Returns the fields that single reads add to the serializer's fields.
-        is_allowed: Decides which app may receive which event, if the scope alone does not.
-        example: Returns the row for payload examples; by default the first row.
+        verbs: The timeline text by verb; ``{resource}`` is replaced with the label.
+        extra_fields: Returns the fields that responses with a single object contain in addition to the serializer's
+            fields.
+        is_allowed: Returns True if an app may receive an event. Needed if the scope is not enough to decide.
+        example: Returns the row for payload examples. The default is the first row.
     """
 
     def render(instance: Model, version: str) -> Rendered:

@@ -1,11 +1,11 @@
-"""The events app: the outbox and the audit log."""
+"""App configuration of events."""
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
 
 class EventsConfig(AppConfig):
-    """Provides the event recorder to lower apps, and installs the triggers that protect the audit log."""
+    """Registers the event recorder for apps in lower layers, and the triggers that protect the audit log."""
 
     name = "apps.events"
 

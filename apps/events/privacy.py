@@ -1,4 +1,4 @@
-"""Text columns of events that hold no personal data.
+"""Text columns of events that contain no personal data.
 
 See ``apps.ground.privacy_registry``.
 """

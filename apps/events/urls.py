@@ -1,6 +1,6 @@
-"""The routes of events: of a shop, and of each row with a timeline.
+"""REST routes for the events of a shop and for the timelines of objects.
 
-Import this module only after every domain has registered its timelines.
+Import this module only after all apps have registered their timelines.
 """
 
 from apps.api.routing import api_path

@@ -1,7 +1,7 @@
-"""The GraphQL kit: one endpoint, a schema per API version, and limits for each document.
+"""The GraphQL API: one endpoint, a schema per API version, and limits for each document.
 
-An app with GraphQL fields has a module ``graphql``, which is autodiscovered when the first schema is built. The module
-registers classes of fields with ``registry.register_queries`` and ``registry.register_mutations``, and types for
-``node(id:)`` with ``registry.register_node``. Differences between versions are declared at the field
-(``registry.version_metadata``), as in REST.
+Apps with GraphQL fields have a module ``graphql``, which is autodiscovered when the first schema is built. The module
+registers classes with root fields (``registry.register_queries`` and ``registry.register_mutations``) and types for
+``node(id:)`` (``registry.register_node``). As in REST, a field that only some API versions have declares these versions
+(``registry.version_metadata``).
 """

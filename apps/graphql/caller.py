@@ -9,7 +9,7 @@ from apps.shops.models import Shop
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller, API version and time of a request; its shop scope is active."""
+    """The caller, API version and time of a request that runs in the shop's scope."""
 
     access: Access
     version: str

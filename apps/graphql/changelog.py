@@ -1,4 +1,4 @@
-"""List the parts of the GraphQL schema of a version, for the changelog of the interface."""
+"""List the parts of a version's GraphQL schema for the API changelog."""
 
 from collections.abc import Iterator
 
@@ -54,5 +54,5 @@ def _describe_part(
 
 
 def _join(description: str | None) -> str:
-    """Return a description in one line."""
+    """Return a description as one line."""
     return " ".join((description or "").split())

@@ -1,6 +1,6 @@
-"""Connections: keyset pages of rows, with signed cursors.
+"""Relay connections: keyset pagination with signed cursors.
 
-A cursor contains the sort values of its row, so inserts and deletes between pages cause neither duplicates nor gaps.
+A cursor contains the sort values of a row, so inserts and deletes between pages cause no duplicates or gaps.
 """
 
 from collections.abc import Sequence
@@ -36,9 +36,9 @@ class ConnectionArguments:
     """The arguments of a connection.
 
     Attributes:
-        first, last: The number of rows from the start or the end; exactly one is set.
-        after, before: The cursor after which the page begins, or before which the page ends.
-        reverse: True to reverse the order.
+        first, last: The number of rows from the start or the end. Exactly one of these arguments is set.
+        after, before: The cursors that the page begins after and ends before.
+        reverse: True to reverse the sort order.
     """
 
     first: int | None = None
@@ -50,7 +50,7 @@ class ConnectionArguments:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[M]):
-    """Rows in order, each with its cursor."""
+    """One page of sorted rows, with a cursor for each row."""
 
     rows: Sequence[M]
     cursors: Sequence[str]
@@ -66,7 +66,7 @@ def read_connection_page(rows: QuerySet[M], order: keyset_pagination.Order, wind
         window: The arguments of the connection.
 
     Raises:
-        GraphQLError: The arguments are invalid, or a cursor belongs to another order.
+        GraphQLError: The arguments are invalid, or a cursor was created for another sort order.
     """
     count = _get_count(window)
     if window.reverse:
@@ -132,5 +132,5 @@ def _parse_value(field: str, value: Any) -> Any:
 
 
 def _get_order_name(order: keyset_pagination.Order) -> str:
-    """Return the name of an order, independent of its direction."""
+    """Return the name of a sort order. Ascending and descending order have the same name."""
     return ",".join(name.lstrip("-") for name in order)

@@ -1,4 +1,4 @@
-"""The ``errors`` of a response: messages, and the codes that clients know."""
+"""Create and format the ``errors`` of a response, with the codes that clients know."""
 
 import logging
 import re
@@ -38,7 +38,7 @@ _CODES = (
 
 
 def graphql_error(message: str, code: str = BAD_REQUEST, **extensions: object) -> GraphQLError:
-    """Create an error of the whole request or of one field, with its code."""
+    """Create a GraphQL error with a code, for the whole request or one field."""
     return GraphQLError(message, extensions={"code": code, **extensions})
 
 
@@ -48,7 +48,7 @@ def format_errors(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:
 
 
 def get_unexpected_error(error: GraphQLError) -> Exception | None:
-    """Return the exception that a resolver raised unexpectedly, or None for an intended error."""
+    """Return the unexpected exception of a resolver, or None if the error was raised on purpose."""
     cause = error.original_error
     while isinstance(cause, GraphQLError):
         cause = cause.original_error
@@ -56,8 +56,8 @@ def get_unexpected_error(error: GraphQLError) -> Exception | None:
 
 
 def _format_error(error: GraphQLError) -> dict[str, Any]:
-    # Errors of invalid values also wrap a Python exception, but have no path, and their message is safe. Errors of
-    # fields have a path.
+    # Errors about invalid values also wrap a Python exception. Unlike field errors, they have no path, and their
+    # messages are safe to show.
     if error.path and (defect := get_unexpected_error(error)) is not None:
         logger.error("A GraphQL field failed", exc_info=defect)
         error = GraphQLError(

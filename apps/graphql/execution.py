@@ -1,4 +1,4 @@
-"""Execute a document with the schema of its version."""
+"""Execute a GraphQL document with the schema of the requested version."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def execute_document(
     """Execute a document and return the body of the response.
 
     Raises:
-        Exception: The database or a disk is unavailable; nothing was changed.
+        Exception: The database or a disk is unavailable. Nothing was changed.
     """
     points = throttling.spend_points(1, app_id=caller.access.installation.app_id, shop=caller.shop)
     if not points.admitted:

@@ -1,4 +1,4 @@
-"""Global ids (``gid://<brand>/<Type>/<number>``), and the interfaces of types with ids."""
+"""Global ids (``gid://<brand>/<Type>/<number>``) and the GraphQL APIs of types with ids."""
 
 import re
 from typing import Annotated
@@ -17,7 +17,7 @@ def build_global_id(kind: str, number: int) -> strawberry.ID:
 
 
 def parse_global_id(text: str) -> tuple[str, int] | None:
-    """Parse a global id to its type and number; return None for an invalid id."""
+    """Split a global id into type and number; return None if the id is invalid."""
     kind, slash, number = text.removeprefix(f"gid://{settings.BRAND}/").partition("/")
     if not text.startswith("gid://") or not slash or not _NUMBER.fullmatch(number) or int(number) >= 2**63:
         return None
@@ -25,7 +25,7 @@ def parse_global_id(text: str) -> tuple[str, int] | None:
 
 
 def parse_number_of_type(text: str, kind: str) -> int | None:
-    """Return the number of a global id of one type, or None for another type or an invalid id."""
+    """Return the number in a global id, or None if the id is invalid or has another type."""
     parsed = parse_global_id(text)
     return parsed[1] if parsed is not None and parsed[0] == kind else None
 
@@ -37,8 +37,8 @@ class Node:
     id: Annotated[strawberry.ID, strawberry.field(description="The global id.")]
 
 
-@strawberry.interface(description="An object with a numeric id in the REST interface.")
+@strawberry.interface(description="An object that has a numeric id in the REST API.")
 class LegacyInteroperability:
-    """An object with a numeric id in the REST interface."""
+    """An object that has a numeric id in the REST API."""
 
     legacy_resource_id: UnsignedInt64

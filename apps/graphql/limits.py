@@ -1,8 +1,8 @@
-"""Limits of a document: its cost in points, its depth, and its number of fields.
+"""Limit the cost, the depth and the number of fields of a document.
 
-A field with an object costs 1 point, a mutation 10, a connection 2 plus the cost of a row times ``first`` or ``last``.
-Scalars and introspection are free. The requested points are deducted from the bucket of ``throttling.spend_points``
-before execution; unused points are restored afterwards.
+A field that returns an object costs 1 point, and a mutation costs 10 points. A connection costs 2 points plus the cost
+of one row times ``first`` or ``last``. Scalars and introspection are free. The maximum cost is deducted before
+execution (``throttling.spend_points``). Unused points are restored afterwards.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ _LIST_FIELDS = frozenset({"edges", "nodes"})
 
 
 class LimitsExtension(SchemaExtension):
-    """Computes a document's cost, deducts its points, and opens the transaction of a mutation."""
+    """Computes a document's cost, deducts the points and opens a transaction for mutations."""
 
     requested = 0
     actual: int | None = None
@@ -57,9 +57,9 @@ class LimitsExtension(SchemaExtension):
         yield
 
     def on_execute(self) -> Iterator[None]:
-        """Admit a valid document or return errors; run its mutations in one transaction, rolled back on exceptions."""
+        """Execute a valid document within the limits, or return errors. An exception rolls back all mutations."""
         if errors := self._admit():
-            # If a result is set already, the document is not executed.
+            # GraphQL does not execute the document if a result is already set.
             self.execution_context.result = ExecutionResult(None, errors)
             yield
             return
@@ -114,7 +114,7 @@ class LimitsExtension(SchemaExtension):
         if self.requested > MAX_COST:
             message = f"Query cost is {self.requested}, which exceeds the single query max cost limit ({MAX_COST})."
             return [graphql_error(message, MAX_COST_EXCEEDED, cost=self.requested, maxCost=MAX_COST)]
-        # One point was deducted before parsing.
+        # ``execute_document`` has already deducted one point.
         self.points = self._spend(self.requested - 1)
         return None if self.points.admitted else [graphql_error("Throttled", THROTTLED)]
 
@@ -129,7 +129,7 @@ def _variable_problem(error: GraphQLError) -> dict[str, object]:
 
 @dataclass(slots=True)
 class _SelectedField:
-    """A field under its response name, with all of its selections."""
+    """A field under a response name, with all merged selections."""
 
     definition: GraphQLField
     node: FieldNode
@@ -137,7 +137,7 @@ class _SelectedField:
 
 
 class CostCalculator:
-    """Computes the cost of an operation: the maximum cost before execution, the actual cost afterwards."""
+    """Computes the cost of an operation: the maximum cost before and the actual cost after execution."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class CostCalculator:
         return self._cost([self._operation.selection_set], self._root, depth=1, rows=1, data=None)
 
     def compute_actual(self, data: Mapping[str, Any]) -> int:
-        """Return the actual cost of the response; the response exists already, so no limit applies."""
+        """Return the actual cost of the response. No limits apply, because the response already exists."""
         return self._cost([self._operation.selection_set], self._root, depth=1, rows=1, data=data)
 
     @property
@@ -177,7 +177,7 @@ class CostCalculator:
         rows: int,
         data: Mapping[str, Any] | None,
     ) -> int:
-        """Return the cost of the fields of one object; without ``data`` the maximum cost."""
+        """Return the cost of an object's fields, or the maximum cost if there is no ``data``."""
         if depth > MAX_DEPTH:
             raise graphql_error(f"The query is too deep (maximum is {MAX_DEPTH} levels)", "MAX_DEPTH_EXCEEDED")
         total = 0
@@ -200,7 +200,7 @@ class CostCalculator:
     def _fields(
         self, selections: Iterable[SelectionSetNode], parent: GraphQLNamedType, *, bounded: bool
     ) -> dict[str, _SelectedField]:
-        """Return the fields of an object by response name; repeated fields are merged."""
+        """Return an object's fields, keyed by response name, with repeated fields merged."""
         fields: dict[str, _SelectedField] = {}
         for node, definition in self._flatten_fields(selections, parent, set()):
             self._visited_fields += bounded
@@ -237,13 +237,13 @@ class CostCalculator:
                 yield from self._flatten_fields([container.selection_set], kind, spread_fragments)
 
     def _count(self, selected: _SelectedField) -> int:
-        """Return the requested number of rows of a connection; the connection itself reports invalid arguments."""
+        """Return the number of rows that a connection requests. The connection itself reports invalid arguments."""
         arguments = get_argument_values(selected.definition, selected.node, self._variables)
         return max(0, arguments.get("first") or arguments.get("last") or 0)
 
 
 def _get_own_cost(parent: GraphQLNamedType, name: str, type_: GraphQLNamedType) -> int:
-    """Return the cost of a field with an object, without the cost of the object's own fields."""
+    """Return the cost of a field that returns an object, excluding the fields of the object."""
     if parent.name == "Mutation":
         return MUTATION_COST
     if type_.name.endswith("Connection"):

@@ -1,4 +1,4 @@
-"""The registry of the schemas: the apps' root fields and nodes, and the versions of fields."""
+"""Registry of root fields, nodes and field versions."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 from apps.api.versions import ALL_VERSIONS, VersionRange
 
 C = TypeVar("C", bound=type)
-# A function that returns the object with a number, or None if the caller can see no object with this number.
+# A function that returns the object with this number, or None if it does not exist or the caller cannot see it.
 FindFunction = Callable[[Any, int], object | None]
 
 queries: list[type] = []
 mutations: list[type] = []
 nodes: dict[str, FindFunction] = {}
-# Types that are only reachable through the ``Node`` interface.
+# Types that clients can only reach through the ``Node`` interface.
 types: list[type] = []
 
 _GATE = "gate"
@@ -32,13 +32,13 @@ def register_mutations(cls: C) -> C:
 
 
 def register_node(kind: str, type_: type, find: FindFunction) -> None:
-    """Register a type for ``node(id:)``; ``kind`` is its name in global ids."""
+    """Register a type for ``node(id:)``. ``kind`` is the type's name in global ids."""
     nodes[kind] = find
     types.append(type_)
 
 
 def version_metadata(*, since: str | None = None, until: str | None = None) -> dict[str, VersionRange]:
-    """Return the ``metadata`` of a field or argument that only some versions have."""
+    """Return the ``metadata`` for a field or argument that only some versions have."""
     return {_GATE: VersionRange(since, until)}
 
 
@@ -49,11 +49,11 @@ def is_in_version(metadata: Mapping[Any, Any] | None, version: str) -> bool:
 
 
 def deprecation_metadata(since: str, reason: str) -> dict[str, tuple[VersionRange, str]]:
-    """Return the ``metadata`` of a field or argument that is deprecated in a version and all later versions."""
+    """Return the ``metadata`` for a field or argument that is deprecated since a version."""
     return {_DEPRECATED: (VersionRange(since), reason)}
 
 
 def get_deprecation_reason(metadata: Mapping[Any, Any] | None, version: str) -> str | None:
-    """Return the reason why a version deprecates a field or argument, or None if it is not deprecated."""
+    """Return the deprecation reason of a field or argument in a version, or None if it is not deprecated."""
     versions, reason = (metadata or {}).get(_DEPRECATED, (None, ""))
     return reason if versions is not None and versions.includes(version) else None

@@ -1,4 +1,4 @@
-"""The root fields for global ids and for the list of versions."""
+"""Root fields that every schema has: nodes by global id and the list of API versions."""
 
 import strawberry
 from django.conf import settings
@@ -12,9 +12,9 @@ from apps.graphql.info import Info
 MAX_NODES = 250
 
 
-@strawberry.type(description="A version of the interface.")
+@strawberry.type(description="A version of the API.")
 class ApiVersion:
-    """A version of the interface."""
+    """A version of the API."""
 
     handle: str
     display_name: str
@@ -29,7 +29,7 @@ def build_api_version(version: str) -> ApiVersion:
 
 @strawberry.type
 class RootFields:
-    """The fields of every schema."""
+    """Root query fields that every schema has."""
 
     @strawberry.field(description="Return an object by its global id.")
     def node(self, info: Info, id: strawberry.ID) -> Node | None:
@@ -38,14 +38,14 @@ class RootFields:
 
     @strawberry.field(description="Return several objects by their global ids, in order.")
     def nodes(self, info: Info, ids: list[strawberry.ID]) -> list[Node | None]:
-        """Return several objects; null in place of missing objects."""
+        """Return several objects, with null for each missing object."""
         if len(ids) > MAX_NODES:
             raise graphql_error(
                 f"The input array size of {len(ids)} is greater than the maximum allowed of {MAX_NODES}."
             )
         return [_find_node(info, outside_id) for outside_id in ids]
 
-    @strawberry.field(description="All served versions of the interface.")
+    @strawberry.field(description="All served versions of the API.")
     def public_api_versions(self) -> list[ApiVersion]:
         """Return the versions, oldest first."""
         return [build_api_version(version) for version in get_served_versions()]

@@ -1,4 +1,4 @@
-"""The schema of each API version, built once per process on first use."""
+"""GraphQL schemas of the API versions. Each process builds a schema once, on first use."""
 
 from copy import copy
 from functools import lru_cache
@@ -32,15 +32,15 @@ class VersionSchema(strawberry.Schema):
         )
 
     def get_fields(self, type_definition: StrawberryObjectDefinition) -> list[StrawberryField]:
-        """Return the fields of a type in this version, with the arguments in this version."""
+        """Return the fields that a type has in this version, with the arguments of this version."""
         fields = [field for field in type_definition.fields if registry.is_in_version(field.metadata, self._version)]
         return [self._adapt_field(field) for field in fields]
 
     def process_errors(self, errors: Any, execution_context: Any = None) -> None:
-        """Disable logging here: exceptions are logged where the response's errors are formatted."""
+        """Do not log errors, because ``apps.graphql.errors`` logs unexpected exceptions."""
 
     def _adapt_field(self, field: StrawberryField) -> StrawberryField:
-        """Return a copy of a field with the arguments and deprecations of this version."""
+        """Return a copy of a field with this version's arguments and deprecations."""
         versioned = field.__copy__()
         versioned.deprecation_reason = (
             registry.get_deprecation_reason(field.metadata, self._version) or field.deprecation_reason

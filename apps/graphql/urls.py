@@ -6,7 +6,7 @@ from apps.graphql.views import GraphqlView
 
 
 def _list_schema_features(version: str) -> Features:
-    # The schema is slow to import, and only the changelog needs it here.
+    # Import the schema late. The import is slow, and only the changelog needs the schema here.
     from apps.graphql.changelog import list_schema_features
 
     return list_schema_features(version)

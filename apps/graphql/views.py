@@ -36,17 +36,17 @@ _PLAIN = "application/graphql"
 
 
 class GraphqlView(ApiView):
-    """``POST /graphql.json``: executes one document with the schema of the version.
+    """``POST /graphql.json``: execute one GraphQL document with the schema of the API version.
 
-    A readable request always gets a 200; errors of the document are in ``errors``. Each field checks its
-    own permissions.
+    If the request can be parsed, the status is 200 and ``errors`` contains the errors of the document. Each field
+    checks the required access scope.
     """
 
     request_bodies: ClassVar[Mapping[str, Schema]] = {"execute": _BODY}
     responses: ClassVar[Mapping[str, Schema | str]] = {"execute": _RESPONSE}
 
     def count_call(self) -> throttling.RateLimitState:
-        """Return the state of the REST bucket without counting a call, because documents cost points instead."""
+        """Return the state of the REST rate limit without counting a call, because documents cost points instead."""
         return throttling.count_call(app_id=self.access.installation.app_id, shop=self.shop, calls=0)
 
     @cached_property
@@ -63,13 +63,13 @@ class GraphqlView(ApiView):
 
     def execute(self, request: Request) -> HttpResponse:
         """Execute a GraphQL document that reads or changes data."""
-        # Import this module only when the first document arrives, because many processes never handle a document.
+        # Import late, because the import is slow and many processes never execute a document.
         from apps.graphql.execution import execute_document
 
         return self.json_response(execute_document(*self._read(), Caller(self.access, self.version, self.at)))
 
     def _read(self) -> tuple[str, dict[str, object] | None, str | None]:
-        """Return the document, its variables, and the name of the operation to run.
+        """Return the document, the variables and the name of the operation to run.
 
         Raises:
             BadRequest: A value has the wrong type.

@@ -1,1 +1,1 @@
-"""Shared building blocks: tenancy, base models, SQL, locks, translations and domain errors."""
+"""Shared building blocks for tenancy, base models, SQL, locks, translations and domain errors."""

@@ -1,4 +1,4 @@
-"""Base models: shop, timestamps, and a version for the root of an aggregate."""
+"""Base models with a shop and timestamps, and a version field for the roots of aggregates."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=models.Model)
 
-# The maximum length of a case-folded text of 255 characters: folding turns a character into at most three.
+# The maximum length of a string of 255 characters after case folding, which can turn one character into three.
 MAX_FOLDED = 3 * 255
 
 
 def create_version() -> int:
-    """Return a version that no earlier state of a row had: nanoseconds since 1970.
+    """Return a new version for a row: the nanoseconds since 1970.
 
-    The row's lock orders two changes of one row, so the clock cannot return the same value for both.
+    Two changes of a row never get the same version, because the row's lock prevents concurrent changes.
     """
     return time.time_ns()
 
@@ -52,7 +52,7 @@ def get_column_values(row: models.Model) -> dict[str, object]:
 
 
 def delete_rows(rows: Sequence[models.Model]) -> None:
-    """Delete loaded rows of one model, with their dependent rows; a queryset would read the rows again."""
+    """Delete loaded rows of one model, with their dependent rows. A queryset would load the rows a second time."""
     if rows:
         collector = Collector(using=rows[0]._state.db or DEFAULT_DB_ALIAS, origin=rows[0])
         collector.collect(rows)
@@ -60,18 +60,18 @@ def delete_rows(rows: Sequence[models.Model]) -> None:
 
 
 class TimestampedQuerySet(models.QuerySet[M]):
-    """A queryset with an ``update`` that sets ``updated_at``, the version and case-folded copies, like ``save``."""
+    """A queryset that also sets ``updated_at``, the version and case-folded copies when it updates rows."""
 
     def update(self, **kwargs: Any) -> int:
         """Update rows and set ``updated_at`` and the version, unless the caller sets them.
 
         Raises:
-            TypeError: A column with a case-folded copy would get the value of an expression.
+            TypeError: The value for a column with a case-folded copy is an expression.
         """
         for name, copy in get_folded_columns(self.model).items():
             if name in kwargs and copy.name not in kwargs:
                 if hasattr(kwargs[name], "resolve_expression"):
-                    message = f"{name} has a case-folded copy: only texts can be written"
+                    message = f"{name} has a case-folded copy, so the value must be a text, not an expression"
                     raise TypeError(message)
                 kwargs[copy.name] = copy.fold_value(kwargs[name])
         names = {field.name for field in self.model._meta.concrete_fields}
@@ -86,12 +86,12 @@ class TimestampedQuerySet(models.QuerySet[M]):
     def bulk_update(self, objs: Iterable[M], fields: Iterable[str], batch_size: int | None = None) -> int:
         """Update columns of rows to plain values, with the case-folded copies of these columns.
 
-        One small statement per row: building Django's single large statement takes milliseconds per row.
+        This runs one small statement per row, because Django needs milliseconds per row to build one large statement.
 
         Args:
             objs: Stored rows.
             fields: The names of the columns.
-            batch_size: Accepted for compatibility with Django; ignored.
+            batch_size: Ignored. The parameter only exists for compatibility with Django.
         """
         rows, names = list(objs), list(fields)
         if not rows:
@@ -119,7 +119,7 @@ class TimestampedQuerySet(models.QuerySet[M]):
     bulk_update.alters_data = True  # type: ignore[attr-defined]
 
     def _insert(self, objs: Sequence[M], fields: Sequence[prepared_sql.AnyField], **options: Any) -> prepared_sql.Rows:
-        """Insert with a statement that is built once per model; the ORM would build it each time."""
+        """Insert with a statement that is built once per model. The ORM would build a statement for each insert."""
         rows = None
         returning = options.get("returning_fields")
         if returning and not options.get("raw") and options.get("on_conflict") is None:
@@ -143,7 +143,7 @@ if TYPE_CHECKING:
         """The type of the manager from ``create_shop_manager``."""
 
         def get_queryset(self) -> TimestampedQuerySet[M]:
-            """Return the rows of the scope's shop."""
+            """Return the rows of the current shop."""
 
 
 def create_shop_manager(queryset: type[models.QuerySet[M]], manager: type[models.Manager[M]] = models.Manager) -> Any:
@@ -152,7 +152,7 @@ def create_shop_manager(queryset: type[models.QuerySet[M]], manager: type[models
 
 
 class Timestamped(models.Model):
-    """A row with the times of its creation and its last change."""
+    """A row with the time of creation and the time of the last change."""
 
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
@@ -161,7 +161,7 @@ class Timestamped(models.Model):
         abstract = True
 
     def save(self, **kwargs: Any) -> None:
-        """Save the row; a partial save includes the timestamp, the version and the case-folded copies."""
+        """Save the row. A partial save includes the timestamp, the version and the case-folded copies."""
         if (fields := kwargs.get("update_fields")) is not None:
             own = {field.name for field in self._meta.concrete_fields}
             copies = {copy.name for name, copy in get_folded_columns(type(self)).items() if name in fields}
@@ -176,14 +176,14 @@ class Timestamped(models.Model):
         returning_fields: Sequence[prepared_sql.AnyField],
         raw: bool,
     ) -> prepared_sql.Rows:
-        """Insert with a statement that is built once per model; the ORM would build it for each row."""
+        """Insert with a statement that is built once per model. The ORM would build a statement for each row."""
         rows = None if raw or not returning_fields else prepared_sql.insert_row(self, fields, returning_fields)
         if rows is None:
             rows = super()._do_insert(manager, using, fields, returning_fields, raw)  # type: ignore[misc]
         return rows
 
 
-# Set the labels here instead of in the fields, so that migrations do not contain them.
+# Set the labels here and not in the fields, so that migrations do not contain the labels.
 for _field in Timestamped._meta.local_fields:
     _field.verbose_name = {"created_at": gettext_lazy("created at"), "updated_at": gettext_lazy("updated at")}[
         _field.name
@@ -191,7 +191,7 @@ for _field in Timestamped._meta.local_fields:
 
 
 def unindexed_shop_fk() -> "models.ForeignKey[Shop, Shop]":
-    """Return a ``shop`` field without its own index, for large tables with other indexes that begin with the shop."""
+    """Return a ``shop`` field without an index, for large tables with other indexes that begin with the shop."""
     return models.ForeignKey("shops.Shop", on_delete=models.CASCADE, related_name="+", editable=False, db_index=False)
 
 
@@ -199,7 +199,7 @@ class ShopOwned(Timestamped):
     """A row of one shop.
 
     Attributes:
-        written_related: By relation, all related rows that a service wrote together with this new row.
+        written_related: The related rows that were created together with a new row, keyed by relation name.
     """
 
     written_related: "Mapping[str, Sequence[ShopOwned]]" = {}

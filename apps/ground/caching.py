@@ -1,4 +1,4 @@
-"""Access to the cache that tolerates an outage: without a cache nothing is cached, and no request fails."""
+"""Cache access that tolerates an outage: if the cache is down, values are computed and no request fails."""
 
 import logging
 from collections.abc import Callable
@@ -10,15 +10,15 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-# Each cache backend raises its own exceptions without a common base class, so the handlers below are broad.
+# The functions catch all exceptions, because the exceptions of cache backends have no common base class.
 CACHE_DOWN = "The cache is down"
 _NONE = object()
 
 
 def get_or_compute(key: str, compute: Callable[[], T], seconds: int) -> T:
-    """Return the cached value of a key; if there is none, compute and cache the value.
+    """Return the cached value of a key. If the key is not in the cache, compute and cache the value.
 
-    Exceptions of ``compute`` propagate to the caller.
+    Exceptions raised by ``compute`` propagate to the caller.
     """
     try:
         value = cache.get(key, _NONE)
@@ -41,7 +41,7 @@ def set_cached(key: str, value: object, seconds: int) -> None:
 
 
 def is_first_call(key: str, seconds: int) -> bool:
-    """Return True for the first call with a key within the given time, and False if the cache is down."""
+    """Return True for the first call with a key within ``seconds``. Return False if the cache is down."""
     try:
         return bool(cache.add(key, True, seconds))
     except Exception:

@@ -1,8 +1,8 @@
 """Case-insensitive text search with the same result on every database and in every script.
 
 Databases disagree on case: SQLite only folds ASCII, PostgreSQL follows its locale, and neither matches "ß" with "ss".
-So Python does the case folding: a searchable column has a copy, a ``CaseFoldedField``, which works with plain lookups
-and indexes. Lists that are short enough to scan use ``icontains`` and ``istartswith`` without a copy.
+So Python does the case folding: each searchable column has a case-folded copy (``CaseFoldedField``), which works with
+plain lookups and indexes. Searches in small tables use ``icontains`` and ``istartswith`` without a copy.
 """
 
 import unicodedata
@@ -18,17 +18,16 @@ from django.dispatch import receiver
 
 
 def casefold_text(text: str) -> str:
-    """Fold the case of a text: Unicode's full case folding, in composed form (NFC)."""
+    """Fold the case of a string with Unicode's full case folding. The result is in composed form (NFC)."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
 
 
 class CaseFoldedField(models.TextField[str, str]):
-    """The case-folded copy of another column; values that are compared with this column are folded, too.
+    """The case-folded copy of another column. Values that are compared with this column are folded, too.
 
-    Saving, ``bulk_create``, ``bulk_update`` and ``update`` of the other column also update the
-    copy (``apps.ground.base_models``).
+    The copy is updated by ``save``, ``bulk_create``, ``bulk_update`` and ``update`` (see ``apps.ground.base_models``).
 
     Args:
         of: The name of the other column.
@@ -39,7 +38,7 @@ class CaseFoldedField(models.TextField[str, str]):
         super().__init__(*args, **{"blank": True, "default": "", "editable": False, **kwargs})
 
     def deconstruct(self) -> Any:
-        """Return the arguments for a migration."""
+        """Return the field's definition for migrations."""
         name, path, args, kwargs = super().deconstruct()
         return name, path, args, {**kwargs, "of": self.of}
 
@@ -59,7 +58,7 @@ class CaseFoldedField(models.TextField[str, str]):
 
 
 class _FoldedPatternLookup(PatternLookup):
-    """Folds the pattern like the column; Django passes the pattern unchanged."""
+    """Folds the pattern of a lookup, because Django passes the pattern unchanged."""
 
     def get_prep_lookup(self) -> Any:
         """Return the folded pattern."""
@@ -82,7 +81,7 @@ class _FoldedEnd(_FoldedPatternLookup, EndsWith):
 
 
 class _CaseInsensitiveLookup(PatternLookup):
-    """Folds both sides on SQLite if the pattern is not ASCII; this costs a Python call per row."""
+    """Folds both sides on SQLite if the pattern is not ASCII. This costs a Python call per row."""
 
     def as_sqlite(self, compiler: SQLCompiler, connection: Any) -> tuple[str, tuple[Any, ...]]:
         """Render SQL that folds both sides."""
@@ -118,15 +117,15 @@ def _folded_or_null(text: str | None) -> str | None:
 
 @cache
 def get_folded_columns(model: type[models.Model]) -> dict[str, CaseFoldedField]:
-    """Return the case-folded columns of a model by the name of the source column."""
+    """Return the case-folded columns of a model, keyed by the name of the original column."""
     return {field.of: field for field in model._meta.concrete_fields if isinstance(field, CaseFoldedField)}
 
 
 def fill_folded_columns(model: type[models.Model], *, batch: int = 5_000) -> None:
-    """Fill the case-folded copies of all existing rows; for migrations.
+    """Fill the case-folded copies of all existing rows in a migration.
 
-    Each transaction covers ``batch`` rows, so that a table of millions is never locked as a whole. After an
-    interruption, a second run completes the copies.
+    Each transaction updates ``batch`` rows, so that a large table is never locked completely. After an interruption,
+    the function can be run again.
     """
     copies = get_folded_columns(model)
     quote = connection.ops.quote_name

@@ -1,10 +1,11 @@
-"""Queries that the ORM compiles once and that run many times.
+"""Queries that the ORM compiles only once, although they run many times.
 
-The ORM takes longer to compile a query than most databases take to run it. So a hot query is compiled once, with
-placeholders for its arguments, and stored as SQL: prepared on PostgreSQL, cached by the driver on SQLite.
+The ORM takes longer to compile a query than most databases take to run the query. A frequent query is therefore
+compiled once, with placeholders for its arguments. PostgreSQL prepares the statement. On SQLite, the driver caches the
+statement.
 
-A statement is compiled in the scope of a placeholder shop, so the condition added by django-scopes becomes an argument.
-Each run passes the shop of its own scope, so a statement cannot see another shop.
+A statement is compiled in the scope of a placeholder shop, so the shop condition added by django-scopes becomes an
+argument. Each run passes the current shop as this argument, so a statement cannot read rows of another shop.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,8 +31,8 @@ _FIRST = _SHOP + 1
 # The type of the rows that a query returns.
 R = TypeVar("R")
 Owned = TypeVar("Owned", bound=ShopOwned)
-# A parameter of a compiled query: its source (-1 for the shop, an argument's index, or None for a constant), its
-# adapter, and the constant.
+# A parameter of a compiled query: the source (-1 for the shop, an argument's index, or None for a constant), the
+# adapter, and the value of a constant.
 Parameter = tuple[int | None, Callable[[Any], object], object]
 
 
@@ -43,33 +44,33 @@ _ANY = {"postgresql": "= ANY(%s::bigint[])", "sqlite": "IN (SELECT value FROM js
 
 
 def get_any_operator() -> str:
-    """Return the operator for a column in raw SQL that compares with ids bound by ``bind_ids``."""
+    """Return the SQL operator that compares a column with the result of ``bind_ids``."""
     return _ANY[connection.vendor]
 
 
-# Foreign keys do not inherit the lookups of plain fields.
+# Register the lookup for foreign keys as well, because they do not inherit the lookups of ``Field``.
 @ForeignObject.register_lookup
 @Field.register_lookup
 class AnyOf(Lookup[IdList]):
-    """The lookup ``column__any=IdList([...])``: equals any of the ids. The SQL is the same for any number of ids."""
+    """The lookup ``column__any=IdList([...])``, like ``in``. The SQL does not depend on the number of ids."""
 
     lookup_name = "any"
     prepare_rhs = False
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
-        """Render SQL for SQLite, which has no arrays: the ids are passed as JSON."""
+        """Render SQL for SQLite. The ids are passed as JSON, because SQLite has no arrays."""
         lhs, parameters = self.process_lhs(compiler, connection)
         return f"{lhs} {_ANY['sqlite']}", (*parameters, self.rhs)
 
     def as_postgresql(
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
     ) -> tuple[str, tuple[str | int, ...]]:
-        """Render SQL for PostgreSQL, where the ids are passed as an array."""
+        """Render SQL for PostgreSQL. The ids are passed as an array."""
         lhs, parameters = self.process_lhs(compiler, connection)
         return f"{lhs} {_ANY['postgresql']}", (*parameters, self.rhs)
 
     def get_db_prep_lookup(self, value: Any, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
-        """Return the list itself, which is adapted when the statement runs."""
+        """Return the list unchanged, because it is only adapted when the statement runs."""
         return "%s", (value,)
 
 
@@ -79,7 +80,7 @@ def bind_ids(ids: Sequence[int]) -> list[int] | str:
 
 
 class CompiledQuery(Generic[R]):
-    """A query that is compiled at its first run.
+    """A query that is compiled when it runs for the first time.
 
     Args:
         build: Builds the queryset (ending in ``values_list``) from one placeholder per argument.
@@ -87,7 +88,6 @@ class CompiledQuery(Generic[R]):
     """
 
     def __init__(self, build: Callable[..., QuerySet[M, R]], *kinds: type) -> None:
-        """Create a query, without compiling it yet."""
         self._build = build
         self._kinds = kinds
         self._lock = Lock()
@@ -130,7 +130,8 @@ def _build_parameter(value: object, sentinels: Sequence[IdList | int]) -> Parame
     if isinstance(value, IdList):
         return value[0] - _FIRST, bind_ids, None
     if isinstance(value, int) and not isinstance(value, bool):
-        # psycopg wraps integers by size; the wrappers keep one prepared statement for all values.
+        # psycopg chooses the database type of an integer by its size. A fixed wrapper ensures that the type, and
+        # therefore the prepared statement, is the same for all values.
         wrap = type(value) if type(value) is not int else int
         if value == _SHOP:
             return -1, wrap, None
@@ -177,7 +178,6 @@ class CompiledModelQuery(Generic[Owned]):
     """
 
     def __init__(self, model: type[Owned], build: Callable[..., QuerySet[Owned]], *kinds: type) -> None:
-        """Create a query, without compiling it yet."""
         self._model = model
         self._names = [field.attname for field in model._meta.concrete_fields]
         self._statement: CompiledQuery[tuple[object, ...]] = CompiledQuery(
@@ -202,7 +202,7 @@ def build_returning_clause(model: type[ShopOwned]) -> str:
 
 
 def get_row(model: type[Owned], pk: int) -> Owned | None:
-    """Return the current shop's row with an id, using a compiled statement, or None if there is none."""
+    """Return the current shop's row with this id, or None if it does not exist. The statement is only compiled once."""
     return next(iter(_by_id(model).fetch(pk)), None)
 
 

@@ -1,8 +1,8 @@
-"""Translate a violated database constraint to a field and a message of the interface.
+"""Translate a violated database constraint to a field and an error message.
 
-The rule of a unique or check constraint exists only in the database. A query before writing would cost time and have a
-race condition. So the code just writes, and this module interprets the database's error: PostgreSQL names the
-constraint, SQLite the constraint or its columns.
+Only the database enforces unique and check constraints. A query before each write would cost time and would have a race
+condition. So the code just writes, and this module interprets the database's error message. The message contains the
+name of the constraint. For some constraints, SQLite's message contains the columns instead.
 """
 
 import re
@@ -29,7 +29,7 @@ class ConstraintViolation:
 
 
 def find_violated_constraint(exc: IntegrityError) -> ConstraintViolation | None:
-    """Return the violated constraint of a database error, or None if it is not one of the declared constraints."""
+    """Return the field and message for a database error, or None if no model declares the constraint."""
     diagnosis = getattr(exc.__cause__, "diag", None)
     if diagnosis is not None:
         return _by_name().get(diagnosis.constraint_name or "") or _by_columns().get(
@@ -49,7 +49,7 @@ def is_missing_reference(exc: IntegrityError) -> bool:
 
 
 def _columns_of_pg_name(table: str | None, detail: str | None) -> frozenset[str]:
-    """Return the columns in PostgreSQL's detail, ``Key (a, b)=(…) already exists``."""
+    """Return the columns in the detail of a PostgreSQL error, ``Key (a, b)=(…) already exists``."""
     match = re.match(r"Key \(([\w, ]+)\)=", detail or "")
     return frozenset(f"{table}.{column}" for column in match[1].split(", ")) if match else frozenset()
 
@@ -87,7 +87,7 @@ def _constraints() -> Iterator[tuple[type[Model], UniqueConstraint | CheckConstr
 
 
 def _build_violation(model: type[Model], constraint: UniqueConstraint | CheckConstraint) -> ConstraintViolation:
-    """Return the message and the field, which is the ``violation_error_code`` if set, otherwise the first field."""
+    """Return the message and the field. The field is the ``violation_error_code`` if set, otherwise the first field."""
     message = constraint.violation_error_message
     if message == _DEFAULT:
         message = TAKEN if isinstance(constraint, UniqueConstraint) else INVALID
@@ -106,7 +106,7 @@ def _first_field(model: type[Model], constraint: UniqueConstraint | CheckConstra
 
 
 def _names_in(expression: object) -> Iterator[str]:
-    """Yield the field names in a condition or expression, left to right."""
+    """Yield the field names in a condition or expression, from left to right."""
     if isinstance(expression, tuple) and isinstance(expression[0], str):
         yield expression[0]
         yield from _names_in(expression[1])

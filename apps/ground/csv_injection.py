@@ -1,8 +1,8 @@
 """Write CSV cells that no spreadsheet interprets as a formula.
 
-A text that could start a formula gets a leading apostrophe. Numbers stay numbers, and so do phone numbers, because a
-plus followed only by digits is harmless. The rule differs from the rule of defusedcsv, which would escape phone
-numbers. It also covers tabs, line breaks, leading blanks and full-width signs.
+A string that a spreadsheet could interpret as a formula gets a leading apostrophe. Numbers are not escaped. Phone
+numbers are not escaped either, because a plus sign followed only by digits is harmless. The package defusedcsv would
+escape phone numbers, and would miss tabs, line breaks, leading blanks and full-width signs.
 """
 
 import csv
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from numbers import Number
 from typing import Protocol
 
-# A number with a plus sign is a phone number.
+# Digits with a leading plus sign are a phone number, which is not escaped.
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?|\+[0-9]+", re.ASCII)
 RISKY_START = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠｜％])")
 
@@ -30,19 +30,19 @@ class TextStream(Protocol):
     """A writable text stream."""
 
     def write(self, text: str, /) -> object:
-        """Write a text to the stream."""
+        """Write a string to the stream."""
 
 
 class SafeCsvWriter:
     """A CSV writer for rows with named columns."""
 
     def __init__(self, file: TextStream, columns: Iterable[str], *, has_header: bool = False) -> None:
-        """Create a writer; write the header unless the file has one."""
+        """Create a writer, and write the header unless the file already has a header."""
         self._columns = tuple(columns)
         self._writer = csv.writer(file)
         if not has_header:
             self._writer.writerow(self._columns)
 
     def write(self, row: Mapping[str, object]) -> None:
-        """Write a row; missing columns are blank."""
+        """Write a row. Missing columns are blank."""
         self._writer.writerow([escape_formula(row.get(name)) for name in self._columns])

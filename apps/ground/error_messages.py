@@ -1,6 +1,6 @@
-"""The interface's error messages for values.
+"""The REST API's error messages for values.
 
-Clients compare messages literally, so each message is defined once. Pages translate the messages.
+Each message is defined once, because clients compare messages literally. The panel translates the messages.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ NOT_BOOLEAN = gettext_noop("must be true or false")
 NOT_SECURE = gettext_noop("must be secure (HTTPS)")
 MUST_EXIST = gettext_noop("must exist")
 
-# Messages that are the whole body of a response.
+# Messages that are sent as the whole body of a response.
 NOT_FOUND = "Not Found"
 BAD_REQUEST = "Bad Request"
 LIMIT_EXCEEDED = "Call limit exceeded"
@@ -54,7 +54,7 @@ def at_most(limit: object) -> str:
 
 
 def between(low: object, high: object) -> str:
-    """Return the message for a value outside of the limits."""
+    """Return the message for a value outside the limits."""
     return _BETWEEN.format(low=low, high=high)
 
 
@@ -74,7 +74,7 @@ def too_many(items: str, limit: object) -> str:
 
 
 def too_long(limit: object, unit: str = "characters") -> str:
-    """Return the message for a text that is too long."""
+    """Return the message for a string that is too long."""
     return _TOO_LONG.format(limit=limit, unit=unit)
 
 
@@ -89,12 +89,12 @@ def larger_than(limit: int) -> str:
 
 
 def response_larger_than(limit: int) -> str:
-    """Return the message for a page of rows that makes the response too large."""
-    return f"makes an answer larger than {format_bytes(limit)}; ask for fewer rows or fields"
+    """Return the message for a page size that would make the response too large."""
+    return f"makes the response larger than {format_bytes(limit)}; request fewer rows or fields"
 
 
 def format_bytes(count: int, *, unit: str = "iB") -> str:
-    """Format a number of bytes in the largest unit that divides it: ``20 MiB`` for 20 · 2²⁰."""
+    """Format a number of bytes in the largest unit without a fraction: ``20 MiB`` for 20 · 2²⁰."""
     return next(
         (f"{count // factor} {name}{unit}" for factor, name in _PREFIXES if count % factor == 0), f"{count} bytes"
     )

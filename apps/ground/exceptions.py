@@ -1,7 +1,7 @@
 """The base classes of domain errors.
 
-A domain error is defined next to the function that raises it, and its name says what is refused. REST turns it into a
-status and a body, the panel into a message on the form.
+A domain error is defined next to the function that raises the error. The REST API responds with the error's
+status and messages. The panel shows the messages on the form.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,9 +13,9 @@ class DomainError(Exception):
     """Raised when a business rule does not allow an operation.
 
     Attributes:
-        code: A stable name of the error, for programs that compare errors.
-        field: The field of the message, if there is only one.
-        status: The HTTP status for REST.
+        code: A stable identifier of the error for clients.
+        field: The field of an error with a single message.
+        status: The HTTP status of the REST response.
     """
 
     code = "refused"
@@ -25,7 +25,7 @@ class DomainError(Exception):
     def __init__(
         self, message: str | Mapping[str, Iterable[str]], *, field: str | None = None, retry_after: float | None = None
     ) -> None:
-        """Create an error with one message for one field, or with ``{field: [messages]}``."""
+        """Create an error with one message for one field, or with several messages as ``{field: [messages]}``."""
         super().__init__(message)
         self._message = message
         self._field = field or self.field
@@ -40,7 +40,7 @@ class DomainError(Exception):
 
     @property
     def sentence(self) -> str:
-        """Return all messages as one line for people."""
+        """Return all messages as one line of text."""
         return "; ".join(
             message if field == "base" else f"{field} {message}"
             for field, messages in self.errors.items()
@@ -49,7 +49,7 @@ class DomainError(Exception):
 
 
 class RowDeleted(DomainError):
-    """Raised when a row was deleted in the meantime; REST responds as if the row had never existed."""
+    """Raised when a row was deleted in the meantime. The REST API responds with 404."""
 
     code = "gone"
     status = 404

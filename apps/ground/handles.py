@@ -1,8 +1,8 @@
-"""Handles: the readable part of a URL, made from a title and unique within a shop's rows; duplicates get a number.
+"""Creates handles: readable, unique parts of URLs that are derived from titles. Duplicates get a number.
 
-``save_with_handle`` lets the database's constraint detect duplicates, and finds a free number by doubling and halving,
-so a thousand products with the same title need about a dozen lookups each. ``find_free_handle`` fills gaps in the
-numbers, for callers that prevent concurrent inserts.
+``save_with_handle`` relies on the database constraint to detect duplicates, and finds an unused number with a binary
+search. If a thousand products have the same title, a search needs about a dozen lookups. ``find_free_handle`` returns
+the lowest unused number, but the caller must prevent concurrent inserts.
 """
 
 import re
@@ -21,27 +21,27 @@ _POWERS = tuple(2**exponent for exponent in range(32))
 
 
 def build_handle(text: str) -> str:
-    """Convert a text to a handle of at most the maximum length; return "" if no character can be used."""
+    """Convert a string to a handle, and truncate long handles. Return "" if no character can be used."""
     return slugify_text(text)[:MAX_LENGTH].strip("-")
 
 
 def build_handle_stem(text: str, fallback: str) -> str:
-    """Convert a title to a handle with room for a number, or return ``fallback`` if no character can be used."""
+    """Convert a title to a handle that leaves room for a number. Return ``fallback`` if no character can be used."""
     return slugify_text(text)[:MAX_STEM].strip("-") or fallback
 
 
 def slugify_text(text: str) -> str:
-    """Transliterate a text of any length to lower case with hyphens; return "" if no character can be used."""
+    """Transliterate a string of any length to lowercase ASCII with hyphens. Return "" if no character can be used."""
     return slugify(text[:1000], entities=False, decimal=False, hexadecimal=False)
 
 
 def find_free_handle(rows: models.QuerySet[M], text: str, *, fallback: str) -> str:
-    """Return a handle that no row has yet, with a number if necessary.
+    """Return an unused handle, with a number if necessary.
 
     Args:
-        rows: The rows among which the handle must be unique; the caller must prevent concurrent inserts.
+        rows: The rows that must not have the same handle. The caller must prevent concurrent inserts.
         text: The title.
-        fallback: The handle for a title without a letter or digit.
+        fallback: The handle for a title without letters and digits.
     """
     base = build_handle(text) or fallback
     stem = base[: MAX_LENGTH - 12].strip("-")
@@ -54,12 +54,12 @@ def find_free_handle(rows: models.QuerySet[M], text: str, *, fallback: str) -> s
 
 
 def save_with_handle(instance: models.Model, base: str, *, update_fields: Collection[str] | None = None) -> None:
-    """Save a row with a handle; add a number if another row of the shop has the handle.
+    """Save a row with a handle. Add a number if another row of the shop already uses the handle.
 
     Args:
-        instance: A row with ``shop`` and ``handle`` fields; its handle is set here.
+        instance: A row with ``shop`` and ``handle`` fields. This function sets the handle.
         base: The preferred handle.
-        update_fields: The columns to update; None inserts a new row.
+        update_fields: The columns to update, or None to insert a new row.
     """
     new = update_fields is None
     candidate = base
@@ -87,10 +87,10 @@ def _is_used(instance: models.Model, handle: str) -> bool:
 
 
 def _find_free_handle(instance: models.Model, base: str) -> str:
-    """Return the base with a free number.
+    """Return the base with an unused number.
 
-    The first free power of two is searched first. The returned number is above half of this power (a number already in
-    use) and at most this power.
+    The function first finds the lowest unused power of two. The next lower power is in use, so a binary search between
+    the two powers finds an unused number.
     """
     rows = type(instance)._base_manager.filter(shop_id=instance.shop_id)  # type: ignore[attr-defined]
     power_by_handle = {f"{base}-{power}": power for power in _POWERS}
@@ -104,7 +104,7 @@ def _find_free_handle(instance: models.Model, base: str) -> str:
 
 
 def _bisect_free_number(low: int, high: int, is_used: Callable[[int], bool]) -> int:
-    """Return a free number in ``(low, high]`` that directly follows a used number."""
+    """Return an unused number in ``(low, high]`` that directly follows a used number."""
     while high - low > 1:
         middle = (low + high) // 2
         if is_used(middle):

@@ -1,6 +1,6 @@
-"""HTML written by staff and apps: size limits, and sanitizing for display in the panel.
+"""Limits the size of HTML written by staff and apps, and sanitizes the HTML for display in the panel.
 
-The limits bound the sanitizer's work, which grows with the square of nested tags.
+The limits are necessary, because the sanitizer's run time grows with the square of the number of nested tags.
 """
 
 import nh3
@@ -12,7 +12,7 @@ MAX_TAGS = 10_000
 
 
 def find_html_error(html: str) -> str | None:
-    """Return the error message for HTML that is not accepted, or None if it is accepted."""
+    """Return the error message for HTML that is too large, or None."""
     if len(html) > MAX_BYTES or len(html.encode(errors="replace")) > MAX_BYTES:
         return too_long(MAX_BYTES // 1024, "KB")
     if html.count("<") > MAX_TAGS:
@@ -21,5 +21,5 @@ def find_html_error(html: str) -> str | None:
 
 
 def sanitize_html(html: str) -> str:
-    """Remove everything that could run from HTML, for previews."""
+    """Remove scripts and other active content from HTML for a preview."""
     return nh3.clean(html)

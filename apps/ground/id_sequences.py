@@ -1,11 +1,11 @@
-"""Start ids above a million, and keep each cell's ids in a range of its own.
+"""Start ids above a million, and give each cell a separate range of ids.
 
-Programs that copy a shop ask for rows after id 1 and would miss a row with that id. The sequences are adjusted after
-each ``migrate``, so this also covers tables of later migrations and older installations. Existing ids do not change.
+Client programs that copy a shop begin with ``since_id=1``, and would miss a row with the id 1. The sequences are
+adjusted after each ``migrate``, including sequences of new tables. Existing ids do not change.
 
-Each cell of an installation with several databases (``BACKOFFICE_ID_RANGE``, docs/scaling.md) uses its own range of
-ids, so that a shop can move to another cell with its ids. Only PostgreSQL supports this: SQLite always continues after
-the highest id.
+In an installation with several databases (cells, see docs/scaling.md), each cell has its own range of ids
+(``BACKOFFICE_ID_RANGE``), so that a shop can move to another cell without changing ids. Cells require PostgreSQL,
+because SQLite always continues after the highest id.
 """
 
 from typing import Any
@@ -16,23 +16,23 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import AutoField
 
 LAST_RESERVED_ID = 1_000_000
-# The number of ids per cell. The last cell is 9006, because JavaScript numbers are exact up to 2 to the 53rd.
+# The number of ids per cell. The last cell is 9006, because JavaScript integers are only exact up to 2**53.
 RANGE_SIZE = 10**12
 
 
 def get_id_range() -> tuple[int, int]:
-    """Return the first value of this cell's sequences, and the last id that they may use."""
+    """Return the first and the last id of this cell's sequences."""
     first = settings.ID_RANGE * RANGE_SIZE
     return first + LAST_RESERVED_ID, first + RANGE_SIZE - 1
 
 
 def get_last_id_of_range(pk: int) -> int:
-    """Return the last id of the range that contains an id; within a range, ids ascend in the order of creation."""
+    """Return the last id of the range that contains an id. Ids within a range ascend in the order of creation."""
     return pk - pk % RANGE_SIZE + RANGE_SIZE - 1
 
 
 def initialize_sequences(*, using: str, **_: Any) -> None:
-    """Move the sequence of each of our tables into this cell's range; a receiver of ``post_migrate``."""
+    """Move the id sequence of each table into this cell's range (a receiver of ``post_migrate``)."""
     connection = connections[using]
     existing = set(connection.introspection.table_names())
     tables = {table: column for table, column in _get_id_columns().items() if table in existing}
@@ -53,7 +53,7 @@ def initialize_sequences(*, using: str, **_: Any) -> None:
 
 
 def advance_sequences(*, using: str = DEFAULT_DB_ALIAS) -> None:
-    """Advance each sequence past ids of its range that were inserted by hand; SQLite does this by itself."""
+    """Advance each sequence past ids that were inserted explicitly. SQLite does this automatically."""
     connection = connections[using]
     if connection.vendor != "postgresql":
         return
@@ -78,7 +78,7 @@ def _advance(connection: Any, tables: dict[str, str]) -> None:
 
 
 def _get_id_columns() -> dict[str, str]:
-    """Return the name of the id column by table, for each of our tables with an id sequence."""
+    """Return the name of the id column for each of our tables with an id sequence."""
     return {
         model._meta.db_table: str(model._meta.pk.column)
         for model in apps.get_models()

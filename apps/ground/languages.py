@@ -1,7 +1,7 @@
-"""Languages: choose a reader's language, and format dates, numbers and amounts in it.
+"""Choose the reader's language, and format dates, numbers and amounts in that language.
 
-English is the source language and needs no catalog; every catalog below ``locale/`` adds a language. The interface,
-tasks and commands use English unless they call ``language_override``.
+English is the source language and needs no catalog. Each catalog below ``locale/`` adds a language. The REST and
+GraphQL API, tasks and commands use English unless they call ``language_override``.
 """
 
 import re
@@ -20,7 +20,7 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from apps.ground.money import format_decimal
 
 ENGLISH = "en"
-# The date formats; a translation may replace each format.
+# The date formats. Each translation can replace these formats.
 DATE_FORMATS = (
     pgettext_lazy("date format", "j M Y"),
     pgettext_lazy("date format", "j M Y, H:i"),
@@ -31,7 +31,7 @@ DATE_FORMATS = (
     pgettext_lazy("date format", "j F Y"),
     pgettext_lazy("date format", "l, j F"),
 )
-# The format of amounts in stored texts.
+# The format of amounts in stored messages.
 _STORED_AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?)( [A-Z]{3})?")
 
 
@@ -45,7 +45,7 @@ def _match_tag(tag: str) -> str:
 
 
 def match_language(*tags: str) -> str:
-    """Return the first supported language of some language tags, otherwise English."""
+    """Return the language of the first supported language tag, otherwise English."""
     return next((code for tag in tags if tag and (code := _match_tag(tag.replace("_", "-").lower()[:20]))), ENGLISH)
 
 
@@ -56,13 +56,13 @@ def match_browser_language(accepted: str) -> str:
 
 @contextmanager
 def language_override(*tags: str) -> Iterator[None]:
-    """Activate the first supported language of some language tags (otherwise English) for texts, numbers and dates."""
+    """Activate the language of the first supported language tag, otherwise English, for messages, numbers and dates."""
     with translation.override(match_language(*tags)):
         yield
 
 
 def format_date(value: date, form: str) -> str:
-    """Format a date or time with one of ``DATE_FORMATS``, localized; times are in the active time zone."""
+    """Format a date or time with one of ``DATE_FORMATS``, in the active language and time zone."""
     if isinstance(value, datetime) and timezone.is_aware(value):
         value = timezone.localtime(value)
     return date_format(value, pgettext("date format", form))
@@ -71,18 +71,18 @@ def format_date(value: date, form: str) -> str:
 def format_amount(value: Decimal, currency: str) -> str:
     """Format an amount for people, with thousands separators.
 
-    The interface, files and form fields use ``format_decimal``.
+    Use ``format_decimal`` for the REST API, files and form fields.
     """
     return str(number_format(format_decimal(value, currency), force_grouping=True))
 
 
 def format_money(value: Decimal, currency: str) -> str:
-    """Format an amount with its currency for people."""
+    """Format an amount for people, with its currency."""
     return f"{format_amount(value, currency)} {currency}"
 
 
 def localize_stored_amount(text: str) -> str:
-    """Localize an amount from a stored text (``48.00``, ``48.00 USD``); return other texts unchanged."""
+    """Localize an amount from a stored message (``48.00``, ``48.00 USD``). Other strings are returned unchanged."""
     match = _STORED_AMOUNT.fullmatch(text)
     if match is None:
         return text
@@ -90,10 +90,10 @@ def localize_stored_amount(text: str) -> str:
 
 
 def localize_amount_strictly(text: str) -> str:
-    """Localize an amount from a stored text.
+    """Localize an amount from a stored message.
 
     Raises:
-        KeyError: The text is not an amount.
+        KeyError: The string is not an amount.
     """
     if not _STORED_AMOUNT.fullmatch(text):
         raise KeyError(text)
@@ -101,7 +101,7 @@ def localize_amount_strictly(text: str) -> str:
 
 
 def lowercase_label(text: str) -> str:
-    """Lowercase a label (such as a status) within an English sentence; German nouns stay as they are."""
+    """Lowercase a label, such as a status, for use within an English sentence. Other languages use it unchanged."""
     return text.lower() if _is_english() else text
 
 
@@ -111,7 +111,7 @@ def format_integer(number: int) -> str:
 
 
 def get_locale() -> Locale:
-    """Return Babel's locale of the active language: names of countries, currencies and languages."""
+    """Return Babel's locale of the active language, which has the names of countries, currencies and languages."""
     return Locale.parse(translation.get_language() or ENGLISH, sep="-")
 
 

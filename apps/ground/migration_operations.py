@@ -1,4 +1,4 @@
-"""Migration operations for tables in use: indexes, page fill factors and statistics."""
+"""Migration operations for indexes, page fill factors and statistics that do not block a table in use."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,10 +9,10 @@ from django.db.migrations.operations.base import Operation
 
 
 class AddIndexWithoutBlocking(AddIndexConcurrently):
-    """Adds an index without blocking writers; its migration needs ``atomic = False``.
+    """Adds an index without blocking writers. The migration must set ``atomic = False``.
 
-    On PostgreSQL the index is built concurrently, and the remains of a failed attempt are dropped first. SQLite has
-    only one writer anyway.
+    PostgreSQL builds the index concurrently. An invalid index of a failed attempt is dropped first. On SQLite, Django's
+    usual operation creates the index, because only one connection can write at a time anyway.
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
@@ -35,10 +35,10 @@ class AddIndexWithoutBlocking(AddIndexConcurrently):
 
 
 class AddPostgresIndex(Operation):
-    """Adds a PostgreSQL-only index (on parts or prefixes of texts) without blocking writers.
+    """Adds an index that only PostgreSQL supports (for substring or prefix searches), without blocking writers.
 
-    The migration needs ``atomic = False``. The index is not part of the model, because SQLite does not support it;
-    SQLite reads the shop's rows instead.
+    The migration must set ``atomic = False``. The index is not part of the model, because SQLite does not support this
+    type of index. SQLite scans the rows of the shop instead.
 
     Args:
         model_name: The model's name.
@@ -57,7 +57,7 @@ class AddPostgresIndex(Operation):
         """Leave the model state unchanged."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Build the index, after dropping the remains of a failed attempt."""
+        """Build the index, after dropping an invalid index of a failed attempt."""
         self._build(schema_editor, app_label, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
@@ -80,7 +80,7 @@ class AddPostgresIndex(Operation):
 
 
 class DropPostgresIndex(AddPostgresIndex):
-    """Drops an index of ``AddPostgresIndex`` without blocking; ``definition`` is needed to create the index again."""
+    """Drops an index of ``AddPostgresIndex`` without blocking. The reverse operation needs the ``definition``."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         self._drop(schema_editor)
@@ -93,9 +93,9 @@ class DropPostgresIndex(AddPostgresIndex):
 
 
 class DropForeignKeyIndex(AlterField):
-    """Drops the index of a foreign key that another index already covers; the column itself does not change.
+    """Drops a foreign key's index that is redundant because of another index. The column does not change.
 
-    On SQLite, Django would rewrite the whole table and lose its triggers.
+    Django's ``AlterField`` would rewrite the whole table on SQLite, and the table would lose its triggers.
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
@@ -104,7 +104,7 @@ class DropForeignKeyIndex(AlterField):
             schema_editor.execute(f"DROP INDEX {schema_editor.quote_name(name)}")
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Create the index again; this blocks writers."""
+        """Recreate the index. This blocks writers."""
         model = to_state.apps.get_model(app_label, self.model_name)
         schema_editor.execute(schema_editor._create_index_sql(model, fields=[model._meta.get_field(self.name)]))
 
@@ -122,14 +122,14 @@ class DropForeignKeyIndex(AlterField):
 
 
 class SetFillFactor(Operation):
-    """Sets PostgreSQL's fill factor, which reserves room in a table's pages for updated rows.
+    """Sets PostgreSQL's fill factor, which reserves space for updated rows in each page of a table.
 
-    An update that changes no indexed column then stays in its page and touches no index. The setting applies to pages
-    written from now on, and does not block.
+    With this space, an update that changes no indexed column stores the new row version in the same page and does not
+    write to any index. The setting only affects pages written later. Changing the setting does not block.
 
     Args:
         model_name: The model's name.
-        percent: How full pages are filled.
+        percent: The percentage of a page that inserts may fill.
     """
 
     reduces_to_sql = True
@@ -157,15 +157,15 @@ class SetFillFactor(Operation):
 
 
 class AddExpressionStatistics(Operation):
-    """Creates PostgreSQL statistics for the values of an expression, as PostgreSQL has for columns.
+    """Creates PostgreSQL statistics for the values of an expression.
 
-    PostgreSQL collects statistics for the expressions of indexes, but not of partial indexes: for these it assumes that
-    a value matches one row in 200.
+    PostgreSQL collects statistics for expressions in full indexes, but not for expressions in partial indexes. Without
+    statistics, the planner assumes that each value matches one of 200 rows.
 
     Args:
         model_name: The model's name.
         name: The name of the statistics.
-        expression: An expression over columns of the model, e.g. ``upper(title)``.
+        expression: An SQL expression with columns of the model, e.g. ``upper(title)``.
     """
 
     reduces_to_sql = True
@@ -178,7 +178,7 @@ class AddExpressionStatistics(Operation):
         """Leave the model state unchanged."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Create the statistics and collect them once from a sample, without blocking."""
+        """Create the statistics, and collect them once with ``ANALYZE``, without blocking."""
         if schema_editor.connection.vendor == "postgresql":
             table = schema_editor.quote_name(to_state.apps.get_model(app_label, self.model_name)._meta.db_table)
             name = schema_editor.quote_name(self.name)

@@ -1,15 +1,15 @@
 """Avoid re-rendering every model on each migration operation.
 
-Django keeps model classes for the state of each migration. For every operation, Django renders the changed model's
-class and the classes of all related models again. Because of the shop, these are nearly all models, and rendering takes
-97 % of the time of ``migrate``. This module renders fewer classes:
+For every migration operation, Django renders the class of the changed model again, and the classes of all directly or
+indirectly related models. Nearly all models are related through the shop, so rendering takes 97 % of the time of
+``migrate``. This module renders fewer classes:
 
-- If only indexes, constraints or verbose names change, no class is rendered: the existing class is updated if needed.
-- If a model is new, no other model refers to it, so only its own class is rendered.
-- If a class changes, only this class and the classes that refer to it, directly or indirectly, by a relation or as
-  their base, are rendered.
+- If only indexes, constraints or verbose names change, no class is rendered. The existing class is updated.
+- If a model is new, only its own class is rendered, because no other model can refer to it yet.
+- If a class changes, only this class is rendered, and the classes that refer to it (by a relation or as a base class,
+  directly or indirectly).
 
-Everything else is unchanged Django.
+All other behavior is Django's.
 """
 
 from collections import defaultdict
@@ -21,7 +21,7 @@ from django.db.migrations.state import ModelState, ProjectState
 from django.db.models import Field
 from django.db.models.utils import make_model_tuple
 
-# Options that affect neither the database nor a migration's queries.
+# Options that have no effect on the database or on queries in migrations.
 _DISPLAY_MODEL_OPTIONS = frozenset({"verbose_name", "verbose_name_plural", "permissions", "default_permissions"})
 _DISPLAY_FIELD_OPTIONS = frozenset({"verbose_name", "help_text", "error_messages", "choices", "validators", "editable"})
 _INDEX_METHODS = ("_append_option", "_remove_option", "_alter_option")
@@ -64,16 +64,15 @@ def _add_new_model(state: ProjectState, model: ModelState) -> None:
 
 
 def _find_referring_models(state: ProjectState, app_label: str, model_name: str, delay: bool = False) -> set[_Key]:
-    """Return the model and all models that refer to it, directly or indirectly; unlike in Django, none is delayed."""
+    """Return the model and all models that refer to it directly or indirectly. ``delay`` is ignored."""
     affected: set[_Key] = set()
     pending = [(app_label, model_name)]
-    # Use a copy of the state: computing the relations of the state itself would move an altered field to the end of
-    # the columns.
+    # Compute the relations of a copy. Otherwise, Django would move an altered field to the end of the table's columns.
     relations = ProjectState(state.models, state.real_apps).relations
     children = defaultdict[_Key, list[_Key]](list)
     for key, model in state.models.items():
         for base in model.bases:
-            if isinstance(base, str):  # Abstract bases are classes.
+            if isinstance(base, str):  # Abstract bases are classes, not strings.
                 children[make_model_tuple(base)].append(key)
     while pending:
         key = pending.pop()
@@ -84,7 +83,7 @@ def _find_referring_models(state: ProjectState, app_label: str, model_name: str,
 
 
 def _update_existing_class(change: Callable[..., None]) -> Callable[..., None]:
-    """Wrap a change of a model's indexes or constraints, so that the existing class is updated."""
+    """Wrap a method that changes a model's indexes or constraints, so that it updates the existing class."""
 
     def wrapper(state: ProjectState, app_label: str, model_name: str, option: str, *arguments: Any) -> None:
         with _without_rendering(state):
@@ -115,14 +114,14 @@ def _alter_field_sparingly(state: ProjectState, app_label: str, model_name: str,
 
 
 def _essential_definition(field: "Field[Any, Any]") -> tuple[Any, ...]:
-    """Return a field's definition without verbose names and similar options."""
+    """Return a field's definition without options that only affect display."""
     _, path, arguments, options = field.deconstruct()
     return path, arguments, {key: value for key, value in options.items() if key not in _DISPLAY_FIELD_OPTIONS}
 
 
 @contextmanager
 def _without_rendering(state: ProjectState) -> Iterator[None]:
-    """Prevent the rendering of classes by taking the rendered classes out of the state during the block."""
+    """Prevent the rendering of classes during the block, by removing the rendered classes from the state."""
     classes = vars(state).pop("apps", None)
     try:
         yield

@@ -1,7 +1,7 @@
-"""Exact amounts with the decimals of their currency: 0 for JPY, 2 for USD, 3 for KWD.
+"""Calculate and format exact amounts of money with the decimals of the currency: 0 for JPY, 2 for USD, 3 for KWD.
 
-All amounts are decimals and round half up, here and nowhere else. Amounts are split by cumulative rounding, so the
-parts always add up to the total.
+All amounts are of type ``Decimal``. Only this module rounds amounts, half up. When an amount is split, the cumulative
+sums are rounded, so that the parts always add up to the total.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ from babel.core import UnknownLocaleError, get_global
 from babel.numbers import get_currency_precision
 
 MAX_DECIMAL_PLACES = 3
-# All amounts are below this limit. With three decimals they have fifteen digits, which every database stores exactly.
+# All amounts are below this limit. With three decimals, an amount has at most 15 digits, which every database stores
+# exactly.
 MAX_AMOUNT = Decimal(10) ** 12
 ZERO = Decimal(0)
 
@@ -37,7 +38,7 @@ def get_minor_unit(currency: str) -> Decimal:
 def get_currencies() -> frozenset[str]:
     """Return the ISO 4217 codes of all current and former legal tender with at most three decimals.
 
-    Codes of metals, funds, tests and "no currency" (``XAU``, ``CHE``, ``XTS``, ``XXX``) are not included.
+    The codes for metals, funds, tests and "no currency" (``XAU``, ``CHE``, ``XTS``, ``XXX``) are not included.
     """
     uses = chain.from_iterable(get_global("territory_currencies").values())
     return frozenset(
@@ -51,7 +52,7 @@ def is_currency(code: str) -> bool:
 
 
 def has_valid_precision(amount: Decimal, currency: str) -> bool:
-    """Return True if an amount has no more decimals than the currency."""
+    """Return True if an amount does not have more decimals than the currency."""
     exponent = amount.as_tuple().exponent
     return isinstance(exponent, int) and -exponent <= get_decimal_places(currency)
 
@@ -67,17 +68,17 @@ def round_to_step(amount: Decimal, step: Decimal) -> Decimal:
 
 
 def round_up_to_ending(amount: Decimal, step: Decimal, below: Decimal) -> Decimal:
-    """Round an amount up to ``below`` less than a multiple of a step: 9.20 becomes 9.99 (step 1, 0.01 below)."""
+    """Round an amount up to a multiple of ``step`` minus ``below``: with step 1 and below 0.01, 9.20 becomes 9.99."""
     return ((amount + below) / step).quantize(Decimal(1), ROUND_CEILING) * step - below
 
 
 def format_decimal(amount: Decimal, currency: str) -> str:
-    """Format an amount for the interface, with the currency's decimals."""
+    """Format an amount for the REST and GraphQL API, with the currency's decimals."""
     return str(amount.quantize(get_minor_unit(currency), ROUND_HALF_UP))
 
 
 def format_stored_decimal(text: str, currency: str) -> str:
-    """Format a stored amount like ``format_decimal``; most stored amounts already have this format."""
+    """Format a stored amount like ``format_decimal``. Most stored amounts already have this format."""
     is_formatted = (
         text.isascii()
         and text.replace(".", "").isdigit()
@@ -92,13 +93,13 @@ def format_plain(number: Decimal) -> str:
 
 
 def split_amount(total: Decimal, weights: Sequence[Decimal], currency: str) -> list[Decimal]:
-    """Split an amount in proportion to weights; equally if all weights are zero.
+    """Split an amount in proportion to weights, or equally if all weights are zero.
 
     No part exceeds its weight if the total does not exceed the sum of the weights.
 
     Args:
-        total: The amount to split; not negative.
-        weights: One weight per part, not negative; at least one.
+        total: The amount to split. Must not be negative.
+        weights: The weight of each part. At least one weight is required, and weights must not be negative.
         currency: The currency that determines the decimals.
     """
     if not any(weights):
@@ -114,14 +115,14 @@ def split_amount(total: Decimal, weights: Sequence[Decimal], currency: str) -> l
 
 
 def calculate_portion(total: Decimal, units: int, of: int, currency: str) -> Decimal:
-    """Return the part of an amount that belongs to the first ``units`` of ``of`` equal units.
+    """Return the portion of an amount for the first ``units`` of ``of`` equal units.
 
-    The difference of two portions is the part that belongs to the units between them. So removing units one by one
-    gives in total exactly the same as removing them at once.
+    The portion for the third to fifth unit is the portion for five units minus the portion for two units. Removing
+    units one by one therefore gives exactly the same total as removing all units at once.
     """
     return round_money(total * units / of, currency) if of else ZERO
 
 
 def convert_amount(amount: Decimal, rate: Decimal, currency: str) -> Decimal:
-    """Convert an amount to another currency; ``rate`` is the price of one unit in that currency."""
+    """Convert an amount to ``currency``. ``rate`` is the price of one original currency unit in ``currency``."""
     return round_money(amount * rate, currency)

@@ -1,6 +1,6 @@
 """Refresh the database planner's statistics after large writes.
 
-Without statistics a planner assumes that a table of a million rows is empty, and reads the whole table.
+Without current statistics, the planner assumes that a table with a million rows is empty, and scans the whole table.
 """
 
 import logging
@@ -11,16 +11,16 @@ from django.db import DatabaseError, connection, connections, transaction
 
 logger = logging.getLogger(__name__)
 
-# The minimum number of new rows for a refresh: fewer rows change no plan, and PostgreSQL's autovacuum counts them.
+# Statistics are only refreshed after this many new rows. Fewer rows do not change query plans.
 MIN_CHANGED_ROWS = 100
-# The number of shops that PostgreSQL should assume in each table, regardless of the real number.
+# The number of shops that PostgreSQL's planner should assume in each table, regardless of the real number.
 ASSUMED_SHOPS = 50
-# During a long write, statistics are refreshed after this many rows, and then whenever the number has quadrupled.
+# During a long write, statistics are refreshed after 1,000 rows, and then each time the number of rows has quadrupled.
 FIRST_REFRESH, REFRESH_FACTOR = 1_000, 4
 
 
 def refresh_statistics() -> None:
-    """Refresh the statistics from samples (seconds at a million rows); log a failure, because the write is done."""
+    """Refresh the statistics from samples (seconds for a million rows). Failures are only logged."""
     try:
         with transaction.atomic():
             analyze_tables()
@@ -31,11 +31,11 @@ def refresh_statistics() -> None:
 def refresh_statistics_while_writing(before: int, after: int) -> None:
     """Refresh the statistics during a long write, if a refresh is due.
 
-    Without a refresh, plans made while the tables were small would read whole tables that have grown large.
+    Without a refresh, the planner would continue to scan whole tables, because the tables were small at the beginning.
 
     Args:
-        before: The number of rows written at the previous call.
-        after: The number of rows written by now.
+        before: The number of rows written before the previous call.
+        after: The number of rows written so far.
     """
     step = FIRST_REFRESH
     while step <= before:
@@ -45,7 +45,7 @@ def refresh_statistics_while_writing(before: int, after: int) -> None:
 
 
 def analyze_tables() -> None:
-    """Refresh the statistics of our own tables; the server's system tables are shared with other databases."""
+    """Refresh the statistics of our own tables. The server's system tables are skipped."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("PRAGMA analysis_limit = 1000")
@@ -56,11 +56,12 @@ def analyze_tables() -> None:
 
 
 def set_shop_id_statistics(*, using: str, **_: Any) -> None:
-    """Make plans expect the rows of many shops in each table; a receiver of ``post_migrate``.
+    """Make the planner expect rows of many shops in each table (a receiver of ``post_migrate``).
 
-    One plan serves every shop. If one shop has nearly all rows, a plan based on real counts walks the table along its
-    primary key and filters out the few rows of other shops, which takes seconds for each of the others. The setting
-    takes effect with ``ANALYZE``, which follows for tables with rows; it blocks neither readers nor writers.
+    All shops use the same query plans. If one shop has nearly all rows of a table, a plan based on the real numbers
+    scans the primary key and filters by shop. This plan is fast for the large shop, but takes seconds for the small
+    shops. The setting takes effect with ``ANALYZE``, which this function runs for tables with rows. Neither readers nor
+    writers are blocked.
     """
     connection = connections[using]
     if connection.vendor != "postgresql":

@@ -1,4 +1,4 @@
-"""Run SQL that is the same each time: prepared on PostgreSQL, through Django's cursor elsewhere."""
+"""Run constant SQL statements: as prepared statements on PostgreSQL, with Django's cursor on other databases."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from psycopg.adapt import AdaptersMap
     from psycopg.rows import TupleRow
 
-# Tuples of column values, and parameters that the driver accepts.
+# ``Rows`` are tuples of column values. ``Parameters`` are values that the driver accepts.
 Rows = list[Any]
 Parameters = Sequence[Any]
 AnyField = Field[Any, Any]
 
 
 class StatementCall(NamedTuple):
-    """A statement with its parameters; the fields are the arguments of ``execute``."""
+    """A statement with its parameters. The fields are the arguments of psycopg's ``execute``."""
 
     sql: str
     parameters: Parameters
@@ -55,14 +55,14 @@ class StatementCall(NamedTuple):
 def execute_prepared(sql: str, parameters: Parameters, *, keep: bool = True) -> Rows:
     """Run a statement and return all rows.
 
-    On PostgreSQL the server binds the parameters and caches the plan, unlike with Django's cursor.
+    On PostgreSQL, the server binds the parameters and caches the query plan. Django's cursor does neither.
 
     Args:
         sql: The statement.
         parameters: The values.
-        keep: True if the statement will run again, so that preparing it is worthwhile.
+        keep: True to prepare the statement, because it will run again.
     """
-    # Look up the connection once; the proxy looks it up at each access.
+    # Look up the connection once, because Django's proxy looks up the connection at each access.
     connection = connections[DEFAULT_DB_ALIAS]
     if connection.vendor != "postgresql" or connection.execute_wrappers:
         with connection.cursor() as cursor:
@@ -73,7 +73,8 @@ def execute_prepared(sql: str, parameters: Parameters, *, keep: bool = True) -> 
     try:
         rows = _run_bound(connection, sql, parameters, keep=keep)
     except NotSupportedError as error:
-        # Inside a transaction, which is broken now, only the outermost caller can retry.
+        # Inside a transaction, the error aborts the transaction, so only the code that opened the transaction can
+        # retry.
         if connection.in_atomic_block or not is_stale_plan(error):
             raise
         _deallocate_statements(connection)
@@ -86,9 +87,8 @@ def execute_prepared(sql: str, parameters: Parameters, *, keep: bool = True) -> 
 def execute_batch(calls: Sequence[StatementCall]) -> list[Rows]:
     """Run statements in order and return the rows of each.
 
-    On PostgreSQL the statements are sent in pipeline mode: the server runs each as soon as the previous statement
-    is done, without a round trip in between. After a failure the remaining statements do not run, so call this in
-    a transaction.
+    PostgreSQL receives the statements in pipeline mode and runs them without a round trip after each statement. After a
+    failure, the remaining statements do not run, so call this function in a transaction.
     """
     connection = connections[DEFAULT_DB_ALIAS]
     if len(calls) < 2 or connection.execute_wrappers:
@@ -106,7 +106,7 @@ def execute_batch(calls: Sequence[StatementCall]) -> list[Rows]:
         duration = f"{(time.monotonic() - started) / len(calls):.3f}"
         for sql, same in groupby(calls, key=attrgetter("sql")):
             times = len(list(same))
-            # The format that Django logs for ``executemany``.
+            # Django uses the same format to log ``executemany``.
             connection.queries_log.append({"sql": sql if times == 1 else f"{times} times: {sql}", "time": duration})
     return results
 
@@ -119,7 +119,7 @@ def _run_pipelined(connection: BaseDatabaseWrapper, calls: Sequence[StatementCal
 
 
 def _run_sequentially(connection: BaseDatabaseWrapper, calls: Sequence[StatementCall]) -> list[Rows]:
-    """Run statements one by one; SQLite runs in this process, so there is no round trip to save."""
+    """Run statements one by one. SQLite runs in this process, so a pipeline would not save round trips."""
     cursor, results = connection.create_cursor(), list[Rows]()
     for call in calls:
         cursor.execute(call.sql, call.parameters)
@@ -136,27 +136,27 @@ def _run_bound(connection: BaseDatabaseWrapper, sql: str, parameters: Parameters
         try:
             return cursor.fetchall()
         except backend.Database.ProgrammingError:
-            # Most statements return rows, and the hot path skips the check.
+            # Catch the exception instead of checking for rows first, because most statements return rows.
             if cursor.pgresult and cursor.pgresult.nfields:
                 raise
             return []
 
 
 def _deallocate_statements(connection: BaseDatabaseWrapper) -> None:
-    """Deallocate the connection's prepared statements; psycopg clears its own list with the server's."""
+    """Deallocate the connection's prepared statements. psycopg then also clears its own list of statements."""
     with connection.cursor() as cursor:
         cursor.execute("DEALLOCATE ALL")
 
 
 def _server_cursor(raw: "Connection[TupleRow]") -> "Cursor[TupleRow]":
-    """Return a cursor that binds on the server and uses psycopg's compiled timestamp loader.
+    """Return a cursor that binds parameters on the server and uses psycopg's compiled timestamp loader.
 
-    Django's own loader takes seven times as long; both return the same times in UTC.
+    Django's own loader takes seven times as long. Both loaders return the same times in UTC.
     """
     import psycopg
 
     cursor = psycopg.Cursor(raw)
-    cursor._adapters = _get_adapters(raw)  # the public property would copy all adapters for each cursor
+    cursor._adapters = _get_adapters(raw)  # The public property would copy all adapters for each cursor.
     return cursor
 
 
@@ -181,7 +181,7 @@ def _get_adapters(raw: "Connection[TupleRow]") -> "AdaptersMap":
 
 
 def execute_many(sql: str, parameters: Iterable[Parameters]) -> None:
-    """Run a statement once for each row of parameters, in order, with as few round trips as for one row."""
+    """Run a statement once for each row of parameters, in order. Many rows need no more round trips than one row."""
     with transaction.atomic(savepoint=False):
         execute_batch([StatementCall(sql, values) for values in parameters])
 
@@ -197,7 +197,7 @@ def insert_row(instance: Model, fields: Sequence[AnyField], returning: Sequence[
 
 
 def build_inserts(instances: Sequence[Model]) -> Iterator[tuple[Sequence[Model], StatementCall]]:
-    """Yield the statements that insert rows of one model, each with its rows; they return the keys in the rows' order.
+    """Yield the statements that insert rows of one model, each with its rows. Each statement returns the rows' keys.
 
     Raises:
         TypeError: A value is an expression, which only the ORM can write.
@@ -212,7 +212,7 @@ def build_inserts(instances: Sequence[Model]) -> Iterator[tuple[Sequence[Model],
         is_single = len(rows) == 1
         call = _build_single_insert(rows[0], fields, key) if is_single else _build_bulk_insert(rows, fields, key)
         if call is None:
-            raise TypeError(f"{meta.label}: only plain values can be written")
+            raise TypeError(f"{meta.label}: values must not be expressions")
         yield rows, call
 
 
@@ -236,7 +236,7 @@ def _build_single_insert(
 
 
 def insert_rows(instances: Sequence[Model], fields: Sequence[AnyField], returning: Sequence[AnyField]) -> Rows | None:
-    """Insert rows of one model in one statement, in order; the ORM would call every field twice for every value.
+    """Insert rows of one model in one statement, in order. This avoids the ORM's two method calls per value.
 
     Returns:
         The returned columns of each row, as for ``insert_row``.
@@ -268,12 +268,12 @@ def _build_bulk_insert(
 
 
 def _build_unnest(kinds: Sequence[str], columns: Sequence[list[Any]], *, fold: bool) -> tuple[str, list[Any]]:
-    """Return the SQL that builds rows from columns, and its parameters: one list per column, for any number of rows.
+    """Return the SQL that builds rows from columns, and the parameters: one list of values per column.
 
     Args:
         kinds: The column types.
         columns: The column values.
-        fold: If True, a column with the same value in all rows is passed as one value; this changes the statement.
+        fold: If True, a column with the same value in all rows is passed as a single value. This changes the SQL.
     """
     placeholders, parameters = [], list[Any]()
     for kind, values in zip(kinds, columns, strict=True):
@@ -287,7 +287,7 @@ def _build_unnest(kinds: Sequence[str], columns: Sequence[list[Any]], *, fold: b
 
 
 def _save_time_values(instances: Sequence[Model], name: str, move: Callable[[Model, bool], object]) -> list[Any]:
-    """Return the values of a field that changes with each save; rows written together share one timestamp."""
+    """Return the new values of a field that changes at each save. All rows get the same timestamp."""
     if not isinstance(getattr(move, "__self__", None), DateField):
         return [move(instance, True) for instance in instances]
     moment = move(instances[0], True)
@@ -302,7 +302,7 @@ def _convert_column(
     prepare: Callable[[object, BaseDatabaseWrapper], object],
     connection: BaseDatabaseWrapper,
 ) -> list[Any]:
-    """Convert a column's values for the driver; repeated values, such as timestamps, are converted once."""
+    """Convert a column's values for the driver. Repeated values, such as timestamps, are converted only once."""
     kinds = set(map(type, values))
     if kinds <= plain - {datetime}:
         return values
@@ -313,7 +313,7 @@ def _convert_column(
 
 
 def _get_insert(model: type[Model], fields: Sequence[AnyField], returning: Sequence[AnyField]) -> "_Insert | None":
-    # Fields live as long as their model, and hashing them takes longer than hashing their addresses.
+    # ``id(field)`` is a safe key, because a field exists as long as its model. Hashing the field would take longer.
     key = (model, *map(id, fields), *map(id, returning))
     if key not in _INSERTS:
         _INSERTS[key] = _Insert.of(model, fields, returning)
@@ -335,11 +335,11 @@ class _Insert:
     Attributes:
         head: The SQL before the values.
         row: The placeholders of one row.
-        kinds: On PostgreSQL the column types, if rows can be written as columns of values.
+        kinds: The column types, if rows can be passed as one array per column (on PostgreSQL), otherwise None.
         back: The ``RETURNING`` clause.
-        columns: For each column the attribute; the function that computes its value at each save, if any; the types
-            that the driver accepts unchanged; and the function that converts values of other types.
-        many: The same data as ``columns``, for inserts of many rows.
+        columns: For each column: the attribute, the function that computes the value at each save (or None), the types
+            that the driver accepts unchanged, and the function that converts values of other types.
+        many: Like ``columns``, but for inserts of several rows.
     """
 
     head: str
@@ -351,7 +351,7 @@ class _Insert:
 
     @classmethod
     def of(cls, model: type[Model], fields: Sequence[AnyField], returning: Sequence[AnyField]) -> "_Insert | None":
-        """Build the statement; return None if a field writes its own SQL."""
+        """Build the statement. Return None if a field generates its own SQL."""
         if any(hasattr(field, "get_placeholder") for field in fields):
             return None
         quote = connections[DEFAULT_DB_ALIAS].ops.quote_name
@@ -371,16 +371,16 @@ def _get_column_types(fields: Sequence[AnyField]) -> tuple[str, ...] | None:
     connection = connections[DEFAULT_DB_ALIAS]
     if connection.vendor != "postgresql":
         return None
-    # Without a length the cast does not truncate; the column itself checks the length.
+    # Remove the length from the type, because a cast to a type with a length truncates strings without an error.
     kinds = tuple(str(field.db_type(connection)).split("(")[0] for field in fields)
-    # A list of lists would be an array with more dimensions.
+    # Array columns are not supported, because PostgreSQL would read a list of lists as a multidimensional array.
     return None if any("[]" in kind for kind in kinds) else kinds
 
 
 _INSERTS: dict[tuple[object, ...], _Insert | None] = {}
-# With at least this many rows, sending less data saves more time than reusing a prepared statement.
+# For this many rows or more, sending less data saves more time than reusing a prepared statement.
 MANY_ROWS = 50
-# Equal values of these types are interchangeable for a column.
+# Equal values of these types have equal database values, so each distinct value is converted only once.
 _REPEATED = frozenset({Decimal, NoneType, UUID, datetime, str})
 
 
@@ -392,7 +392,7 @@ def _get_pre_save(field: AnyField) -> Callable[[Model, bool], object] | None:
 
 
 def _accepted_types(field: AnyField) -> frozenset[type]:
-    """Return the types of a field's values that the driver accepts unchanged."""
+    """Return the types of field values that the driver accepts unchanged."""
     if connections[DEFAULT_DB_ALIAS].vendor == "postgresql":
         return _map_field_types(field, _TEXTS | {DateTimeField: datetime, UUIDField: UUID})
     return _map_field_types(field, _TEXTS | _NUMBERS)
@@ -401,7 +401,8 @@ def _accepted_types(field: AnyField) -> frozenset[type]:
 def _accepted_list_types(field: AnyField) -> frozenset[type]:
     """Return the types that the driver accepts within lists.
 
-    The statement casts lists to their type; single numbers are typed by their size.
+    Lists of integers are accepted because the statement casts each list. The driver would choose the type of a single
+    integer by its size.
     """
     return _map_field_types(field, _TEXTS | _NUMBERS | {DateTimeField: datetime, UUIDField: UUID})
 

@@ -1,7 +1,7 @@
-"""A registry of personal data: every text column is declared as personal or as non-personal.
+"""A registry of personal data. Every text column must be declared as personal or as non-personal.
 
-Each app declares its columns in ``ready()``; a test fails for undeclared columns. Personal columns are erased with the
-customer, by the function that ``apps.customers.domain.personal_data`` received with the declaration.
+Each Django app declares its columns in ``ready()``. A test fails for undeclared columns. When a customer is erased,
+``apps.customers.domain.personal_data`` calls the functions that erase the personal columns.
 """
 
 from collections.abc import Collection, Mapping
@@ -10,7 +10,7 @@ from operator import or_
 
 from django.db.models import Q
 
-# The names of columns by model label, e.g. ``orders.Order``.
+# Column names, keyed by model label, e.g. ``orders.Order``.
 ColumnsByModel = Mapping[str, Collection[str]]
 
 _personal: dict[str, set[str]] = {}
@@ -18,12 +18,12 @@ _non_personal: dict[str, set[str]] = {}
 
 
 def declare_personal(columns_by_model: ColumnsByModel) -> None:
-    """Declare columns that may contain personal data of customers."""
+    """Declare columns that may contain customers' personal data."""
     _add(_personal, columns_by_model)
 
 
 def declare_non_personal(columns_by_model: ColumnsByModel) -> None:
-    """Declare columns without personal data of customers: texts of shops, products, staff and the system."""
+    """Declare columns without customers' personal data, such as data about shops, products, staff and the system."""
     _add(_non_personal, columns_by_model)
 
 
@@ -45,7 +45,7 @@ def get_non_personal_columns(label: str) -> frozenset[str]:
 def build_mention_filter(columns: Collection[str], words: Collection[str]) -> Q:
     """Return a filter for rows in which any of the columns contains any of the words, ignoring case.
 
-    Without words the filter matches no row.
+    If there are no words, the filter matches no rows.
     """
     conditions = [Q(**{f"{column}__icontains": word}) for column in columns for word in words]
     return reduce(or_, conditions, Q(pk__in=()))

@@ -1,6 +1,6 @@
-"""Reading from a streaming replica of the database, if the installation has one (``BACKOFFICE_REPLICA_URL``).
+"""Read from a streaming replica of the database, if the installation has a replica (``BACKOFFICE_REPLICA_URL``).
 
-A position is a byte offset in the primary's write-ahead log. A replica shows everything up to the position that it
+A position is a byte offset in the primary's write-ahead log. A replica contains all changes up to the position that it
 has replayed.
 """
 
@@ -21,14 +21,14 @@ from apps.ground.transient_errors import is_transient_db_error
 T = TypeVar("T")
 
 REPLICA_ALIAS = "replica"
-# The seconds for which a replica that did not respond is not used.
+# A replica that did not respond is not used for this many seconds.
 BACK_OFF_SECONDS = 5.0
 _SAMPLE_SECONDS = 1.0
 
 _PRIMARY_SQL = "SELECT (pg_current_wal_lsn() - '0/0')::bigint"
-# With asynchronous commits, the last commit may be in buffers only, so the insert position is used.
+# Use the insert position, because with asynchronous commits, the last commit may only be in the WAL buffers.
 _WRITTEN_SQL = "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint"
-# A replica that was promoted to a primary has its own history and is not used.
+# A replica that was promoted to a primary is not used, because its data is independent of our primary.
 _REPLICA_SQL = """
 SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0')::bigint END,
        (SELECT version FROM shops_shop WHERE id = %s)
@@ -41,7 +41,7 @@ def has_replica() -> bool:
 
 
 def get_write_position() -> int:
-    """Return a position after everything committed so far."""
+    """Return a position that includes all changes committed so far."""
     return int(execute_prepared(_WRITTEN_SQL, [])[0][0])
 
 
@@ -49,11 +49,11 @@ def get_write_position() -> int:
 class ReplicaStatus:
     """The replica's lag as measured by this process.
 
-    At most once per second, a read asks the primary for its position. Everything up to this position was written after
-    the previous sample, so the lag may be overestimated, but not underestimated.
+    At most once per second, a read samples the primary's position. All changes between two samples count as if they
+    were made at the time of the earlier sample, so the lag may be overestimated, but never underestimated.
 
     Attributes:
-        lag: The maximum lag in seconds as last measured, or None if the replica does not respond or was never asked.
+        lag: The last measured lag in seconds, or None if the replica does not respond or was not used yet.
     """
 
     lag: float | None = None
@@ -77,22 +77,22 @@ class ReplicaStatus:
                 self._samples.popleft()
 
     def is_backing_off(self) -> bool:
-        """Return True if the replica failed to respond a moment ago."""
+        """Return True if the replica recently failed to respond."""
         return time.monotonic() < self._away_until
 
     def back_off(self) -> None:
-        """Record that the replica does not respond."""
+        """Stop using the replica for a while, because it does not respond."""
         self.lag, self._away_until = None, time.monotonic() + BACK_OFF_SECONDS
 
     def is_current(self, replayed: int) -> bool:
-        """Return True if the lag is within the setting; record the lag."""
+        """Record the lag, and return True if it does not exceed ``REPLICA_LAG_SECONDS``."""
         with self._lock:
             since = next((at for at, position in self._samples if position > replayed), None)
         self.lag = 0.0 if since is None else time.monotonic() - since
         return self.lag <= settings.REPLICA_LAG_SECONDS
 
     def is_available(self) -> bool:
-        """Ask the primary and the replica; return True if the replica can be used now."""
+        """Query the primary and the replica, and return True if the replica can be used now."""
         try:
             self.sample()
             return _replayed(0)[0] is not None
@@ -106,15 +106,16 @@ replica_status = ReplicaStatus()
 def read_on_replica(
     work: Callable[[], T], *, shop_id: int, shop_version: int, required_position: int, not_found: type[Exception]
 ) -> T:
-    """Run read-only work on the replica if possible, else on the primary.
+    """Run read-only work on the replica if possible, otherwise on the primary.
 
-    The work runs again on the primary if the replica fails, or if the work finds nothing, because the replica may lag.
+    The work runs again on the primary if the replica fails, or if the work finds nothing, because the row may not be on
+    the replica yet.
 
     Args:
-        work: The work. Its queries use the alias of the primary.
-        shop_id: The shop that is read.
-        shop_version: The shop's version, which is part of cache keys.
-        required_position: The position up to which the caller must see writes.
+        work: The function to run. Its queries use the database alias of the primary.
+        shop_id: The id of the shop.
+        shop_version: The shop's version. The replica is only used if it has the same version.
+        required_position: The position that the replica must have replayed.
         not_found: The exception that the work raises if it finds nothing.
     """
     if replica_status.is_backing_off() or connections[DEFAULT_DB_ALIAS].in_atomic_block:
@@ -136,13 +137,13 @@ def read_on_replica(
 
 
 def _replayed(shop_id: int) -> tuple[int | None, int | None]:
-    """Return the replica's position (None if it must not be used) and its version of a shop.
+    """Return the replica's position (None if the replica must not be used), and the version of the shop on the replica.
 
     Raises:
-        Error: The replica does not respond; it is not used for a while.
+        Error: The replica does not respond. The replica is then not used for a while.
     """
     connection = connections[REPLICA_ALIAS]
-    # The query below checks the connection.
+    # Skip Django's health check, because the following query checks the connection.
     connection.health_check_done = True  # type: ignore[attr-defined]
     try:
         with _route_to_replica():
@@ -156,7 +157,7 @@ def _replayed(shop_id: int) -> tuple[int | None, int | None]:
 
 @contextmanager
 def _route_to_replica() -> Iterator[None]:
-    """Route this thread's queries to the replica, from the ORM and from raw SQL."""
+    """Route this thread's queries to the replica, including raw SQL."""
     primary = connections[DEFAULT_DB_ALIAS]
     connections[DEFAULT_DB_ALIAS] = connections[REPLICA_ALIAS]
     try:

@@ -1,4 +1,4 @@
-"""Row locks: lock the root of an aggregate for one writer at a time, and limit how long to wait for a lock."""
+"""Row locks, which allow one writer at a time for an aggregate, and timeouts for waiting on locks."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,13 +12,12 @@ from apps.ground.transient_errors import is_transient_db_error
 
 
 def refresh_for_update(row: models.Model, *, no_key: bool = False) -> None:
-    """Lock a row that was read before, and refresh the instance from the database.
+    """Lock a loaded row, and refresh the instance from the database.
 
-    Code that compares or merges with stored values must call this first, because values read before the lock
-    may be old.
+    Call this before comparing or merging with stored values, because values read before the lock may be outdated.
 
     Args:
-        row: The instance, refreshed in place.
+        row: The instance, which is refreshed in place.
         no_key: If True, other transactions can still add rows that refer to this row.
 
     Raises:
@@ -32,7 +31,7 @@ def refresh_for_update(row: models.Model, *, no_key: bool = False) -> None:
 
 
 def get_for_update(model: type[M], pk: object, *, no_key: bool = False) -> M:
-    """Lock a row until the transaction ends and return it; on SQLite there is only one writer anyway.
+    """Lock a row until the transaction ends, and return the row. SQLite needs no lock, as it allows only one writer.
 
     Args:
         model: The model. Shop-owned rows are looked up in the current shop.
@@ -50,7 +49,7 @@ def get_for_update(model: type[M], pk: object, *, no_key: bool = False) -> M:
 
 
 def run_unless_locked(update: Callable[[], object]) -> None:
-    """Run an optional update in a reader; skip the update if it would have to wait for a writer."""
+    """Run an optional update, for example during a read. Skip the update if a writer has locked the row."""
     try:
         with _without_waiting():
             update()
@@ -81,7 +80,8 @@ def _without_waiting() -> Iterator[None]:
 def set_lock_timeout(time: str) -> None:
     """Set the lock timeout for this transaction: ``2s``, ``10ms``, or ``DEFAULT`` for the server's setting.
 
-    SQLite writers wait at the beginning of their transaction, as long as their connection's busy timeout.
+    This has no effect on SQLite. There, writers wait at the beginning of a transaction, up to the connection's busy
+    timeout.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

@@ -1,7 +1,8 @@
 """A client-side timeout for PostgreSQL statements in web processes.
 
-The server enforces ``statement_timeout``. If the network (or a proxy) acknowledges packets but never responds, neither
-the server's timeout nor TCP keepalives help. So the client has its own, slightly longer timeout.
+Normally, the server enforces ``statement_timeout``. If a network device or proxy acknowledges packets but never
+responds, neither the server's timeout nor TCP keepalives help. So the client has its own timeout, which is slightly
+longer.
 """
 
 from collections.abc import Generator
@@ -13,12 +14,12 @@ from django.db.backends.signals import connection_created
 
 T = TypeVar("T")
 
-# Extra seconds for the server's own timeout error to arrive.
+# Wait this many seconds longer than the server, so that the server's timeout error can arrive.
 GRACE_SECONDS = 5.0
 
 
 def limit_database_waits() -> None:
-    """Disconnect from PostgreSQL in this process if a statement gets no response in time."""
+    """Close this process's connections to PostgreSQL if a statement gets no response in time."""
     if settings.STATEMENT_SECONDS:
         connection_created.connect(_limit_new_connection)
 
@@ -29,10 +30,9 @@ def _limit_new_connection(sender: Any, connection: Any, **_: Any) -> None:
 
 
 def limit_wait(connection: "psycopg.Connection[Any]", seconds: float) -> None:
-    """Limit the duration of every exchange with the server.
+    """Limit the time that a connection waits for a response.
 
-    After a timeout the waiting code gets an ``OperationalError``, and the connection is closed, because its state
-    is unknown.
+    After a timeout, the connection is closed because its state is unknown, and the caller gets an ``OperationalError``.
     """
     wait = connection.wait
 

@@ -1,18 +1,20 @@
-"""Sort tables: narrow tables that index the frequently changing columns of wide tables.
+"""Sort tables: narrow tables with the indexes for frequently changing columns of wide tables.
 
-If a column of any index changes, PostgreSQL enters the row into all indexes of the table: sixteen for products, and as
-many for customers, including text indexes. If no indexed column changes, PostgreSQL touches no index ("heap-only
-tuple"). ``updated_at`` changes with every update. So it stays a column of the row, but has no index there. A trigger
-copies it, with a few other columns of this kind, to the row's entry in a sort table with three narrow indexes.
+If an update changes an indexed column, PostgreSQL adds the new row version to all indexes of the table. Products and
+customers have sixteen indexes each, including text indexes. If no indexed column changes, PostgreSQL writes to no index
+("heap-only tuple"). ``updated_at`` changes with every update, so the original table has no index for ``updated_at``.
+Instead, a trigger copies ``updated_at`` and similar columns to an entry in a sort table, which has three narrow
+indexes.
 
-*Invariants*: every row has one entry with the same values, written in the same transaction, and only by the trigger. An
-entry is only locked together with its row, so it adds no lock order. Shop archives leave sort tables out, because the
-triggers recreate them; copies of a whole database contain both.
+*Invariants*: every row has one entry with the same values. Only the trigger writes the entry, in the same transaction
+as the row. Entries cannot cause deadlocks, because an entry is only locked together with its row. Shop archives do not
+contain sort tables, because the triggers fill them during the import. Copies of a whole database contain sort tables.
 
-A row may have several sort tables, for columns that change at different times.
+A table can have several sort tables, for columns that change at different times.
 
-Lists use the column names of the row. Code that builds a query maps these names to the sort table with ``order_rows``,
-``map_to_sort_columns`` or ``filter_sort_column``. The join must include the shop, because the indexes begin with it.
+Lists use the column names of the original table. Code that builds a query maps these names to the sort table with
+``order_rows``, ``map_to_sort_columns`` or ``filter_sort_column``. The join must include the shop, because the indexes
+begin with the shop.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,18 +34,19 @@ M = TypeVar("M", bound=models.Model)
 
 
 class Rank(models.Model):
-    """A row of a sort table: ``of`` is a ``sort_table_key`` field, the other columns are copies of the row's columns.
+    """An entry in a sort table. ``of`` is a ``sort_table_key`` field. The other columns are copied from the row.
 
     Attributes:
-        used_on: The database vendors that use the sort table; on others the table stays empty.
-        is_for_lists: True if lists sort and filter by the table's columns; False if only a search uses them.
+        used_on: The database vendors that use the sort table. On other databases, the sort table is empty.
+        is_for_lists: True if lists sort and filter by the sort table's columns. False if only searches use the columns.
     """
 
     used_on: ClassVar[frozenset[str]] = frozenset({"postgresql", "sqlite"})
     is_for_lists: ClassVar[bool] = True
 
     of: "models.OneToOneField[Any, Any]"
-    # No foreign key constraints: the trigger copies values that were checked in the row.
+    # A foreign key constraint is not necessary, because the trigger copies the value from the original table, which has
+    # the constraint.
     shop: "models.ForeignKey[Any, Any]" = models.ForeignKey(
         "shops.Shop", on_delete=models.DO_NOTHING, related_name="+", editable=False, db_index=False, db_constraint=False
     )
@@ -56,7 +59,7 @@ class Rank(models.Model):
 
 
 def sort_table_key(model: str, related_name: str = "ranked") -> Any:
-    """Return the primary key of a sort table, which refers to the row; ``related_name`` is the accessor on the row."""
+    """Return the primary key of a sort table, which refers to the row. ``related_name`` is the row's accessor."""
     return models.OneToOneField(
         model,
         on_delete=models.DO_NOTHING,
@@ -69,9 +72,10 @@ def sort_table_key(model: str, related_name: str = "ranked") -> Any:
 
 
 def map_to_sort_columns(model: type[models.Model], names: Iterable[str]) -> tuple[str, ...]:
-    """Map the names of an order to columns of sort tables where possible; ``join_sort_tables`` adds the join.
+    """Map the column names of a sort order to columns of sort tables if possible. ``join_sort_tables`` adds the join.
 
-    After such a column the id is also taken from the sort table, because SQLite does not know that both are equal.
+    After a column of a sort table, ``id`` is also mapped to the sort table, because SQLite does not know that the two
+    ids are equal.
     """
     accessors, rank, columns = _map_columns(model), "", []
     for name in names:
@@ -87,34 +91,34 @@ def map_to_sort_columns(model: type[models.Model], names: Iterable[str]) -> tupl
 
 
 def order_rows(rows: QuerySet[M, Any], names: Iterable[str]) -> QuerySet[M, Any]:
-    """Order rows, using an index of a sort table if it has the columns."""
+    """Sort rows by columns. If a sort table has the columns, the query uses an index of the sort table."""
     return join_sort_tables(rows.order_by(*map_to_sort_columns(rows.model, names)))
 
 
 def join_sort_tables(rows: QuerySet[M, Any]) -> QuerySet[M, Any]:
-    """Join ordered rows with the sort tables that their order uses."""
+    """Join sorted rows with the sort tables that the sort order uses."""
     for rank in get_used_sort_tables(rows.model, rows.query.order_by):
         rows = rows.filter(_shop_condition(rank))
     return rows
 
 
 def get_first_keys(rows: QuerySet[M, Any], order: Iterable[str], limit: int) -> QuerySet[Any, Any]:
-    """Return the keys of the first rows of a shop in an order, from one index.
+    """Sort a shop's rows, and return the keys of the first rows, read from a single index.
 
     Args:
         rows: The rows of the current shop.
-        order: The names of the order, mapped by ``map_to_sort_columns``.
+        order: The column names to sort by, mapped by ``map_to_sort_columns``.
         limit: The maximum number of rows.
     """
     return order_in_sort_table(rows, order).values("pk")[:limit]
 
 
 def order_in_sort_table(rows: QuerySet[M, Any], order: Iterable[str]) -> QuerySet[Any, Any]:
-    """Order a shop's rows; if one sort table has the order, return its entries instead, which have the same keys.
+    """Sort a shop's rows. If one sort table has all columns, return its sorted entries, which have the same keys.
 
     Args:
         rows: All rows of the current shop.
-        order: The names of the order, mapped by ``map_to_sort_columns``.
+        order: The column names to sort by, mapped by ``map_to_sort_columns``.
     """
     names = tuple(order)
     used = get_used_sort_tables(rows.model, names)
@@ -126,7 +130,7 @@ def order_in_sort_table(rows: QuerySet[M, Any], order: Iterable[str]) -> QuerySe
 
 
 def filter_sort_column(model: type[models.Model], name: str, lookup: str, value: object) -> Q:
-    """Return a condition on a column, using an index of a sort table if it has the column."""
+    """Return a condition on a column. If a sort table has the column, the condition uses an index of the sort table."""
     rank = _map_columns(model).get(name)
     return (
         add_shop_condition(Q(**{f"{rank}__{name}__{lookup}": value}), rank)
@@ -141,7 +145,7 @@ def add_shop_condition(condition: Q, rank: str = "ranked") -> Q:
 
 
 def get_used_sort_tables(model: type[models.Model], order: Iterable[object]) -> dict[str, type[Rank]]:
-    """Return the sort tables that an order uses, keyed by the reverse accessor on the model."""
+    """Return the sort tables that a sort order uses, keyed by the reverse accessor on the model."""
     used = {name.lstrip("-").partition("__")[0] for name in order if isinstance(name, str) and "__" in name}
     return {name: rank for name, rank in get_sort_tables(model).items() if name in used}
 
@@ -156,7 +160,7 @@ def get_sort_tables(model: type[models.Model]) -> dict[str, type[Rank]]:
 
 @cache
 def _map_columns(model: type[models.Model]) -> dict[str, str]:
-    """Return the accessor of the sort table that has a copy of a column, by column."""
+    """Return, for each copied column, the accessor of the sort table that has the copy."""
     return {column: name for name, rank in get_sort_tables(model).items() for column in _get_copied_columns(rank)}
 
 
@@ -165,17 +169,17 @@ def _shop_condition(rank: str) -> Q:
 
 
 def create_all_sort_triggers(using: str, **_: object) -> None:
-    """Call ``create_sort_triggers`` for every sort table; a receiver of ``post_migrate``."""
+    """Call ``create_sort_triggers`` for every sort table (a receiver of ``post_migrate``)."""
     for rank in Rank.__subclasses__():
         create_sort_triggers(rank, using)
 
 
 def create_sort_triggers(rank: type[Rank], using: str) -> None:
-    """Create missing triggers of a sort table, and missing entries.
+    """Create the missing triggers and entries of a sort table.
 
-    A SQLite migration that rebuilds the table of the rows drops the triggers; then all entries are written
-    again. Entries are written in short transactions while others write; rows that change in between are covered
-    by the trigger.
+    A SQLite migration that rebuilds the original table drops the triggers. All entries are then written again. Entries
+    are written in short transactions, so other writers do not have to wait long. The triggers are created first, so
+    they update the entries of rows that change in the meantime.
     """
     database = connections[using]
     tables = database.introspection.table_names()
@@ -194,7 +198,7 @@ def create_sort_triggers(rank: type[Rank], using: str) -> None:
 
 
 def drop_sort_triggers(rank: type[Rank], using: str) -> None:
-    """Drop the triggers of a sort table, before the table itself."""
+    """Drop the triggers of a sort table, before the table itself is dropped."""
     database = connections[using]
     on_row = f" ON {_get_row_model(rank)._meta.db_table}" if database.vendor == "postgresql" else ""
     with database.cursor() as cursor:
@@ -207,8 +211,8 @@ def drop_sort_triggers(rank: type[Rank], using: str) -> None:
 class DropSortTriggers(Operation):
     """Drops the triggers when the migration that creates a sort table is reversed.
 
-    This happens in the same transaction as dropping the table: triggers without a table block all writes, and a table
-    without triggers becomes stale.
+    The triggers and the table are dropped in the same transaction, because triggers without the table would make all
+    writes fail, and the table would become outdated without the triggers.
     """
 
     def __init__(self, name: str) -> None:
@@ -221,7 +225,7 @@ class DropSortTriggers(Operation):
     def database_forwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
     ) -> None:
-        """Do nothing; ``create_all_sort_triggers`` creates the triggers after all migrations."""
+        """Do nothing, because ``create_all_sort_triggers`` creates the triggers after all migrations."""
 
     def database_backwards(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
@@ -241,7 +245,7 @@ def _get_copied_columns(rank: type[Rank]) -> list[str]:
 
 
 def _upsert(rank: type[Rank], source: str) -> str:
-    """Return the SQL that writes entries; ``source`` is the SQL after the list of columns."""
+    """Return the SQL that writes entries. ``source`` is the SQL that follows the list of columns."""
     columns = ("id", "shop_id", *_get_copied_columns(rank))
     updates = ", ".join(f"{column} = excluded.{column}" for column in _get_copied_columns(rank))
     return f"INSERT INTO {rank._meta.db_table} ({', '.join(columns)}) {source} ON CONFLICT (id) DO UPDATE SET {updates}"
@@ -299,7 +303,7 @@ def _has_missing_entries(rank: type[Rank], using: str) -> bool:
 
 
 def _fill(rank: type[Rank], using: str) -> None:
-    """Write the entries by ascending key; PostgreSQL locks each row first, so that no older state is copied."""
+    """Write the entries by ascending key. PostgreSQL locks each row first, so that no outdated values are copied."""
     table = _get_row_model(rank)._meta.db_table
     lock = "FOR NO KEY UPDATE" if connections[using].vendor == "postgresql" else ""
     last: int | None = 0

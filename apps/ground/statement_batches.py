@@ -1,7 +1,7 @@
 """Collect SQL statements from several parts of a workflow and send them to the database together.
 
-While a row is locked, every round trip makes other writers wait. So statements that run under the lock are collected
-first and sent in one go (``apps.ground.prepared_sql.execute_batch``).
+While a row is locked, every round trip makes other writers wait. So the statements that run under the lock are
+collected and then sent together (see ``apps.ground.prepared_sql.execute_batch``).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from apps.ground.prepared_sql import Rows, StatementCall, build_inserts, execute
 
 
 class StatementBatch:
-    """SQL statements in the order in which they run; created by ``collect_statements``."""
+    """SQL statements in the order in which they run. ``collect_statements`` creates a batch."""
 
     def __init__(self) -> None:
         self._calls: list[StatementCall] = []
@@ -23,19 +23,19 @@ class StatementBatch:
         self._callbacks: list[Callable[[], object]] = []
 
     def add(self, call: StatementCall, callback: Callable[[Rows], object] | None = None) -> None:
-        """Add a statement; ``callback`` is called with the returned rows after all statements ran."""
+        """Add a statement. ``callback`` is called with the returned rows after all statements have run."""
         index = len(self._calls)
         self._calls.append(call)
         if callback is not None:
             self.add_callback(lambda: callback(self._results[index]))
 
     def insert(self, instances: Sequence[Model]) -> None:
-        """Add inserts of rows of one model; the instances get their keys after all statements ran."""
+        """Add statements that insert rows of one model. The instances get their keys after all statements have run."""
         for rows, call in build_inserts(instances):
             self.add(call, partial(_give_keys, rows))
 
     def add_callback(self, callback: Callable[[], object]) -> None:
-        """Add a callback that runs after all statements, in the order of addition."""
+        """Add a callback that runs after all statements. Callbacks run in the order in which they were added."""
         self._callbacks.append(callback)
 
     def run(self) -> None:
@@ -57,7 +57,7 @@ def collect_statements(batch: StatementBatch | None = None) -> Iterator[Statemen
     """Collect statements, and run them as a batch when the block ends. Must be used inside a transaction.
 
     Args:
-        batch: An outer batch to add the statements to; the caller then runs it.
+        batch: An outer batch to add the statements to. The caller runs the outer batch.
     """
     if batch is not None:
         yield batch

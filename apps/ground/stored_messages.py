@@ -1,4 +1,4 @@
-"""Translate messages that are stored or sent in English to the reader's language."""
+"""Translate messages that were stored or sent in English into the reader's language."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ class _Pattern:
     parts: dict[str, Translate]
 
     def translate(self, text: str) -> str | None:
-        """Translate the text; return None if it was not built from this message."""
+        """Translate a string. Return None if the string was not built from this message."""
         match = self.pattern.fullmatch(text)
         if match is None:
             return None
@@ -32,24 +32,24 @@ _labels: list[_Pattern] = []
 
 
 def register_message(message: str, **parts: Translate) -> str:
-    """Register a message with named fields, so that texts built from it can be translated.
+    """Register a message with named fields, so that strings built from the message can be translated.
 
     Args:
-        message: The message in English, e.g. ``"Customer {number} was merged"``; marked with ``gettext_noop``.
-        parts: Functions by field name that translate a field's value; other values stay unchanged. A ``KeyError`` means
-            that the text was not built from this message.
+        message: The English message, marked with ``gettext_noop``, e.g. ``"Customer {number} was merged"``.
+        parts: Functions that translate the values of fields, keyed by field name. Values without a function are not
+            changed. A function raises ``KeyError`` if the string cannot have been built from this message.
 
     Returns:
-        The message, for the code that builds the texts.
+        The message, so that the caller can assign it to a constant.
     """
     _messages.append(_compile_pattern(message, parts))
-    # Prefer messages that begin with fixed text over messages that begin with a field.
+    # Try messages that begin with a field last, because they match almost any string.
     _messages.sort(key=lambda pattern: -pattern.words.index("{"))
     return message
 
 
 def register_label(message: str, **parts: Translate) -> str:
-    """Register a label of objects without a name of their own, for ``translate_label``; like ``register_message``."""
+    """Register a label for objects without a name, so that ``translate_label`` can translate the label."""
     _labels.append(_compile_pattern(message, parts))
     return message
 
@@ -63,7 +63,7 @@ def _compile_pattern(message: str, parts: dict[str, Translate]) -> _Pattern:
 
 
 def translate_stored(text: str) -> str:
-    """Translate a text to the active language; return unregistered texts unchanged."""
+    """Translate a stored message to the active language. Unregistered messages are returned unchanged."""
     translation = gettext(text) if text else ""
     if translation != text:
         return translation
@@ -71,12 +71,12 @@ def translate_stored(text: str) -> str:
 
 
 def translate_label(text: str) -> str:
-    """Translate the label of an object; names entered by people stay unchanged."""
+    """Translate the label of an object. Names entered by people are returned unchanged."""
     return next((translated for pattern in _labels if (translated := pattern.translate(text)) is not None), text)
 
 
 def require_number(text: str) -> str:
-    """Accept only a number as the value of a field.
+    """Return the value of a field unchanged if it is a number.
 
     Raises:
         KeyError: The value is not a number.

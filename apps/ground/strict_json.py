@@ -1,7 +1,7 @@
-"""A strict JSON parser: accept only values that can be stored and returned unchanged.
+"""A strict JSON parser, which only accepts values that can be stored and returned unchanged.
 
-Unlike Python's default, the parser rejects input that would be lost, changed or cause a crash later: duplicate keys,
-deep nesting, numbers that a float would round, NUL characters and lone surrogates, other encodings.
+Unlike Python's default parser, this parser rejects duplicate keys, deep nesting, numbers that are out of range, NUL
+characters, lone surrogates, and encodings other than UTF-8. Decimal numbers are not rounded to floats.
 """
 
 import json
@@ -12,29 +12,29 @@ from typing import Any, NoReturn
 from apps.ground.error_messages import INVALID
 
 MAX_DEPTH = 32
-# Possessive, so that an unclosed string is not retried from every quote inside it.
+# The quantifiers are possessive, so that an unclosed string does not cause quadratic backtracking.
 _STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class InvalidJson(ValueError):
-    """Raised when a text is not valid JSON or is not accepted; the message says where or why."""
+    """Raised when the input is not valid JSON or not accepted. The message contains the position or the reason."""
 
 
 class JsonTooLong(InvalidJson):
-    """Raised when the text is too long."""
+    """Raised when the input is too long."""
 
 
 class UnstorableText(InvalidJson):
-    """Raised when a text in the value contains a NUL or a lone surrogate.
+    """Raised when a string in the JSON contains a NUL character or a lone surrogate.
 
     Attributes:
-        errors: The messages by the dotted path of the text, below the outermost key.
+        errors: The error messages, keyed by the dotted path of the string without the outermost key.
     """
 
     def __init__(self, path: tuple[str, ...]) -> None:
-        """Create the error for the path of the text."""
+        """Create the error for the string at this path."""
         self.errors = {".".join(path[1:]) or "base": [INVALID]}
         super().__init__(self.errors)
 
@@ -69,12 +69,12 @@ _decoder = json.JSONDecoder(
 
 
 def parse_json(body: bytes, *, limit: int) -> Any:
-    """Parse JSON in UTF-8, with ``Decimal`` for numbers with a decimal point; return None for an empty text.
+    """Parse JSON in UTF-8, with ``Decimal`` for numbers with a decimal point. Return None for an empty body.
 
     Raises:
-        JsonTooLong: The text has more bytes than ``limit``.
-        UnstorableText: A text in the value cannot be stored.
-        InvalidJson: The text is malformed.
+        JsonTooLong: The body has more bytes than ``limit``.
+        UnstorableText: A string in the body cannot be stored.
+        InvalidJson: The body is not valid JSON or not accepted.
     """
     if len(body) > limit:
         raise JsonTooLong(f"is longer than {limit} bytes")
@@ -113,7 +113,7 @@ def _refuse_depth(body: bytes) -> None:
 
 
 def _refuse_unstorable(value: object, path: tuple[str, ...]) -> None:
-    """Reject NUL and lone surrogates, which JSON allows but database columns do not."""
+    """Reject NUL characters and lone surrogates, which JSON allows but the database cannot store."""
     if isinstance(value, str):
         if _UNSTORABLE.search(value):
             raise UnstorableText(path)

@@ -1,4 +1,4 @@
-"""Tags in their stored form: trimmed, without duplicates (ignoring case), sorted, comma-separated."""
+"""Normalize tags for storage: trimmed, sorted, and without duplicates (ignoring case)."""
 
 from collections.abc import Iterable
 
@@ -9,14 +9,14 @@ MAX_LENGTH = 255
 
 
 def normalize_tags(words: Iterable[str]) -> list[str]:
-    """Normalize words to tags; of tags that differ only in case the first is used."""
+    """Return the normalized tags. If tags only differ in case, the first tag is used."""
     tags = {word.strip().casefold(): word.strip() for word in reversed([*words])}
     tags.pop("", None)
     return [tags[key] for key in sorted(tags)]
 
 
 def find_tag_error(tags: list[str]) -> str | None:
-    """Return the error message for tags that cannot be stored, or None if there is no problem."""
+    """Return the error message for tags that are too long or too many, or None."""
     if len(tags) > MAX_TAGS:
         return too_many("tags", MAX_TAGS)
     if any(len(tag) > MAX_LENGTH for tag in tags):

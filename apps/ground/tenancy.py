@@ -1,7 +1,8 @@
-"""Tenancy: the shop that the code works for.
+"""Tenancy: restricts queries to the current shop.
 
-Queries go through django-scopes. Inside ``shop_scope(shop)`` they see only the rows of that shop; outside of any scope
-they raise ``ScopeError``. Code that must see all shops (operator commands, periodic tasks) uses ``all_shops_scope()``.
+Queries use django-scopes. Inside ``shop_scope(shop)``, queries only return rows of that shop. Outside any scope,
+queries raise ``ScopeError``. Code that must access all shops (operator commands, periodic tasks) uses
+``all_shops_scope()``.
 """
 
 from contextlib import AbstractContextManager
@@ -13,17 +14,17 @@ from django_scopes.exceptions import ScopeError
 if TYPE_CHECKING:
     from apps.shops.models import Shop
 
-# The key in a request's WSGI environment with the id of its shop, for the server.
+# The key in the WSGI environment that tells the web server which shop a request belongs to.
 SHOP_ENVIRON_KEY = "backoffice.shop"
 
 
 def shop_scope(shop: "Shop") -> AbstractContextManager[None]:
-    """Return a context manager in which queries see only the rows of ``shop``."""
+    """Return a context manager in which queries only return rows of ``shop``."""
     return scope(shop=shop)
 
 
 def all_shops_scope() -> AbstractContextManager[None]:
-    """Return a context manager in which queries see all shops; only for operator code."""
+    """Return a context manager in which queries return rows of all shops. Use it only in code for operators."""
     return scopes_disabled()
 
 
@@ -35,5 +36,5 @@ def get_current_shop() -> "Shop":
     """
     shop: Shop | None = get_scope().get("shop")
     if shop is None:
-        raise ScopeError("No shop scope is active; use shop_scope(shop).")
+        raise ScopeError("No shop scope is active. Use shop_scope(shop).")
     return shop

@@ -1,11 +1,11 @@
-"""Parse timestamps in all formats that clients of the interface use."""
+"""Parse timestamps in all formats that clients of the API use."""
 
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from email.utils import parsedate_to_datetime
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
-# Leave a day before the end of year 9999, so that the time can be rendered in every time zone.
+# The limit is a day before the end of the year 9999, so that the time can be rendered in every time zone.
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _MOMENT = re.compile(
@@ -16,13 +16,13 @@ _MOMENT = re.compile(
 _RFC_2822 = re.compile(
     r"(?:[A-Z][a-z]{2}, ?)?[0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{5,8}(?: [A-Z]{1,5}| [+-][0-9]{4})?"
 )
-# The output of Unix ``date`` and several languages: "Thu Mar 24 15:45:47 UTC 2011", also with an offset or
-# without zone.
+# The output of Unix ``date`` and of several programming languages: "Thu Mar 24 15:45:47 UTC 2011", optionally with an
+# offset or without a time zone.
 _UNIX = re.compile(
     r"(?:[A-Z][a-z]{2} )?(?P<month>[A-Z][a-z]{2}) {1,2}(?P<day>[0-9]{1,2}) (?P<clock>[0-9:]{5,8})"
     r"(?: (?P<zone>[A-Z]{1,5}|[+-][0-9]{4}))? (?P<year>[0-9]{4})"
 )
-# "March 24, 2011"; the month may be abbreviated to three letters.
+# "March 24, 2011" or "Mar 24, 2011".
 _WRITTEN = re.compile(r"(?P<month>[A-Z][a-z]{2,8}) (?P<day>[0-9]{1,2}), (?P<year>[0-9]{4})")
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -32,7 +32,7 @@ SECOND = timedelta(seconds=1)
 
 
 class InvalidDate(ValueError):
-    """Raised when a text is not a timestamp, or is outside of 1970 to 9999."""
+    """Raised when a string is not a valid timestamp, or the time is not between 1970 and 9999."""
 
 
 def parse_timestamp(text: str, zone: tzinfo) -> datetime:
@@ -40,11 +40,11 @@ def parse_timestamp(text: str, zone: tzinfo) -> datetime:
 
     Args:
         text: ISO 8601 with or without an offset, ``YYYY-MM-DD``, ``YYYY-MM-DD HH:MM[:SS][ UTC]``, RFC 2822, or a format
-            of ``normalize_date_text``.
-        zone: The time zone of a text without an offset.
+            that ``normalize_date_text`` supports.
+        zone: The time zone to use if the timestamp has no offset.
 
     Raises:
-        InvalidDate: The text has another format, or the time is outside of 1970 to 9999.
+        InvalidDate: The format is not supported, or the time is not between 1970 and 9999.
     """
     if len(text) > 64:
         raise InvalidDate(text)
@@ -61,7 +61,7 @@ def parse_timestamp(text: str, zone: tzinfo) -> datetime:
 
 
 def normalize_date_text(text: str) -> str:
-    """Rewrite the output of Unix ``date`` and dates in words to RFC 2822 or ISO 8601; return other texts unchanged."""
+    """Convert the output of Unix ``date``, and dates like "March 24, 2011", to RFC 2822 or ISO 8601."""
     if match := _UNIX.fullmatch(text):
         return " ".join(filter(None, match.group("day", "month", "year", "clock", "zone")))
     if match := _WRITTEN.fullmatch(text):
@@ -72,7 +72,7 @@ def normalize_date_text(text: str) -> str:
 
 
 def parse_rfc_2822(text: str) -> datetime | None:
-    """Parse an RFC 2822 timestamp; naive without a zone, None if the text has another format.
+    """Parse an RFC 2822 timestamp, or return None for other formats. Without a time zone, the result is naive.
 
     Raises:
         ValueError: The date does not exist.
@@ -83,12 +83,12 @@ def parse_rfc_2822(text: str) -> datetime | None:
         moment = parsedate_to_datetime(text)
     except TypeError as error:
         raise ValueError(text) from error
-    # The offset "-0000" means that only the local time zone is unknown: the time is in UTC.
+    # The offset "-0000" means that the time is in UTC and the local time zone is unknown.
     return moment.replace(tzinfo=UTC) if text.endswith("-0000") else moment
 
 
 def truncate_to_second(moment: datetime) -> datetime:
-    """Truncate a time to whole seconds, as the interface renders and compares times."""
+    """Truncate a time to whole seconds, as the API renders and compares times."""
     return moment.replace(microsecond=0)
 
 

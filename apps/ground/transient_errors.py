@@ -1,4 +1,4 @@
-"""Recognize transient errors: the same request may succeed later."""
+"""Recognize transient errors, after which the same request may succeed later."""
 
 import errno
 from collections.abc import Iterator
@@ -8,25 +8,23 @@ from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connec
 # The recommended wait before a retry, in seconds.
 RETRY_AFTER = "2.0"
 
-# The database's error message for a write to a read-only shop.
+# The error message of the database trigger that prevents writes to a read-only shop.
 READ_ONLY_ERROR = "the shop can only be read"
-# The message for people about a read-only shop.
-SHOP_MOVING_MESSAGE = "This shop is being moved, and can only be read for the moment."
+# The message that users see when the shop is read-only.
+SHOP_MOVING_MESSAGE = "This shop is being moved and is read-only for now. Try again later."
 
 _STALE_PLAN = "cached plan must not change result type"
 _DISK_FULL_CODES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-# Codes of errors after which the database rolled the transaction back in favor of another: serialization
-# failure, deadlock.
+# The SQLSTATE codes of conflicts between transactions: serialization failure, deadlock.
 _ROLLBACK_CODES = frozenset({"40001", "40P01"})
 
 
 def is_transient_db_error(error: BaseException | None) -> bool:
-    """Return True if the database refused the connection, hung up, timed out or rolled the transaction back.
+    """Return True if the database refused or closed the connection, timed out, or rolled the transaction back.
 
-    Covers the driver's exceptions and Django's wrappers.
-
-    Some errors that the driver classifies as programming errors count, too: the transaction was ended from outside (a
-    timeout, a read-only standby), or a statement was prepared before a table changed.
+    The function accepts the driver's exceptions and Django's wrappers. Some errors that the driver classifies as
+    programming errors are transient, too: the server ended the transaction (timeout), the server is a read-only
+    standby, or a table changed after a statement was prepared.
     """
     return any(
         _is_operational(cause) or _get_sqlstate(cause)[:2] == "25" or is_stale_plan(cause)
@@ -40,14 +38,14 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 
 def is_rolled_back(error: BaseException) -> bool:
-    """Return True if a conflict with another transaction caused a rollback; a retry may succeed."""
+    """Return True if the database rolled the transaction back because of a conflict. A retry may succeed."""
     return any(_get_sqlstate(cause) in _ROLLBACK_CODES or is_stale_plan(cause) for cause in _iterate_causes(error))
 
 
 def is_stale_plan(error: BaseException) -> bool:
-    """Return True if a statement was prepared before a column's type changed.
+    """Return True if a column's type changed after the statement was prepared.
 
-    PostgreSQL reports this error at each further run of the statement.
+    PostgreSQL then returns this error each time the statement runs.
     """
     return _STALE_PLAN in str(error)
 
@@ -70,7 +68,7 @@ def _is_operational(error: BaseException) -> bool:
 
 
 def _get_sqlstate(error: BaseException) -> str:
-    """Return PostgreSQL's error code of a driver error; "" for other errors."""
+    """Return PostgreSQL's SQLSTATE code of a driver error, or "" for other errors."""
     return getattr(error, "sqlstate", None) or ""
 
 

@@ -1,4 +1,4 @@
-"""Type aliases for values by field, and for their error messages."""
+"""Type aliases for field values and their error messages."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias

@@ -1,15 +1,15 @@
-"""The jobs app: background work as database rows."""
+"""App configuration of background jobs."""
 
 from django.apps import AppConfig
 
 
 class JobsConfig(AppConfig):
-    """Connects jobs with the broker, and registers cleanup and consistency checks."""
+    """Connects jobs to the broker, and registers the cleanup and consistency checks."""
 
     name = "apps.jobs"
 
     def ready(self) -> None:
-        """Connect jobs with Celery and register the cleanup."""
+        """Connect jobs to Celery, and register the cleanup and consistency checks."""
         import uuid
 
         from apps.ground.privacy_registry import declare_non_personal
@@ -19,7 +19,7 @@ class JobsConfig(AppConfig):
         from apps.jobs.domain import broker_circuit_breaker, consistency_checks, cross_shop_check, housekeeping, queue
 
         def notify(*keys: uuid.UUID) -> None:
-            # Importing Celery takes half a second, which a web process should not spend before its first response.
+            # Import Celery late. The import takes half a second and would delay the first response of a web process.
             from backoffice.celery import run_job
 
             run_job.apply_async(args=tuple(map(str, keys)), ignore_result=True)

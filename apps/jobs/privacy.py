@@ -1,4 +1,4 @@
-"""Text columns of jobs that hold no personal data.
+"""Text columns of the jobs app that contain no personal data.
 
 See ``apps.ground.privacy_registry``.
 """

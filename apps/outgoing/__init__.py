@@ -1,1 +1,1 @@
-"""Outgoing HTTP: the only code that connects to URLs chosen by users or apps."""
+"""Outgoing HTTP: the only code that connects to URLs chosen by staff or apps."""

@@ -1,4 +1,4 @@
-"""Host lists from the settings: allowed private hosts and refused public hosts."""
+"""Load host lists from the settings: allowed private hosts and blocked internal hosts."""
 
 import functools
 import re
@@ -14,7 +14,7 @@ IPNetwork = IPv4Network | IPv6Network
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
-# Host names never end in a number: C libraries parse 127.1, 2130706433, 0x7f.1 and 0177.0.0.1 as addresses.
+# Matches names that end in a number, because C libraries parse 127.1, 2130706433, 0x7f.1 and 0177.0.0.1 as addresses.
 NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
 
@@ -26,12 +26,12 @@ class HostList:
     networks: tuple[IPNetwork, ...]
 
     def has(self, host: str | IPAddress) -> bool:
-        """Return True if the name or address is listed."""
+        """Return True if the list contains the name or address."""
         return host in self.names if isinstance(host, str) else any(host in network for network in self.networks)
 
 
 def get_allowed_hosts() -> HostList:
-    """Return the private hosts that may be reached: `OUTGOING_ALLOW`.
+    """Return the private hosts that outgoing requests may reach (`OUTGOING_ALLOW`).
 
     Raises:
         ImproperlyConfigured: An entry is neither a host nor a network.
@@ -40,7 +40,7 @@ def get_allowed_hosts() -> HostList:
 
 
 def get_refused_hosts() -> HostList:
-    """Return internal hosts with public addresses, such as the database and the broker: `OUTGOING_BLOCKED_HOSTS`.
+    """Return the blocked internal hosts with public addresses, such as the database (`OUTGOING_BLOCKED_HOSTS`).
 
     Raises:
         ImproperlyConfigured: An entry is neither a host nor a network.

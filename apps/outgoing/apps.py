@@ -10,6 +10,6 @@ class OutgoingConfig(AppConfig):
     label = "outgoing"
 
     def ready(self) -> None:
-        """Fail at startup if an entry of the host settings is invalid."""
+        """Fail at startup if a host setting contains an invalid entry."""
         get_allowed_hosts()
         get_refused_hosts()

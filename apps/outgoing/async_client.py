@@ -1,8 +1,7 @@
-"""The asyncio HTTP client: many concurrent small requests over keep-alive connections, used for webhooks.
+"""The asyncio HTTP client for webhooks: many concurrent small requests over keep-alive connections.
 
-The client first checks the text of a URL. Looked-up addresses are checked after the lookup. If the URL contains an
-address, the address is checked before the socket is created. The client connects only to checked addresses, follows no
-redirects, uses no cookies, proxies or stored credentials, and decompresses nothing.
+The client first checks the text of the URL, then the IP addresses of the host, and connects only to checked addresses.
+The client does not follow redirects, decompress responses, or use cookies, proxies or stored credentials.
 """
 
 import asyncio
@@ -35,7 +34,7 @@ __all__ = ["MAX_BODY_BYTES", "AsyncClient", "ConnectionClosed", "Progress", "Rep
 
 CONNECT_SECONDS = 1.0
 TOTAL_SECONDS = 5.0
-# How long a checked URL and a looked-up name stay valid.
+# How long the results of URL checks and name lookups are cached.
 CHECK_TTL_SECONDS = 10.0
 MAX_CACHED_CHECKS = 10_000
 MAX_CONCURRENT_LOOKUPS = 16
@@ -45,7 +44,7 @@ Origin = tuple[str, str, int]
 
 
 class TLSFailed(Unreachable):
-    """Raised when no TLS connection is possible: invalid certificate or no common version."""
+    """Raised when TLS fails, e.g. because the certificate is invalid or there is no common TLS version."""
 
     code = "tls"
 
@@ -55,9 +54,9 @@ class _Route:
     """A checked URL.
 
     Attributes:
-        origin: Scheme, host and port, the key for sharing connections.
-        head: The request line and the constant headers.
-        until: The time from which the URL must be checked again, in seconds of the monotonic clock.
+        origin: Scheme, host and port. Routes with the same origin share connections.
+        head: The request line and the headers that all requests have.
+        until: The monotonic time when the result of the URL check expires.
     """
 
     target: Target
@@ -67,20 +66,20 @@ class _Route:
 
 
 class AsyncClient:
-    """An HTTP client for an event loop. As a context manager, the client closes its connections at the end."""
+    """An HTTP client for one event loop. The context manager closes all connections on exit."""
 
     def __init__(self, *, connections: int = 200, seconds_kept: float = 30.0) -> None:
-        """Create the client inside a running loop.
+        """Create a client in a running event loop.
 
         Args:
             connections: The maximum number of idle connections.
-            seconds_kept: How long idle connections are kept.
+            seconds_kept: How long idle connections remain open.
         """
         self._connections, self._seconds_kept = connections, seconds_kept
         self._routes: dict[str, _Route] = {}
         self._looked_up: dict[tuple[str, int], tuple[float, list[Address]]] = {}
         self._idle: dict[Origin, list[Http1Connection]] = {}
-        # All idle connections, the least recently used first.
+        # All idle connections, the least recently used connection first.
         self._idle_order: OrderedDict[Http1Connection, Origin] = OrderedDict()
         self._tls = _tls_context()
         self._threads = ThreadPoolExecutor(MAX_CONCURRENT_LOOKUPS, "outgoing")
@@ -97,16 +96,15 @@ class AsyncClient:
         self._idle_order.clear()
         self._idle.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
-        # Wait for the next iteration of the loop, in which the transports close.
+        # Wait until the transports are closed, which happens in the next iteration of the event loop.
         await asyncio.sleep(0)
 
     async def post(self, url: str, *, body: bytes, headers: Mapping[str, str], progress: Progress) -> Reply:
         """Send a request once and return the beginning of the response.
 
         Raises:
-            HttpRequestFailed: No response came in time, or the guard refused the URL. Responses with an error status
-                are
-                returned.
+            HttpRequestFailed: No response was received in time, or the SSRF guard refused the URL. Responses with an
+                error status do not raise an exception.
         """
         try:
             route = self._routes.get(url)
@@ -123,7 +121,7 @@ class AsyncClient:
             progress.ended = progress.now()
 
     async def _send(self, route: _Route, request: bytes, progress: Progress) -> Reply:
-        """Send the request on an idle connection, or on a new one if the server has closed all idle connections."""
+        """Send the request on an idle connection, or on a new connection if all idle connections were closed."""
         ends_at = time.monotonic() + TOTAL_SECONDS
         while (wire := self._take_idle(route.origin)) is not None:
             try:
@@ -173,7 +171,7 @@ class AsyncClient:
         wire.close()
 
     def _close_idle(self) -> None:
-        """Close connections that are idle for too long."""
+        """Close connections that have been idle for too long."""
         idle_limit = time.monotonic() - self._seconds_kept
         for wire in [
             candidate for candidate in self._idle_order if candidate.idle_since < idle_limit or not candidate.is_open
@@ -192,7 +190,7 @@ class AsyncClient:
                 raise
             except OSError as error:
                 failure = error
-        raise failure or OSError(gettext_noop("no address"))
+        raise failure or OSError(gettext_noop("no IP address found"))
 
     async def _connect_to(self, address: Address, target: Target) -> Http1Connection:
         raw_socket = socket.socket(address.family, socket.SOCK_STREAM)
@@ -214,10 +212,10 @@ class AsyncClient:
         return wire
 
     async def _addresses(self, target: Target) -> list[Address]:
-        """Return the addresses of a target. Literal addresses are checked here, names by the lookup.
+        """Return the checked addresses of a target.
 
         Raises:
-            AddressRefused: The guard refuses an address.
+            AddressRefused: The SSRF guard refuses an address.
         """
         if (literal := _get_literal_address(target)) is not None:
             check_addresses("", [str(literal.sockaddr[0])])
@@ -233,7 +231,7 @@ class AsyncClient:
         return addresses
 
     async def _resolve_route(self, url: str) -> _Route:
-        """Check a URL in a thread, because the check for shop domains may query the database."""
+        """Check a URL and return its route. The check runs in a thread, because it may query the database."""
         target = await self._loop.run_in_executor(self._threads, _check_url, url)
         if len(self._routes) >= MAX_CACHED_CHECKS:
             self._routes.clear()
@@ -252,7 +250,7 @@ def _look_up(host: str, port: int) -> list[Address]:
 
 
 def _get_literal_address(target: Target) -> Address | None:
-    """Return the literal IP address in the URL, or None if the URL contains a name."""
+    """Return the IP address in the URL, or None if the URL contains a host name."""
     try:
         ip = ip_address(target.host)
     except ValueError:
@@ -261,7 +259,7 @@ def _get_literal_address(target: Target) -> Address | None:
 
 
 def _tls_context() -> ssl.SSLContext:
-    """Return a context for TLS 1.2 or later that verifies certificates with the system's authorities."""
+    """Return a context for TLS 1.2 or later that verifies certificates with the system's CA certificates."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
@@ -275,22 +273,22 @@ def _build_head(target: Target) -> str:
 
 
 def _build_request(route: _Route, headers: Mapping[str, str], body: bytes) -> bytes:
-    """Build the bytes of a request.
+    """Return the bytes of an HTTP request.
 
     Raises:
-        ValueError: A header contains a line end.
+        ValueError: A header contains a line break.
     """
     header_lines = "\r\n".join([f"{name}: {value}" for name, value in headers.items()])
     if header_lines.count("\n") != len(headers) - 1 or header_lines.count("\r") != len(headers) - 1:
-        raise ValueError("a header holds a line end")
+        raise ValueError("a header contains a line break")
     return f"{route.head}{header_lines}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 _ERROR_CLASSES: tuple[tuple[tuple[type[BaseException], ...], type[HttpRequestFailed], str], ...] = (
-    ((AddressRefused,), HttpRequestRefused, gettext_noop("refused address")),
+    ((AddressRefused,), HttpRequestRefused, gettext_noop("address not allowed")),
     ((UrlRefused,), HttpRequestRefused, gettext_noop("the URL is not allowed")),
-    ((ssl.SSLCertVerificationError,), TLSFailed, gettext_noop("certificate not valid")),
-    ((ssl.SSLError,), TLSFailed, gettext_noop("no secure connection")),
+    ((ssl.SSLCertVerificationError,), TLSFailed, gettext_noop("invalid certificate")),
+    ((ssl.SSLError,), TLSFailed, gettext_noop("secure connection failed")),
     ((socket.gaierror,), Unreachable, gettext_noop("host not found")),
     ((TimeoutError,), TimedOut, ""),
     ((OSError,), Unreachable, gettext_noop("connection failed")),
@@ -298,7 +296,7 @@ _ERROR_CLASSES: tuple[tuple[tuple[type[BaseException], ...], type[HttpRequestFai
 
 
 def _convert_error(error: BaseException) -> HttpRequestFailed | None:
-    """Return the matching ``HttpRequestFailed`` for a network error, or None for other errors."""
+    """Return the ``HttpRequestFailed`` that matches a network error, or None for other errors."""
     for kinds, error_class, message in _ERROR_CLASSES:
         if isinstance(error, kinds):
             return error_class() if error_class is TimedOut else error_class(message)

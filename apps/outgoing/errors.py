@@ -1,4 +1,4 @@
-"""Errors of outgoing requests, with messages short enough for form errors and log lines."""
+"""Define the errors of outgoing requests. The messages are short enough for form errors and log lines."""
 
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ class HttpRequestRefused(HttpRequestFailed):
 
 
 class TimedOut(HttpRequestFailed):
-    """Raised when the time for connecting or for the whole call is used up."""
+    """Raised when the time limit for connecting or for the whole call is exceeded."""
 
     code = "timeout"
 
@@ -29,13 +29,13 @@ class TimedOut(HttpRequestFailed):
 
 
 class Unreachable(HttpRequestFailed):
-    """Raised when no connection is possible: unknown name, connection refused or invalid certificate."""
+    """Raised when no connection is possible, e.g. because of an unknown name or an invalid certificate."""
 
     code = "unreachable"
 
 
 class BadResponse(HttpRequestFailed):
-    """Raised when the response is not acceptable HTTP."""
+    """Raised when the response is not valid HTTP or exceeds a limit."""
 
     code = "bad_answer"
 

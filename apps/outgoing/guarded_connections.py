@@ -1,4 +1,4 @@
-"""Connections to checked addresses, with one limit of time and bytes for the whole call."""
+"""Connections to checked addresses, with one time and size limit for the whole call."""
 
 import functools
 import io
@@ -21,16 +21,15 @@ if TYPE_CHECKING:
 else:
     _Socket = object
 
-# The limit includes a read buffer, because the first bytes of the body are received together with the headers.
+# The limit includes one read buffer, because the first bytes of the body are received together with the headers.
 HEADER_BYTES = 32 * 1024 + io.DEFAULT_BUFFER_SIZE
 
 
 @dataclass(slots=True)
 class CallBudget:
-    """The remaining time and bytes of a call, over all of its connections.
+    """The remaining time and bytes of a call, shared by all connections of the call.
 
-    `ends_at` is a time of the monotonic clock, in seconds. `room` is the number of bytes that may be received in the
-    current step.
+    `ends_at` is a monotonic time in seconds. `room` is the number of bytes that the current step may still receive.
     """
 
     ends_at: float
@@ -38,11 +37,11 @@ class CallBudget:
 
     @classmethod
     def start(cls, seconds: float) -> "CallBudget":
-        """Return the budget of a call that starts now."""
+        """Return a budget for a call that starts now."""
         return cls(time.monotonic() + seconds)
 
     def seconds_left(self) -> float:
-        """Return the remaining time, always above zero.
+        """Return the remaining time, which is always more than zero.
 
         Raises:
             TimedOut: No time remains.
@@ -53,20 +52,20 @@ class CallBudget:
         return remaining
 
     def count(self, received: int) -> None:
-        """Subtract received bytes from the limit.
+        """Subtract received bytes from the budget.
 
         Raises:
-            BadResponse: The limit is exceeded.
+            BadResponse: The response is larger than the budget.
         """
         self.room -= received
         if self.room < 0:
-            raise BadResponse(gettext_noop("too much besides the body"))
+            raise BadResponse(gettext_noop("too much data outside the response body"))
 
 
 class _Metered(_Socket):
-    """Applies the budget of the call to all reads and writes of a socket.
+    """Applies the call's budget to all reads and writes of a socket.
 
-    A socket's own timeout restarts with each received byte, so a slow server would never exceed it.
+    The socket timeout alone is not enough. It restarts with each received byte, so a slow server would never exceed it.
     """
 
     meter: CallBudget
@@ -75,7 +74,7 @@ class _Metered(_Socket):
         self.settimeout(self.meter.seconds_left())
         try:
             received = super().recv_into(buffer, nbytes or len(memoryview(buffer)), flags)
-        except TimeoutError as error:  # Raise our own error here, because urllib3 would convert TimeoutError.
+        except TimeoutError as error:  # Raise TimedOut here, because urllib3 would convert TimeoutError.
             raise TimedOut from error
         self.meter.count(received)
         return received
@@ -90,23 +89,23 @@ class _Metered(_Socket):
 
 
 class MeteredSocket(_Metered, socket.socket):
-    """A TCP socket with a budget."""
+    """A TCP socket with a time and size budget."""
 
 
 class MeteredTLSSocket(_Metered, ssl.SSLSocket):
-    """A TLS socket with a budget."""
+    """A TLS socket with a time and size budget."""
 
 
 class _Guarded(HTTPConnection):
-    """A connection that opens its socket through the guard.
+    """A connection that opens a socket through the SSRF guard.
 
-    `host` stays the host name, which the Host header and the check of the certificate need.
+    `host` is still the host name, because the Host header and the certificate check need it.
     """
 
     meter: CallBudget
     connect_seconds: float
 
-    # urllib3 creates all sockets in this method, below TLS and regardless of proxy variables.
+    # urllib3 creates all sockets in this method, even for TLS, and even if the environment contains proxy variables.
     def _new_conn(self) -> socket.socket:
         return open_socket(self.host, self.port, self.meter, self.connect_seconds)
 
@@ -116,7 +115,7 @@ class _Guarded(HTTPConnection):
 
 
 class GuardedHTTPConnection(_Guarded):
-    """A plain connection to a checked address."""
+    """A plain HTTP connection to a checked address."""
 
 
 class GuardedHTTPSConnection(_Guarded, HTTPSConnection):
@@ -125,7 +124,7 @@ class GuardedHTTPSConnection(_Guarded, HTTPSConnection):
 
 @functools.cache
 def create_tls_context() -> ssl.SSLContext:
-    """Return a context for TLS 1.2 or later that verifies certificates with the system's authorities."""
+    """Return a context for TLS 1.2 or later that verifies certificates with the system's CA certificates."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.sslsocket_class = MeteredTLSSocket
@@ -133,7 +132,7 @@ def create_tls_context() -> ssl.SSLContext:
 
 
 def create_connection(target: Target, budget: CallBudget, connect_seconds: float) -> HTTPConnection:
-    """Return a connection for one request, which connects when the request is sent."""
+    """Return a connection for one request. The connection opens when the request is sent."""
     connection: _Guarded
     if target.scheme == "https":
         connection = GuardedHTTPSConnection(target.host, target.port, ssl_context=create_tls_context())
@@ -145,14 +144,14 @@ def create_connection(target: Target, budget: CallBudget, connect_seconds: float
 
 
 def open_socket(host: str, port: int, budget: CallBudget, connect_seconds: float) -> socket.socket:
-    """Connect to the first of the host's checked addresses that accepts a connection.
+    """Connect to the first checked address of the host that accepts a connection.
 
     Raises:
         AddressRefused: An address of the host is private or internal.
-        TimedOut: The call's time is used up.
+        TimedOut: The call has no time left.
         OSError: The name is unknown (`socket.gaierror`), or no address accepts a connection.
     """
-    failure = OSError(gettext_noop("no address"))
+    failure = OSError(gettext_noop("no IP address found"))
     for address in resolve_host(host, port, timeout=budget.seconds_left()):
         new_socket = MeteredSocket(address.family, socket.SOCK_STREAM)
         new_socket.meter = budget

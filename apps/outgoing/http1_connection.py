@@ -1,7 +1,7 @@
-"""A connection of the asyncio client, which sends one request at a time and reads the beginning of the response.
+"""A connection of the asyncio client. It sends one request at a time and reads the beginning of the response.
 
-llhttp (``httptools``) parses in strict mode. There are limits for a header, for all headers, for the stored part of the
-body and for the total time.
+llhttp (``httptools``) parses responses in strict mode. There are limits for each header, for all headers together, for
+the stored part of the body and for the total time.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ MAX_BODY_BYTES = 16 * KIB
 HEADER_BYTES = 8 * KIB
 HEAD_BYTES = 32 * KIB
 MAX_HEADERS = 128
-MALFORMED_RESPONSE = gettext_noop("broken answer")
+MALFORMED_RESPONSE = gettext_noop("invalid response")
 INTERIM_UNTIL = 200
 
 
 class ConnectionClosed(Unreachable):
-    """Raised when the server closes the connection before it has responded."""
+    """Raised when the server closes the connection before the response is complete."""
 
     code = "reset"
 
@@ -35,12 +35,12 @@ class ConnectionClosed(Unreachable):
 
 @dataclass(slots=True)
 class Progress:
-    """Timing of a call, also available after a failure. Times are seconds since the start.
+    """The timing of a call, which is also available after a failure. Times are seconds since the start.
 
     Attributes:
-        connected: When a connection was available; None if there was none.
-        answered: When the response headers were complete.
-        ended: When the call ended.
+        connected: When a connection was available, or None if no connection was available.
+        answered: When the response headers were complete, or None.
+        ended: When the call ended, or None.
         peer: The address of the server.
     """
 
@@ -58,7 +58,7 @@ class Progress:
 class Headers(Mapping[str, str]):
     """Response headers in their original order, with case-insensitive lookup.
 
-    If a name occurs more than once, the lookup returns the first value.
+    If a header occurs more than once, the lookup returns the first value.
     """
 
     __slots__ = ("pairs",)
@@ -82,7 +82,7 @@ class Headers(Mapping[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The response to a call, with any status; ``body`` is the beginning of the response body."""
+    """A response with any status. ``body`` is the beginning of the response body."""
 
     status: int
     headers: Headers
@@ -90,10 +90,10 @@ class Reply:
 
 
 class Http1Connection(asyncio.Protocol):
-    """A connection that can be reused while ``is_open``.
+    """A connection that can be reused as long as ``is_open`` is True.
 
     Attributes:
-        idle_since: When the last response was complete, in seconds of the monotonic clock.
+        idle_since: The monotonic time when the last response was complete.
         has_received: True if a part of the current response has arrived.
     """
 
@@ -124,10 +124,10 @@ class Http1Connection(asyncio.Protocol):
         self._begin_message()
 
     async def send_request(self, request: bytes, progress: Progress, ends_at: float) -> Reply:
-        """Send a request and wait for the response until ``ends_at``, a time of the monotonic clock.
+        """Send a request and wait for the response until the monotonic time ``ends_at``.
 
         Raises:
-            HttpRequestFailed: There was no usable response; the connection is closed.
+            HttpRequestFailed: There was no usable response. The connection has been closed.
         """
         loop = asyncio.get_running_loop()
         self._response, self._progress, self.has_received = loop.create_future(), progress, False
@@ -171,14 +171,14 @@ class Http1Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError:
-            # Bytes after a complete response do not affect the response.
+            # If extra bytes follow a complete response, ``_fail`` only marks the connection as closed.
             self._fail(BadResponse(MALFORMED_RESPONSE))
         else:
             if self._head_left < 0 and not self._is_head_done:
                 self._fail(BadResponse(MALFORMED_RESPONSE))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Handle a closed connection, which may be the regular end of a response."""
+        """Handle a closed connection, which may be the normal end of a response."""
         self.is_open, self._parser = False, None
         if not self._is_head_done:
             self._fail(ConnectionClosed())
@@ -201,7 +201,7 @@ class Http1Connection(asyncio.Protocol):
             self.is_open = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Store a header. Headers beyond the limits are refused."""
+        """Store a header. Reject headers that exceed the limits."""
         size = len(name) + len(value)
         self._headers_left -= size
         if size > HEADER_BYTES or self._headers_left < 0 or len(self._headers) >= MAX_HEADERS:
@@ -209,7 +209,7 @@ class Http1Connection(asyncio.Protocol):
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """Read the status. The headers of interim responses are ignored."""
+        """Read the status. Ignore the headers of interim responses."""
         if self._parser is None or (status := self._parser.get_status_code()) < INTERIM_UNTIL:
             return
         self._status, self._is_head_done = status, True
@@ -218,7 +218,7 @@ class Http1Connection(asyncio.Protocol):
             self._progress.answered = self._progress.now()
 
     def on_body(self, body: bytes) -> None:
-        """Store a part of the body; at the limit, complete the response and close the connection."""
+        """Store a part of the body. At the limit, complete the response and close the connection."""
         if self._response is None or self._response.done():
             return
         self._body += body[: MAX_BODY_BYTES + 1 - len(self._body)]

@@ -1,12 +1,12 @@
-"""The SSRF guard, which decides which hosts outgoing requests may reach. All clients use the guard.
+"""The SSRF guard, which decides which hosts outgoing requests may reach. All HTTP clients use the guard.
 
-`check_url` checks a URL when it is saved and when it is used. The code that opens the socket checks again
-(`resolve_host`, or `check_addresses` in a client with its own lookup) and connects to exactly the checked address, so
-DNS rebinding has no effect.
+`check_url` checks a URL when it is saved and when it is used. The code that opens the socket also checks the addresses
+of the host (`resolve_host`, or `check_addresses` in a client that looks up names itself) and connects only to a checked
+address, so DNS rebinding has no effect.
 
-Hosts in `OUTGOING_ALLOW` may be reached although they are private, also by plain HTTP and on any port.
-`OUTGOING_BLOCKED_HOSTS` lists internal hosts with public addresses. `OUTGOING_BLOCKED_HOST_CHECK` is the optional
-dotted path of a function that refuses host names, such as shop domains.
+`OUTGOING_ALLOW` lists private hosts that requests may reach, even over plain HTTP and on any port.
+`OUTGOING_BLOCKED_HOSTS` lists blocked internal hosts with public addresses. `OUTGOING_BLOCKED_HOST_CHECK` is the
+optional dotted path of a function that blocks host names, such as shop domains.
 """
 
 import re
@@ -33,7 +33,7 @@ URL_MAX_LENGTH = 4096
 DEFAULT_PORTS = {"http": 80, "https": 443}
 LOWEST_FREE_PORT = 1024
 
-# Networks that are never public, although Python 3.11 treats them as global.
+# Networks that are not public, although Python 3.11 treats them as global.
 NEVER_PUBLIC = tuple(
     ip_network(text)
     for text in (
@@ -51,10 +51,10 @@ NEVER_PUBLIC = tuple(
     )
 )
 GLOBAL_UNICAST = IPv6Network("2000::/3")  # the part of IPv6 that is assigned to hosts
-# Networks with NAT64 map public IPv4 hosts to this prefix, so the embedded address is checked.
+# NAT64 maps public IPv4 hosts to this prefix, so the embedded IPv4 address is checked.
 NAT64 = IPv6Network("64:ff9b::/96")
 
-# Names that public resolvers do not know; names without a dot are local as well.
+# Names that only local resolvers know. Names without a dot are also local.
 LOCAL_NAMES = (
     "localhost",
     "localdomain",
@@ -69,7 +69,8 @@ LOCAL_NAMES = (
 )
 LOCAL_SUFFIXES = tuple(f".{name}" for name in LOCAL_NAMES)
 
-# urlsplit() silently drops tabs and line ends, and browsers read a backslash as a slash.
+# Reject these characters. Parsers disagree about them: urlsplit() silently removes tabs and line breaks, and browsers
+# treat a backslash as a slash.
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 
 # The panel translates these messages.
@@ -77,11 +78,11 @@ _MUST_USE = register_message(gettext_noop("must use {schemes}"))
 
 
 class UrlRefused(ValueError):
-    """Raised when a URL breaks a rule; the message follows a field name ("must use https")."""
+    """Raised when a URL breaks a rule. The message continues a field name, as in "URL must use https"."""
 
 
 class AddressRefused(UrlRefused):
-    """Raised when a host must not be reached.
+    """Raised when outgoing requests must not reach a host.
 
     The message is the same for all reasons, so that callers cannot map the internal network.
     """
@@ -92,9 +93,9 @@ class AddressRefused(UrlRefused):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A checked URL in parts, so that no second parser can interpret it differently.
+    """The parts of a checked URL, so that no second parser can interpret the URL differently.
 
-    `host` is a lower-case ASCII name or an IP address without brackets; `path` includes the query.
+    `host` is a lowercase ASCII name or an IP address without brackets. `path` includes the query.
     """
 
     scheme: str
@@ -104,7 +105,7 @@ class Target:
 
     @property
     def url(self) -> str:
-        """The canonical URL."""
+        """Return the canonical URL."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
         return f"{self.scheme}://{host}{port}{self.path}"
@@ -112,14 +113,14 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address of a host, as `socket.connect` accepts it."""
+    """An address of a host, in the form that `socket.connect` accepts."""
 
     family: socket.AddressFamily
     sockaddr: tuple[Any, ...]
 
 
 def is_public(ip: IPAddress) -> bool:
-    """Return True if the address (or an IPv4 address that is embedded in it) is on the public internet."""
+    """Return True if the address, or the IPv4 address embedded in it, is on the public internet."""
     ip = _unwrap(ip)
     if not ip.is_global or any(ip in network for network in NEVER_PUBLIC):
         return False
@@ -129,7 +130,7 @@ def is_public(ip: IPAddress) -> bool:
 def is_own_address(ip: IPAddress) -> bool:
     """Return True if the address belongs to this machine, even if it is public.
 
-    Connecting a datagram socket sends nothing; the kernel only selects the source address.
+    Connecting a datagram socket sends no packets. The kernel only selects the source address.
     """
     family = socket.AF_INET if isinstance(ip, IPv4Address) else socket.AF_INET6
     try:
@@ -141,18 +142,18 @@ def is_own_address(ip: IPAddress) -> bool:
 
 
 def check_url(url: str, *, schemes: Collection[str]) -> Target:
-    """Check the text of a URL, when it is saved and again when it is used.
+    """Check a URL without a DNS lookup. Call this function when a URL is saved and when it is used.
 
-    The function does no lookups: unknown names raise no error, and resolved addresses are checked at the socket.
-    Only `OUTGOING_BLOCKED_HOST_CHECK` may query the database, so asyncio clients call this function in a thread.
+    Unknown names are therefore valid. The addresses are checked when the socket is opened.
+    `OUTGOING_BLOCKED_HOST_CHECK` may query the database, so asyncio clients call this function in a thread.
 
     Args:
-        url: An absolute URL from a user or app.
+        url: An absolute URL from staff or an app.
         schemes: The accepted schemes: "http", "https" or both.
 
     Raises:
         AddressRefused: The host is private, local or internal.
-        UrlRefused: The URL breaks another rule; the message says which.
+        UrlRefused: The URL breaks another rule, which the message states.
     """
     parts = _split(url)
     scheme_error = UrlRefused(_MUST_USE.format(schemes=" or ".join(sorted(schemes))))
@@ -173,12 +174,12 @@ def check_url(url: str, *, schemes: Collection[str]) -> Target:
 
 
 def resolve_host(host: str, port: int, *, timeout: float | None = None) -> list[Address]:
-    """Look up a host and check all of its addresses. Callers must connect only to the returned addresses.
+    """Look up a host and check all addresses. Callers must connect only to the returned addresses.
 
     Args:
         host: A name, or an IP address without brackets.
         port: The port to connect to.
-        timeout: The time limit of the lookup in seconds; None for no limit.
+        timeout: The time limit of the lookup in seconds, or None for no limit.
 
     Raises:
         AddressRefused: An address is private or internal.
@@ -191,7 +192,7 @@ def resolve_host(host: str, port: int, *, timeout: float | None = None) -> list[
 
 
 def check_addresses(host: str, records: Iterable[str]) -> None:
-    """Check the addresses of a host, or (with the host "") the address of a socket before it connects.
+    """Check the addresses of a host. If the URL contains an IP address instead of a name, pass "" as the host.
 
     Raises:
         AddressRefused: An address is private or internal.
@@ -205,7 +206,7 @@ def _split(url: str) -> SplitResult:
     try:
         url.encode()  # raises an error for lone surrogates
         parts = urlsplit(url)
-        parts.port  # noqa: B018 - refuses what is not a port number
+        parts.port  # noqa: B018 - raises an error for invalid ports
     except ValueError:
         raise UrlRefused(NOT_A_URL) from None
     if len(url) > URL_MAX_LENGTH or _UNSAFE.search(url):
@@ -218,8 +219,8 @@ def _split(url: str) -> SplitResult:
 
 
 def _canonical_host(host: str) -> str | IPAddress:
-    """Return an IP address if the host is written as an address, otherwise a lower-case ASCII name."""
-    if "%" in host:  # "%" begins an escape, or an IPv6 zone, which only link-local addresses need.
+    """Return an IP address if the host is written as an address, otherwise a lowercase ASCII name."""
+    if "%" in host:  # "%" begins an escape sequence or an IPv6 zone. Only link-local addresses need a zone.
         raise AddressRefused
     try:
         if ":" in host:
@@ -267,7 +268,7 @@ def _unwrap(ip: IPAddress) -> IPAddress:
 def _look_up(host: str, port: int, timeout: float | None) -> list[Address]:
     """Call `getaddrinfo` with a time limit.
 
-    After a timeout, the abandoned thread ends when the system's resolver gives up.
+    After a timeout, the lookup thread continues until the system's resolver gives up.
     """
     result: Future[list[Address]] = Future()
 

@@ -1,7 +1,7 @@
-"""The synchronous HTTP client: downloads from given URLs, and callbacks to other servers.
+"""The synchronous HTTP client for downloads and for callbacks to other servers.
 
-Requests go directly to the host of the URL and contain only what the caller passes: no cookies, no credentials from
-the environment, no proxy, no referrer. Downloads send none of the caller's headers, so redirects cannot leak secrets.
+Requests are sent directly to the host of the URL, without proxies, cookies, referrers or credentials from the
+environment. Downloads send no headers of the caller, so redirects cannot leak secrets.
 """
 
 import socket
@@ -29,8 +29,8 @@ MIB = 1024 * KIB
 CHUNK = 64 * KIB
 _REFUSED = register_message(gettext_noop("the URL {refusal}"), refusal=translate_stored)
 IN_MEMORY = MIB
-# Maximum bytes to receive for one chunk of a body. The framing of tiny chunks is larger than their content, but endless
-# size lines, trailers or chunks must not fill the memory.
+# The maximum number of bytes to receive for one chunk of a body. With tiny chunks, the framing is larger than the
+# content, so the limit is generous. It prevents endless size lines, trailers or chunks from exhausting memory.
 MAX_BYTES_PER_CHUNK = 10 * CHUNK
 MAX_REDIRECTS = 3
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -41,7 +41,7 @@ class Limits:
     """Limits for a call, including redirects.
 
     Attributes:
-        max_bytes: The maximum size of the body; for callbacks, the part of the response that is kept.
+        max_bytes: The maximum size of a downloaded body. For callbacks, the size of the part that is returned.
         total_seconds: The time limit from the first lookup to the last byte of the body.
         connect_seconds: The time limit for connecting to each address.
     """
@@ -56,12 +56,12 @@ CALLBACK = Limits(max_bytes=64 * KIB, total_seconds=5, connect_seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A finished download. As a context manager, the download closes and deletes its file.
+    """A finished download. The context manager closes and deletes the file on exit.
 
     Attributes:
         file: The body, at position 0. A large body is stored on disk.
         size: The size in bytes.
-        content_type: The type that the server declares, or "".
+        content_type: The content type that the server sent, or "".
         url: The URL after redirects.
     """
 
@@ -82,10 +82,10 @@ class CallbackResponse:
     """The response to a callback, with any status.
 
     Attributes:
-        status: The status, also of a redirect, because redirects are not followed.
+        status: The status, which may be a redirect because redirects are not followed.
         headers: The headers, with case-insensitive names.
-        body: The raw body without decompression, cut at the limit.
-        truncated: True if the body was cut.
+        body: The raw body without decompression, truncated at the limit.
+        truncated: True if the body was truncated.
     """
 
     status: int
@@ -95,17 +95,17 @@ class CallbackResponse:
 
     @property
     def ok(self) -> bool:
-        """True if the status is 200 to 299."""
+        """Return True if the status is between 200 and 299."""
         return 200 <= self.status < 300
 
 
 def download_file(url: str, *, limits: Limits, schemes: Collection[str] = ("http", "https")) -> Download:
     """Download a URL into a temporary file.
 
-    At most three redirects are followed. Their URLs are checked as well.
+    At most three redirects are followed. The redirect URLs are also checked.
 
     Raises:
-        HttpRequestFailed: The download failed; the message is the reason.
+        HttpRequestFailed: The download failed. The message is the reason.
     """
     budget = CallBudget.start(limits.total_seconds)
     for _ in range(MAX_REDIRECTS + 1):
@@ -133,8 +133,8 @@ def send_request(
     """Call another server once and return the beginning of the response. Redirects are not followed.
 
     Raises:
-        HttpRequestFailed: No response came in time, or the guard refused the URL. Responses with an error status are
-            returned.
+        HttpRequestFailed: No response was received in time, or the SSRF guard refused the URL. Responses with an error
+            status do not raise an exception.
     """
     budget = CallBudget.start(limits.total_seconds)
     with _exchange(method, _check_url(url, schemes), budget, limits, body=body, headers=headers) as response:
@@ -151,7 +151,7 @@ def _check_url(url: str, schemes: Collection[str]) -> Target:
     try:
         return check_url(url, schemes=schemes)
     except AddressRefused:
-        raise HttpRequestRefused(gettext_noop("refused address")) from None
+        raise HttpRequestRefused(gettext_noop("address not allowed")) from None
     except UrlRefused as error:
         raise HttpRequestRefused(_REFUSED.format(refusal=error)) from None
 
@@ -166,7 +166,7 @@ def _exchange(
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Iterator[HTTPResponse]:
-    """Send a request and yield the response before its body is read. The connection closes after the block."""
+    """Send a request and yield the response before the body is read. The connection closes after the block."""
     connection = create_connection(target, budget, limits.connect_seconds)
     default_headers = {"User-Agent": "Backoffice", "Accept-Encoding": "identity", "Connection": "close"}
     budget.room = HEADER_BYTES
@@ -191,32 +191,32 @@ def _exchange(
 
 @contextmanager
 def _convert_errors() -> Iterator[None]:
-    """Convert errors of the network and its libraries to ``HttpRequestFailed``."""
+    """Convert errors of the network and of HTTP libraries to ``HttpRequestFailed``."""
     try:
         yield
     except AddressRefused:
-        raise HttpRequestRefused(gettext_noop("refused address")) from None
+        raise HttpRequestRefused(gettext_noop("address not allowed")) from None
     except socket.gaierror as error:
         raise Unreachable(gettext_noop("host not found")) from error
     except ssl.SSLCertVerificationError as error:
-        raise Unreachable(gettext_noop("certificate not valid")) from error
+        raise Unreachable(gettext_noop("invalid certificate")) from error
     except TimeoutError as error:
         raise TimedOut from error
     except (HTTPError, HTTPException) as error:  # urllib3 wraps socket errors of a body
-        raise BadResponse(gettext_noop("broken answer")) from error
+        raise BadResponse(gettext_noop("invalid response")) from error
     except OSError as error:
         raise Unreachable(gettext_noop("connection failed")) from error
 
 
 def _iterate_body(response: HTTPResponse, budget: CallBudget) -> Iterator[bytes]:
-    """Yield the body in chunks, without urllib3's `stream()`, which accepts chunk size lines of any length."""
+    """Yield the body in chunks. urllib3's `stream()` is not used, because it accepts size lines of any length."""
     while True:
         budget.room = MAX_BYTES_PER_CHUNK
         try:
             with _convert_errors():
                 chunk = response.read(CHUNK, decode_content=False)
         except ValueError as error:  # The server sent a negative chunk size.
-            raise BadResponse(gettext_noop("broken answer")) from error
+            raise BadResponse(gettext_noop("invalid response")) from error
         if not chunk:
             return
         yield chunk
@@ -224,9 +224,9 @@ def _iterate_body(response: HTTPResponse, budget: CallBudget) -> Iterator[bytes]
 
 def _save_body(response: HTTPResponse, target: Target, budget: CallBudget, limits: Limits) -> Download:
     """Write the body to a temporary file, which is closed if the download fails."""
-    # A compressed body could be a decompression bomb, and the request asks for an uncompressed body.
+    # Reject compressed bodies, which could be decompression bombs. The request asks for an uncompressed body.
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise BadResponse(gettext_noop("compressed answer"))
+        raise BadResponse(gettext_noop("compressed response"))
     declared = response.headers.get("Content-Length", "")
     if declared.isdecimal() and int(declared) > limits.max_bytes:
         raise TooLarge(limits.max_bytes)
@@ -246,7 +246,7 @@ def _save_body(response: HTTPResponse, target: Target, budget: CallBudget, limit
 
 
 def _get_redirect_url(target: Target, location: str) -> str:
-    """Return the URL of a redirect. Bytes beyond ASCII are escaped, as in browsers."""
+    """Return the URL of a redirect. Non-ASCII bytes are escaped, as in browsers."""
     try:
         escaped = quote(location.strip(), safe=string.punctuation, encoding="latin-1")
         return urldefrag(urljoin(target.url, escaped)).url

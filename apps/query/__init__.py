@@ -1,8 +1,8 @@
 """The query language of customer search and webhook filters: one grammar, two back ends.
 
-``parser`` parses text into the frozen nodes of ``nodes``. ``database`` compiles nodes to a Django ``Q`` (search: words
-match by prefix, ignoring case), and ``predicate`` to a function over a JSON payload (filters: exact, case-sensitive).
-This package knows no domain model.
+``parser`` parses text into the frozen nodes of ``nodes``. For searches, ``database`` compiles nodes to a Django ``Q``
+(words match by prefix, ignoring case). For filters, ``predicate`` compiles nodes to a function that checks a JSON
+payload (exact and case-sensitive). This package does not depend on domain models.
 """
 
 from apps.query.nodes import (

@@ -1,4 +1,4 @@
-"""Compile queries to Django conditions, for search in the panel and in the REST interface.
+"""Compile queries to Django conditions, for search in the panel and in the REST API.
 
 A resource declares its search fields once::
 
@@ -14,8 +14,8 @@ A resource declares its search fields once::
     )
     customers.filter(SEARCH.compile(SEARCH.parse(text), zone=shop.zone))
 
-An unknown field matches no row, as clients of this interface expect. Text conditions use ``UPPER(column) LIKE``, which
-PostgreSQL can look up in an index ``gin (upper(column) gin_trgm_ops)``.
+An unknown field matches no rows, because clients of the REST API expect that. Text conditions use ``UPPER(column)
+LIKE``, so that PostgreSQL can use an index ``gin (upper(column) gin_trgm_ops)``.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,8 +43,8 @@ class QueryValueError(ValueError):
     """Raised when a value does not fit the type of its field.
 
     Attributes:
-        field: The field's name as written in the query.
-        message: The problem, e.g. "'soon' is not a date".
+        field: The name of the field in the query.
+        message: A description of the problem, e.g. "'soon' is not a date".
         position: The start of the term, as a 0-based offset in characters.
     """
 
@@ -61,13 +61,14 @@ class SearchFields:
 
     Attributes:
         fields: The fields by their names in queries.
-        default_fields: The names of the fields that a bare word searches; fields of another type are skipped.
-        rows: Returns the searched rows. Only needed if OR or a bare word mixes columns of the row with related rows
-            (fields with ``is_related``): the alternatives are then combined from one indexed query each, because a
-            single OR would scan the table.
+        default_fields: The names of the fields that a bare word searches. A field is skipped if the word is not a valid
+            value for the field's type.
+        rows: Returns the searched rows. Only needed if an OR or a bare word searches both columns of the row and
+            related rows (fields with ``is_related``). A single OR would scan the table, so each alternative becomes a
+            separate query with an index.
 
-    A field in another table with one row per searched row has a ``table(term)`` method. No index supports an OR over
-    several tables, so ``compile_alternatives`` splits the OR by table.
+    A field with a column in another table (in a one-to-one relation) has a ``table(term)`` method. No index supports
+    an OR over several tables, so ``compile_alternatives`` splits the OR by table.
     """
 
     fields: Mapping[str, SearchField]
@@ -75,7 +76,7 @@ class SearchFields:
     rows: Callable[[], QuerySet[Model]] | None = None
 
     def parse(self, text: str) -> Node:
-        """Parse a search; text values may continue with the next words (``multiword_values``).
+        """Parse a search. Text values may have several words (see ``multiword_values``).
 
         Raises:
             QuerySyntaxError: As for ``parse_search``.
@@ -88,7 +89,7 @@ class SearchFields:
 
         Args:
             node: The parsed query.
-            zone: The time zone of dates without an offset: the shop's.
+            zone: The time zone of dates without an offset, usually the shop's.
 
         Raises:
             QueryValueError: A value does not fit its field.
@@ -96,12 +97,12 @@ class SearchFields:
         return self._compile(node, zone, negated=False, unions=_NESTED_UNIONS)
 
     def compile_alternatives(self, node: Node, *, zone: tzinfo) -> list[Q]:
-        """Compile a query to alternative conditions; most queries have only one.
+        """Compile a query to alternative conditions. Most queries have only one alternative.
 
-        An OR over several tables is split into one condition per table, plus one for each operand that reads several
-        tables or related rows. These are multiplied with the other parts of the query, as long as the number of
-        conditions stays small. A page is then merged from the first rows of each condition
-        (``apps.api.rows.keyset_pagination.filter_any_by_cursor``), each read with the index that suits it.
+        An OR over several tables is split into one condition per table, plus one condition for each operand that reads
+        several tables or related rows. Each condition is combined with the remaining parts of the query, unless this
+        produces too many conditions. The caller reads the first rows of each condition with a suitable index, and
+        merges these rows into a page (``apps.api.rows.keyset_pagination.filter_any_by_cursor``).
 
         Raises:
             QueryValueError: A value does not fit its field.
@@ -120,7 +121,7 @@ class SearchFields:
         return [node]
 
     def _group_by_table(self, node: Or) -> list[Node]:
-        """Group the operands of an OR by the single table that they read.
+        """Group the operands of an OR by table, if an operand reads only one table.
 
         Operands with several tables or related rows are not grouped.
         """
@@ -144,7 +145,7 @@ class SearchFields:
         return (term.field,) if term.field else self.default_fields
 
     def get_unknown_fields(self, node: Node) -> frozenset[str]:
-        """Return the fields of a query that match nothing because the resource does not have them."""
+        """Return the unknown fields of a query, which match no rows."""
         return frozenset(term.field for term in iterate_terms(node) if term.field and term.field not in self.fields)
 
     def _compile_field_term(self, term: Term, name: str, zone: tzinfo, negated: bool) -> Q:
@@ -153,10 +154,10 @@ class SearchFields:
         field = self.fields[name]
         if term.kind is Kind.SUFFIX and not getattr(field, "takes_endings", False):
             raise QueryValueError(
-                name, f"'*{term.value}' is an ending, by which this field cannot be searched", term.position
+                name, f"'*{term.value}' is a suffix, but this field does not support suffixes", term.position
             )
         if negated:
-            # A condition that only narrows the rows for an index would be wrong in a negation.
+            # Some fields compile to an imprecise condition that can use an index. Negations need the exact condition.
             field = getattr(field, "exact", field)
         try:
             return field.build_condition(term, zone)
@@ -175,9 +176,10 @@ class SearchFields:
         return conditions or [MATCH_NOTHING]
 
     def _compile(self, node: Node, zone: tzinfo, *, negated: bool, unions: int) -> Q:
-        """Compile a node, with negations pushed down to the terms and the deepest operand of each group first.
+        """Compile a node. Negations are pushed down to the terms, and the deepest operand of each group comes first.
 
-        SQLite's parser allows 100 open symbols: "a OR NOT (b AND NOT (c" opens five per level, "(((c" opens one.
+        Otherwise, the SQL could exceed the 100 open symbols that SQLite's parser allows: "a OR NOT (b AND NOT (c" opens
+        five symbols per level, but "(((c" only one.
         """
         if isinstance(node, Not):
             return self._compile(node.operand, zone, negated=not negated, unions=unions)

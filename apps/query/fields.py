@@ -1,6 +1,6 @@
-"""The types of search fields: each compiles a term to a condition on a column.
+"""The types of search fields. Each type compiles a term to a condition on a column.
 
-A resource may add its own type: every object with ``build_condition`` is a ``SearchField``.
+A resource can define its own type, because every object with ``build_condition`` is a ``SearchField``.
 """
 
 import re
@@ -41,22 +41,22 @@ class SearchField(Protocol):
     """A type of search field."""
 
     def build_condition(self, term: Term, zone: tzinfo, /) -> Q:
-        """Compile a term to a condition that is true or false but never null, so that it can be negated.
+        """Compile a term to a condition that is never null, so that the condition can be negated.
 
         Args:
-            term: The term; its field name is not used.
+            term: The term. Its field name is ignored.
             zone: The time zone of dates without an offset.
 
         Raises:
-            InvalidValueError: The value does not fit.
+            InvalidValueError: The value does not fit the type of the field.
         """
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text that is matched as a whole, or by prefix if the query says so; case is ignored.
+    """A text column. A term matches the complete value, or a prefix if the term ends with an asterisk. Case is ignored.
 
-    An empty text counts as absent.
+    A blank value counts as missing.
     """
 
     lookup: str
@@ -67,19 +67,19 @@ class Text:
         if term.kind is Kind.PRESENT:
             return present
         if term.comparator is not Comparator.EQUAL:
-            raise InvalidValueError(term, "cannot be compared: the field is a text")
+            raise InvalidValueError(term, "cannot be compared, because the field is a text")
         if not term.value:
             return ~present
         return Q(_AnyLookup(self.lookup, tuple(self.get_lookups(term))))
 
     def get_lookups(self, term: Term) -> Iterable[tuple[str, str]]:
-        """Return lookups with their arguments; at least one of them must match."""
+        """Return lookups with their arguments. At least one lookup must match."""
         return (("istartswith" if term.kind is Kind.PREFIX else "iexact", term.value),)
 
 
 @dataclass(frozen=True)
 class Words(Text):
-    """A text that is matched from the beginning of any of its words.
+    """A text column in which a term matches the beginning of any word.
 
     Attributes:
         after: The characters that separate words.
@@ -94,12 +94,12 @@ class Words(Text):
 
 @dataclass(frozen=True)
 class Tags(Text):
-    """Keywords in one text, as the interface writes them; a term matches a keyword or its beginning."""
+    """A text column with comma-separated tags. A term matches a tag, or the beginning of a tag."""
 
     separator: str = ", "
 
     def get_lookups(self, term: Term) -> Iterable[tuple[str, str]]:
-        """Return the lookups for each position of the keyword: alone, first, in the middle, and last."""
+        """Return the lookups for each position of the tag: alone, first, in the middle, and last."""
         separator, value = self.separator, term.value
         if term.kind is Kind.PREFIX:
             return (("istartswith", value), ("icontains", separator + value))
@@ -113,7 +113,7 @@ class Tags(Text):
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few values, ignoring case."""
+    """A column with a fixed set of values. Case is ignored."""
 
     lookup: str
     choices: Iterable[str]
@@ -140,15 +140,15 @@ class Integer:
         if term.kind is Kind.PRESENT:
             return Q(**{f"{self.lookup}__isnull": False})
         if term.kind is Kind.PREFIX:
-            raise InvalidValueError(term, "is a prefix, which only a text can have")
+            raise InvalidValueError(term, "is a prefix, but only text fields support prefixes")
         return self.build_comparison(term, zone)
 
     def build_comparison(self, term: Term, _zone: tzinfo, /) -> Q:
-        """Compile a comparison with a complete value, which is not a prefix."""
+        """Compile a comparison with a complete value (not a prefix)."""
         return Q(**{f"{self.lookup}__{_LOOKUPS[term.comparator]}": self.parse_value(term)})
 
     def parse_value(self, term: Term) -> object:
-        """Convert the value's text to the value that the column is compared with."""
+        """Convert the term's text to a value for comparison with the column."""
         if _INTEGER.fullmatch(term.value) and -(2**63) <= (value := int(term.value)) < 2**63:
             return value
         raise InvalidValueError(term, "is not an integer")
@@ -159,9 +159,9 @@ class Number(Integer):
     """A decimal number."""
 
     def parse_value(self, term: Term) -> object:
-        """Convert the value's text to a decimal with its own precision.
+        """Convert the term's text to a decimal that is not rounded.
 
-        SQLite would round a plain ``Decimal`` to the column's decimals: "<5.001" would then exclude 5.00.
+        On SQLite, a plain ``Decimal`` would be rounded to the column's decimals, and "<5.001" would not match 5.00.
         """
         value = parse_number(term.value)
         if value is None:
@@ -171,10 +171,10 @@ class Number(Integer):
 
 @dataclass(frozen=True)
 class Boolean(Integer):
-    """``true`` or ``false``, ignoring case."""
+    """A boolean: ``true`` or ``false``, ignoring case."""
 
     def parse_value(self, term: Term) -> object:
-        """Convert the value's text to a boolean, which only supports equality."""
+        """Convert the term's text to a boolean. Only equality is supported."""
         value = {"true": True, "false": False}.get(term.value.lower())
         if value is None or term.comparator is not Comparator.EQUAL:
             raise InvalidValueError(term, "is neither true nor false")
@@ -186,7 +186,7 @@ class CalendarDate(Integer):
     """A date without a time."""
 
     def parse_value(self, term: Term) -> object:
-        """Convert the value's text to a date."""
+        """Convert the term's text to a date."""
         try:
             if _DAY.fullmatch(term.value):
                 return date.fromisoformat(term.value)
@@ -197,10 +197,10 @@ class CalendarDate(Integer):
 
 @dataclass(frozen=True)
 class Timestamp(Integer):
-    """A time. A value covers its whole precision: a date means the whole day in the time zone."""
+    """A date and time. A value without a time means the whole day. A value without seconds means the whole minute."""
 
     def build_comparison(self, term: Term, zone: tzinfo, /) -> Q:
-        """Compile a term with a complete value."""
+        """Compile a comparison with the start or end of the value's interval."""
         try:
             start, end = parse_interval(term.value, zone)
         except ValueError:
@@ -218,11 +218,11 @@ class Timestamp(Integer):
 
 @dataclass(frozen=True)
 class Related:
-    """A field of rows that refer to the searched row; any of them may match.
+    """A field of related rows, which refer to the searched row. At least one related row must match.
 
     Attributes:
-        rows: Returns the related rows; called per query, so that tenancy scopes apply.
-        link: The column of the related rows that holds the searched row's primary key.
+        rows: Returns the related rows. The function is called for each query, so that the current shop scope applies.
+        link: The column of the related rows that contains the searched row's primary key.
         field: The compared field of the related rows.
     """
 
@@ -239,9 +239,10 @@ class Related:
     def build_condition(self, term: Term, zone: tzinfo, /) -> Q:
         """Compile a term to a condition on the searched row.
 
-        The condition is a subquery, not a join: a join would repeat the row, and its negation would mean "any row that
-        does not match". PostgreSQL gets EXISTS: PostgreSQL can run the negation as a join, but would compare a NOT IN
-        row by row. SQLite gets IN and builds the list once. A null link would make every NOT IN unknown.
+        The condition is a subquery, because a join would return a row several times, and a negated join would match if
+        any related row does not match. On PostgreSQL the subquery uses EXISTS, because PostgreSQL can run NOT EXISTS as
+        a join, but not NOT IN. On SQLite the subquery uses IN, because SQLite then builds the list only once. Null
+        links are excluded, because NOT IN is never true for a list that contains null.
         """
         matching = self.rows().filter(self.field.build_condition(term, zone)).order_by()
         if connection.vendor == "postgresql":
@@ -250,10 +251,10 @@ class Related:
 
 
 class _AnyLookup(Func):
-    """True if a text column passes any of some lookups; false and never null if the column is null.
+    """An expression that is true if a text column matches any of several lookups, and false if the column is null.
 
-    One expression per term keeps the condition flat: SQLite rejects expressions deeper than 1,000, and Django would
-    flatten all alternatives of all terms of an OR into one chain.
+    SQLite rejects expressions with more than 1,000 levels. With a single expression per term, the condition has fewer
+    levels than with a ``Q``, because Django would join all lookups of all terms in an OR into one chain.
     """
 
     output_field = BooleanField()
@@ -269,7 +270,7 @@ class _AnyLookup(Func):
         column_sql, parameters = compiler.compile(column)
         alternatives, values = [], [*parameters]
         for name, argument in self.lookups:
-            # SQLite only folds the case of ASCII letters.
+            # Try several spellings, because SQLite only folds the case of ASCII letters.
             for spelling in _spellings(argument) if connection.vendor == "sqlite" else (argument,):
                 sql, parameters = compiler.compile(column.get_lookup(name)(column, spelling))
                 alternatives.append(sql)

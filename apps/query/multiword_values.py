@@ -1,7 +1,7 @@
-"""Multi-word values in searches: ``country:United States``, as people and clients write it.
+"""Support unquoted multi-word values in searches, such as ``country:United States``.
 
-The words after a value may belong to the value or may be separate search words, so both readings are searched. Quotes,
-parentheses and ``AND`` make a query unambiguous.
+The words after a value may be part of the value or separate search words, so the query matches both interpretations.
+Quotes, parentheses and ``AND`` make a query unambiguous.
 """
 
 import re
@@ -15,14 +15,14 @@ _EXPLICIT_AND = re.compile(r"(?:[\s()]AND|\))\s*\Z")
 
 
 def expand_multiword_values(node: Node, text: str, fields: Container[str | None]) -> Node:
-    """Expand each unquoted value to its readings with up to four of the following bare words.
+    """Expand each unquoted value to all interpretations of up to four following bare words.
 
     ``field:a b c`` becomes ``(field:a b c) OR (field:"a b" c) OR field:"a b c"``.
 
     Args:
         node: The tree of a query.
         text: The text of the query, to detect explicit ``AND``.
-        fields: The fields that accept values of several words.
+        fields: The fields that accept multi-word values.
     """
     if isinstance(node, Term | Not):
         return node
@@ -33,7 +33,7 @@ def expand_multiword_values(node: Node, text: str, fields: Container[str | None]
 
 
 def _operands(operands: Sequence[Node], text: str, fields: Container[str | None]) -> Iterator[Node]:
-    """Yield the operands of a conjunction, with each term and its following words combined."""
+    """Yield the operands of a conjunction. Each term is combined with the words that follow the term."""
     index = 0
     while index < len(operands):
         head, index = operands[index], index + 1
@@ -58,7 +58,7 @@ def _is_plain(term: Term) -> bool:
 
 
 def _readings(before: tuple[Node, ...], last: Term, words: Sequence[Term]) -> Iterator[Node]:
-    """Yield the readings: the value without following words, with the first word, with the first two, and so on."""
+    """Yield the interpretations: the value without following words, with the first word, with two words, and so on."""
     for count in range(len(words) + 1):
         value = " ".join((last.value, *(word.value for word in words[:count])))
         term = replace(last, value=value)

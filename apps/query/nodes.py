@@ -1,4 +1,4 @@
-"""The syntax tree of a query: frozen, hashable nodes, and their canonical text."""
+"""The syntax tree of a query, with frozen, hashable nodes that can be rendered as canonical text."""
 
 import dataclasses
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 ESCAPABLE = r"\s:\\()\"'*<>=-"
-"""The characters that a backslash escapes, as the inside of a regex class.
+"""The characters that a backslash can escape, for use inside a regex character class.
 
 Before other characters, a backslash is literal.
 """
@@ -40,10 +40,10 @@ class Term:
     Attributes:
         field: The dotted path before the comparator, or None for a bare word.
         comparator: ``Comparator.EQUAL`` for bare words, prefixes and presence.
-        value: The text without quotes, escapes and the asterisk; empty for presence.
-        kind: Exact, a prefix (``Album*``), a suffix (``*@example.com``, in searches), or presence (``*``).
+        value: The text without quotes, escapes and the asterisk, or an empty string for presence.
+        kind: Exact, a prefix (``Album*``), a suffix (``*@example.com``, only in searches), or presence (``*``).
         quoted: True if the value was quoted.
-        position: The start of the term in the text; ignored in comparisons.
+        position: The start of the term in the text. Comparisons of terms ignore the position.
     """
 
     field: str | None
@@ -79,7 +79,7 @@ Node = Term | Not | And | Or
 
 
 def iterate_terms(node: Node) -> Iterator[Term]:
-    """Yield the terms of a tree in the order of their text."""
+    """Yield the terms of a tree in the order of the query text."""
     pending = [node]
     while pending:
         current = pending.pop()

@@ -1,4 +1,4 @@
-"""Parse a query into a syntax tree, in time linear in the length of the text."""
+"""Parse a query into a syntax tree, in linear time."""
 
 import re
 from functools import lru_cache
@@ -20,7 +20,7 @@ _TOO_MANY = register_message(gettext_noop("The query has too many terms (maximum
 
 _ESCAPE = re.compile(rf"\\([{ESCAPABLE}])")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-"""Characters that no database column and no UTF-8 text can contain."""
+"""Characters that cannot be stored in the database or encoded as UTF-8."""
 
 _KINDS = {
     "PRESENT": Kind.PRESENT,
@@ -34,10 +34,10 @@ _KINDS = {
 
 
 class QuerySyntaxError(ValueError):
-    """Raised when a text is not a valid query.
+    """Raised when a string is not a valid query.
 
     Attributes:
-        message: The problem, as a sentence.
+        message: A sentence that describes the problem.
         position: The position of the problem, as a 0-based offset in characters.
     """
 
@@ -49,22 +49,23 @@ class QuerySyntaxError(ValueError):
 
 @lru_cache(maxsize=1024)
 def parse_query(text: str) -> Node:
-    """Parse a filter; results are cached by text.
+    """Parse a filter. Results are cached per query string.
 
-    A blank text is an error; the caller decides if no query means "everything".
+    A blank query is an error, so callers must handle a missing query before the call.
 
     Raises:
-        QuerySyntaxError: The text breaks the grammar or a limit (4,096 characters, 50 terms, 20 nested parentheses).
+        QuerySyntaxError: The query violates the grammar or exceeds a limit (4,096 characters, 50 terms, 20 nested
+            parentheses).
     """
     return _parse_limited(text, endings=False)
 
 
 @lru_cache(maxsize=1024)
 def parse_search(text: str) -> Node:
-    """Parse a search: the filter language plus shortcuts that people and clients use.
+    """Parse a search. Searches support the filter language and additional shortcuts.
 
-    A value may begin with an asterisk, ``email:*@example.com``. ``SearchFields.parse`` also allows values of several
-    words without quotes.
+    A value can begin with an asterisk (``email:*@example.com``). ``SearchFields.parse`` also allows unquoted multi-word
+    values.
 
     Raises:
         QuerySyntaxError: As for ``parse_query``.
@@ -86,7 +87,7 @@ def _parse_limited(text: str, *, endings: bool) -> Node:
 
 
 def _build(text: str, *, endings: bool) -> Node:
-    """Feed the parser token by token, so that a limit stops parsing at the offending token."""
+    """Feed the parser token by token, so that parsing stops at the token that exceeds a limit."""
     session = _PARSER.parse_interactive(text)
     opened: list[int] = []
     terms = 0
@@ -128,16 +129,16 @@ def _check_term(token: Token, number: int, text: str, *, endings: bool) -> None:
 
 _REASONS = {
     ":": gettext_noop("':' needs a field name directly before it and a value directly after it."),
-    "<": gettext_noop("The comparators are ':', ':<', ':<=', ':>' and ':>='; a value follows directly."),
+    "<": gettext_noop("Use ':', ':<', ':<=', ':>' or ':>=', directly followed by a value."),
     "-": gettext_noop("'-' must be directly before a term or group."),
-    ")": gettext_noop("This closing parenthesis has no opening one, or a term or value is missing before it."),
-    '"': gettext_noop("This quotation mark is not closed, or text directly follows the closing one."),
+    ")": gettext_noop("This closing parenthesis has no opening parenthesis, or no term or value before it."),
+    '"': gettext_noop("This quotation mark is not closed, or the closing quotation mark is directly followed by text."),
 }
 _REASONS |= {"'": _REASONS['"'], ">": _REASONS["<"], "=": _REASONS["<"]}
 
 
 def _explain(text: str, position: int) -> str:
-    """Return what the grammar expects at the character where the parser stopped."""
+    """Return an error message that explains the grammar at the character where the parser stopped."""
     if reason := _REASONS.get(text[position]):
         return reason
     if "*" in text[position:].split(maxsplit=1)[0]:
@@ -150,7 +151,7 @@ def _explain(text: str, position: int) -> str:
 
 @v_args(inline=True)
 class _TreeBuilder(Transformer[Token, Node]):
-    """Builds the nodes while the parser reduces, without recursion."""
+    """Builds the nodes during parsing, without recursion."""
 
     def conjunction(self, *operands: Node) -> Node:
         return operands[0] if len(operands) == 1 else And(operands)

@@ -1,8 +1,8 @@
-"""Compile queries to functions over JSON payloads: the filters of webhook subscriptions.
+"""Compile queries to functions that check JSON payloads, for the filters of webhook subscriptions.
 
-Equality is exact and case-sensitive, a trailing ``*`` matches a prefix. A path through arrays matches if any element
-matches, for each condition separately. Null, the empty text and the empty collection count as absent. A predicate never
-raises: values that cannot be compared do not match.
+Equality is exact and case-sensitive. A trailing ``*`` matches a prefix. If a path contains arrays, a condition matches
+if any element matches, and different conditions may match different elements. Null, empty strings and empty
+collections count as missing. Predicates never raise exceptions: values that cannot be compared do not match.
 """
 
 import math
@@ -37,10 +37,10 @@ _ORDERINGS: dict[Comparator, Callable[[Decimal, Decimal], bool]] = {
 
 @lru_cache(maxsize=1024)
 def compile_filter(text: str) -> Predicate:
-    """Parse and compile a filter; cached by text.
+    """Parse and compile a filter. Results are cached per query string.
 
     Raises:
-        QuerySyntaxError: The text is not a valid query, or a term has no field.
+        QuerySyntaxError: The string is not a valid query, or a term has no field.
     """
     return compile_predicate(parse_query(text))
 
@@ -84,7 +84,7 @@ def _compile_term(term: Term) -> Predicate:
 
 
 def _iterate_values(payload: Mapping[str, object], path: tuple[str, ...]) -> Iterator[object]:
-    """Yield the values at the end of a path, through arrays of any depth."""
+    """Yield the values at the end of a path, including elements of nested arrays."""
     level = [payload.get(path[0])]
     for key in path[1:]:
         level = [value[key] for value in _iterate_elements(level) if isinstance(value, dict) and key in value]
@@ -92,7 +92,7 @@ def _iterate_values(payload: Mapping[str, object], path: tuple[str, ...]) -> Ite
 
 
 def _iterate_elements(values: list[object]) -> Iterator[object]:
-    """Yield the elements of an array and of nested arrays, without recursion, because payloads nest to any depth."""
+    """Yield the elements of an array and of nested arrays, without recursion, because payloads can be deeply nested."""
     pending = [iter(values)]
     while pending:
         for value in pending[-1]:
@@ -125,7 +125,7 @@ def _build_test(term: Term) -> _Test:
 
 
 def _build_keyword_test(term: Term) -> _Test:
-    """Build a test that compares a comma-separated text tag by tag, and other values as a whole."""
+    """Build a test that compares each tag of a comma-separated string, and compares other values as a whole."""
     test = _build_test(term)
 
     def matches(value: object) -> bool:
@@ -145,7 +145,7 @@ def _build_ordering_test(term: Term) -> _Test:
         start, end = parse_interval(term.value, UTC)
     except ValueError:
         return lambda _: False
-    # Without an offset the filter uses the payload's own time zone, which is the shop's.
+    # A time without an offset is in the payload's time zone, which is the shop's time zone.
     local = not (_OFFSET.search(term.value) or term.value.endswith(("UTC", "GMT")))
     later = term.comparator in {Comparator.GREATER, Comparator.GREATER_OR_EQUAL}
     edge = end if term.comparator in {Comparator.GREATER, Comparator.LESS_OR_EQUAL} else start
@@ -171,7 +171,7 @@ def _to_text(value: object) -> str | None:
 
 
 def _to_number(value: object) -> Decimal | None:
-    """Parse a JSON number, or a text of plain digits, exactly; return None for other values."""
+    """Convert a JSON number or a numeric string to an exact decimal. Return None for other values."""
     if isinstance(value, str):
         return parse_number(value)
     if isinstance(value, bool):

@@ -17,23 +17,23 @@ _ISO = re.compile(
 
 
 def parse_number(text: str) -> Decimal | None:
-    """Parse plain decimal digits exactly; return None for everything else, including exponents and infinities."""
+    """Parse a plain decimal number without rounding. Return None for other input, such as "1e3" or "Infinity"."""
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
 def parse_interval(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
-    """Return the start and the end of a date or time, both in UTC; the end is exclusive.
+    """Return the start and the exclusive end of a date or time, both in UTC.
 
-    A date is a whole day, ``10:30`` a minute, ``10:30:00`` a second, a fraction the second that contains it. So "equal"
-    means "within", and "after a day" means after its end.
+    A date is a whole day, ``10:30`` is a minute, and ``10:30:00`` is a second. Fractions of a second are ignored.
+    "Equal" therefore means within the interval, and "after a day" means after the end of the day.
 
     Args:
-        text: ISO 8601 with or without time and offset, RFC 2822, or a format of
-            ``apps.ground.timestamps.normalize_date_text``.
+        text: ISO 8601 with or without time and offset, RFC 2822, or a format that
+            ``apps.ground.timestamps.normalize_date_text`` supports.
         zone: The time zone of a time without an offset, e.g. the shop's.
 
     Raises:
-        ValueError: The text is not a date, or is outside of the calendar.
+        ValueError: The text is not a date, or the date is out of range.
     """
     text = normalize_date_text(text)
     if start := parse_rfc_2822(text):
@@ -48,7 +48,7 @@ def parse_interval(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
     if start.tzinfo is None:
         start = start.replace(tzinfo=zone)
     if not match["minute"]:
-        # Add a calendar day, not 24 hours: a day with a clock change is shorter or longer.
+        # Add a calendar day, not 24 hours, because days with a clock change are shorter or longer.
         return _span(start, timedelta(days=1))
     if not match["second"]:
         return _span(start, timedelta(minutes=1))

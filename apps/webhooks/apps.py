@@ -1,10 +1,10 @@
-"""Django app configuration of webhooks."""
+"""App configuration of webhooks."""
 
 from django.apps import AppConfig
 
 
 class WebhooksConfig(AppConfig):
-    """The app configuration, which registers webhooks with other apps."""
+    """Registers the topics, tasks and callbacks of webhooks with other apps."""
 
     name = "apps.webhooks"
 

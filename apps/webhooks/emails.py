@@ -1,4 +1,4 @@
-"""Warning emails to the shop: when a subscription fails for a while, and when it is disabled or deleted."""
+"""Send warning emails to the shop when a subscription fails for a while, is disabled or is deleted."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Columns of webhooks that contain no personal data of customers.
+"""Columns of the webhooks app, grouped by whether they may contain customers' personal data.
 
-Payloads and the responses of receivers are personal; ``domain.redaction`` erases them. Other text columns contain no
-customer data. See ``apps.ground.privacy_registry``.
+Payloads and the responses of endpoints may contain personal data, which ``domain.redaction`` erases. Other text columns
+contain no customer data. See ``apps.ground.privacy_registry``.
 """
 
 from apps.ground.privacy_registry import ColumnsByModel

@@ -1,4 +1,4 @@
-"""Background jobs of webhooks: warnings, replays and cleanup. Deliveries are not jobs; the dispatcher sends them."""
+"""Background jobs of webhooks: warnings, replays and cleanup. The dispatcher sends deliveries without jobs."""
 
 from django.utils.translation import gettext_lazy
 
@@ -16,7 +16,7 @@ def register_webhook_tasks() -> None:
     queue.register_task(
         privacy_webhooks.SEND_SHOP_REDACT,
         privacy_webhooks.send_shop_redact,
-        gettext_lazy("Requesting data erasure from an app"),
+        gettext_lazy("Data erasure request to an app"),
     )
     queue.register_task(replay.REPLAY_JOB, replay.run_replay_job, gettext_lazy("Replaying webhook deliveries"))
     housekeeping.register_hourly_task("webhook deliveries", retention.delete_expired_rows)

@@ -1,4 +1,4 @@
-"""Webhook topics of this app: changes of subscriptions, for the audit log, and ``shop/redact``."""
+"""Register the topics of webhooks: changes of subscriptions for the audit log, and ``shop/redact``."""
 
 from django.db.models import Model
 from django.utils.translation import gettext_noop
@@ -24,7 +24,7 @@ def _shop_redact_schema(version: str) -> Schema:
 
 
 def register_webhook_topics() -> None:
-    label = gettext_noop("Data erasure requested from uninstalled app")
+    label = gettext_noop("Data erasure request sent to uninstalled app")
     topics.register_topic(
         SHOP_REDACT,
         scope="",
@@ -35,7 +35,7 @@ def register_webhook_topics() -> None:
     )
     for name, label in (
         ("webhooks/create", gettext_noop("Webhook subscription created")),
-        ("webhooks/update", gettext_noop("Webhook subscription updated")),
+        ("webhooks/update", gettext_noop("Webhook subscription changed")),
         ("webhooks/delete", gettext_noop("Webhook subscription deleted")),
         ("webhooks/secret", gettext_noop("Signing secret replaced")),
         ("webhooks/recover", gettext_noop("Webhook deliveries replayed")),

@@ -1,7 +1,7 @@
 """A local webhook receiver for tests and development, which checks signatures and records requests.
 
-The receiver checks signatures as an app would, knowing only the app's secret. ``manage.py webhook_receiver`` and the
-tests use it.
+Like an app, the receiver checks signatures with the app's secret. ``manage.py webhook_receiver`` and the tests use this
+module.
 """
 
 import base64
@@ -15,16 +15,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 MAX_BODY = 8 * 1024 * 1024
-# The maximum age of a request in seconds; receivers that follow Standard Webhooks refuse older requests.
+# The maximum age of a request in seconds. As Standard Webhooks recommends, older requests are refused.
 TOLERANCE_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
-    """A request received by the receiver.
+    """A request that the receiver has received.
 
     Attributes:
-        verified: True or False for each signature header, depending on whether the signature is valid.
+        verified: Maps each signature header to True if the signature is valid, otherwise to False.
     """
 
     path: str
@@ -33,7 +33,7 @@ class ReceivedRequest:
     verified: Mapping[str, bool]
 
     def get_header(self, suffix: str) -> str:
-        """Return the header with a name that ends in a suffix such as ``-Topic``, ignoring case, or "" if missing."""
+        """Return the first header with a name that ends in ``suffix``, ignoring case, or "" if there is none."""
         return next((value for name, value in self.headers.items() if name.lower().endswith(suffix.lower())), "")
 
 
@@ -45,7 +45,8 @@ class ReceiverBehavior:
         status: The status of responses.
         headers: Extra response headers, e.g. ``Retry-After``.
         delay_seconds: Seconds to wait before each response.
-        failure_count: The number of requests that get ``status``. Later requests get 200. None means no limit.
+        failure_count: The number of requests that are answered with ``status``, or None for all requests. Later
+            requests are answered with 200.
     """
 
     status: int = 200
@@ -62,18 +63,18 @@ class ReceiverBehavior:
 
 
 class _Server(ThreadingHTTPServer):
-    """An HTTP server with a thread per connection, and a backlog that can hold all connections of a dispatcher."""
+    """An HTTP server with a thread per connection. The backlog has room for all connections of a dispatcher."""
 
     daemon_threads = True
     request_queue_size = 256
 
 
 class WebhookReceiver:
-    """A receiver on the loopback interface. Used as a context manager, it listens inside the block.
+    """A receiver on the loopback interface. As a context manager, it serves requests until the block ends.
 
     Attributes:
         requests: The received requests in order of arrival.
-        behaviour: How the receiver responds; can be changed at any time.
+        behavior: How the receiver responds. The behavior can be changed at any time.
     """
 
     def __init__(
@@ -81,18 +82,18 @@ class WebhookReceiver:
         secrets: Sequence[str] = (),
         *,
         port: int = 0,
-        behaviour: ReceiverBehavior | None = None,
+        behavior: ReceiverBehavior | None = None,
         on_request: Callable[[ReceivedRequest, int], None] | None = None,
     ) -> None:
         """Bind to a port.
 
         Args:
             secrets: The app's secrets. Without secrets, signatures are not checked.
-            port: The port to listen on; 0 selects a free port.
-            behaviour: How to respond to requests.
+            port: The port to listen on. Port 0 selects a free port.
+            behavior: How to respond to requests.
             on_request: Called with each request and the status of its response.
         """
-        self.secrets, self.behavior, self.on_request = secrets, behaviour or ReceiverBehavior(), on_request
+        self.secrets, self.behavior, self.on_request = secrets, behavior or ReceiverBehavior(), on_request
         self.requests: list[ReceivedRequest] = []
         self._server = _Server(("127.0.0.1", port), _handler(self))
         self.port: int = self._server.server_address[1]
@@ -111,10 +112,10 @@ class WebhookReceiver:
         self._server.serve_forever(0.05)
 
     def wait_for(self, count: int, *, seconds: float = 10.0) -> list[ReceivedRequest]:
-        """Wait until at least ``count`` requests arrived, and return all received requests.
+        """Wait until at least ``count`` requests have arrived, and return all received requests.
 
         Raises:
-            TimeoutError: Fewer requests arrived in time.
+            TimeoutError: Too few requests arrived in time.
         """
         until = time.monotonic() + seconds
         while len(self.requests) < count:
@@ -125,7 +126,7 @@ class WebhookReceiver:
 
 
 def verify_signatures(headers: Mapping[str, str], body: bytes, secrets: Sequence[str]) -> dict[str, bool]:
-    """Check each signature header of a request against an app's secrets; return the results by header."""
+    """Check each signature header of a request against an app's secrets. Return the results, keyed by header."""
     by_name = {name.lower(): value for name, value in headers.items()}
     body_signature = next((value for name, value in by_name.items() if name.endswith("-hmac-sha256")), "")
     message_id, timestamp = by_name.get("webhook-id", ""), by_name.get("webhook-timestamp", "")
@@ -157,12 +158,12 @@ def _handler(catcher: WebhookReceiver) -> type[BaseHTTPRequestHandler]:
             verified = verify_signatures(headers, body, catcher.secrets) if catcher.secrets else {}
             caught = ReceivedRequest(self.path, headers, body, verified)
             catcher.requests.append(caught)
-            behaviour = catcher.behavior
-            if behaviour.delay_seconds:
-                time.sleep(behaviour.delay_seconds)
-            # Respond with 401 if a signature is invalid, as a real receiver does.
-            status = behaviour.next_status() if all(verified.values()) else 401
-            self._respond(status, behaviour.headers)
+            behavior = catcher.behavior
+            if behavior.delay_seconds:
+                time.sleep(behavior.delay_seconds)
+            # Respond with 401 if a signature is invalid, as real apps do.
+            status = behavior.next_status() if all(verified.values()) else 401
+            self._respond(status, behavior.headers)
             if catcher.on_request:
                 catcher.on_request(caught, status)
 

@@ -1,1 +1,1 @@
-"""The OpenAPI documents of the interface."""
+"""Generate the OpenAPI documents of the API."""

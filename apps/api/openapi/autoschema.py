@@ -1,4 +1,4 @@
-"""Describe API operations for drf-spectacular, from the attributes of their viewsets.
+"""Describe operations for drf-spectacular, based on viewset attributes and serializers.
 
 drf-spectacular finds the routes. The compiled serializer declarations contain details that drf-spectacular would
 otherwise have to guess from DRF serializers.
@@ -23,14 +23,14 @@ _PAGING: list[Schema] = [
     {
         "name": "page_info",
         "in": "query",
-        "description": "The token of a page, from a Link header.",
+        "description": "The page token from the Link header of the previous response.",
         "schema": {"type": "string"},
     },
 ]
 _FIELDS: Schema = {
     "name": "fields",
     "in": "query",
-    "description": "Comma-separated names of the fields to return.",
+    "description": "Comma-separated names of the fields to return; by default all fields.",
     "schema": {"type": "string"},
 }
 _ERRORS: Schema = {
@@ -56,8 +56,8 @@ _ERROR_DESCRIPTIONS = {
     "401": "The access token is missing or invalid",
     "403": "The access scope is missing",
     "404": "The resource does not exist in this shop",
-    "422": "Values are invalid, or the status does not allow the request",
-    "429": "Call limit exceeded",
+    "422": "Values are invalid, or the status of the object does not allow the request",
+    "429": "The rate limit is exceeded",
 }
 
 
@@ -67,7 +67,7 @@ class ResourceSchema(AutoSchema):
     def get_operation(
         self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
     ) -> Schema | None:
-        """Return the operation, or None in versions without the operation."""
+        """Return the operation, or None if the version does not have it."""
         view = self.view
         if not isinstance(view, ApiView):
             return None
@@ -183,7 +183,7 @@ def _success_response(view: ApiView, action: str, version: str, registry: Compon
     return {str(status): {"description": "Success", **_json_content(schema)}}
 
 
-# The kind of response of each standard action.
+# The response kind of each standard action.
 _RESPONSES: dict[str, Schema | str] = {
     "list": MANY,
     "create": ONE,

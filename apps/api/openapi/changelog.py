@@ -1,4 +1,4 @@
-"""Build the list of interface changes per version by comparing the declarations of adjacent versions."""
+"""Build the list of API changes per version by comparing the declarations of adjacent versions."""
 
 import json
 from collections import defaultdict
@@ -16,15 +16,15 @@ _TEXT_KEYS = {"description", "example", "examples"}
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A part of the interface that a version has: a route, a parameter, a field, a type or an argument.
+    """A route, parameter, field, type or argument in one version of the API.
 
     Attributes:
         label: The name for readers, in Markdown.
         parent: The key of the enclosing feature. If a feature is new, the features inside it are not reported.
-        signature: The type. A feature is reported as changed if its type differs between versions.
+        signature: The data type. The feature is reported as changed if the type differs between versions.
         usage: Where a field is used, such as ``responses``. Features that differ only in usage share a line.
         deprecated: The reason for the deprecation; empty if the feature is not deprecated.
-        description: The meaning, for readers.
+        description: The description for readers.
     """
 
     label: str
@@ -35,13 +35,13 @@ class Feature:
     description: str = ""
 
 
-# The features of a version, by a key that is unique within the version.
+# The features of a version. Keys are unique within the version.
 Features = Mapping[str, Feature]
 _sources: list[Callable[[str], Features]] = []
 
 
 def register_source(source: Callable[[str], Features]) -> None:
-    """Add a function that lists features of a version which are not in the OpenAPI document."""
+    """Register a function that lists features of a version that the OpenAPI document does not contain."""
     if source not in _sources:
         _sources.append(source)
 
@@ -124,7 +124,7 @@ def _list_object_fields(
 
 
 def _serialize_type(schema: Schema) -> str:
-    """Serialize the type of a value, without descriptions and object fields, which are separate features."""
+    """Serialize the type of a value for comparison, without descriptions and fields. Fields are separate features."""
     own = {name: value for name, value in schema.items() if name not in {*_TEXT_KEYS, "properties", "required"}}
     for name in ("items", "oneOf"):
         if name in own:
@@ -139,7 +139,7 @@ def _list_first_lines(features: Features) -> dict[str, list[str]]:
 
 
 def compare_features(old: Features, new: Features) -> dict[str, list[str]]:
-    """Return the differences between two versions as lines, grouped by section title."""
+    """Return the changelog lines for the differences between two versions, keyed by section title."""
     common = [(old[key], new[key]) for key in new if key in old]
     groups = {
         "Added": [
@@ -159,12 +159,12 @@ def compare_features(old: Features, new: Features) -> dict[str, list[str]]:
 
 
 def _has_unchanged_parent(parent: str, other_features: Features, features: Features) -> bool:
-    """Return False if the parent was added or removed, too, so that only the parent is reported."""
+    """Return False if the parent was also added or removed. The changelog then lists only the parent."""
     return parent in other_features or parent not in features
 
 
 def _render_lines(features: list[Feature]) -> list[str]:
-    """Return a line per feature; features that differ only in usage share a line."""
+    """Return one line per feature. Features that differ only in usage share a line."""
     usages: dict[Feature, list[str]] = defaultdict(list)
     for feature in features:
         usages[replace(feature, usage="", parent="", signature="")].append(feature.usage)

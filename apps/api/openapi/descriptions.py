@@ -1,4 +1,4 @@
-"""Descriptions of fields and parameters, added to the OpenAPI document if the declaration has none."""
+"""Add descriptions to fields and parameters of the OpenAPI document that have none."""
 
 import tomllib
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ Descriptions = dict[str, dict[str, str]]
 
 @cache
 def load_descriptions() -> Descriptions:
-    """Return the descriptions of fields and parameters, by object name (or ``any``) and by field name."""
+    """Return the descriptions of fields and parameters, keyed by object name (or ``any``), then by field name."""
     return tomllib.loads(_PATH.read_text())
 
 
 def add_descriptions(document: Schema) -> None:
-    """Add a ``description`` to every field and parameter of a document that has none."""
+    """Add the missing descriptions of fields and parameters to a document."""
     for name, schema in document["components"]["schemas"].items():
         _explain_fields(schema, (_strip_suffix(name),))
     for operations in document["paths"].values():
@@ -37,11 +37,11 @@ def _contents(operation: Schema) -> Iterator[Schema]:
 
 
 def _explain_fields(schema: Schema, parents: tuple[str, ...]) -> None:
-    """Describe the fields of an object and of nested objects; ``parents`` are the enclosing names, nearest first."""
+    """Describe the fields of an object and of nested objects; ``parents`` are the enclosing names, innermost first."""
     for name, field in schema.get("properties", {}).items():
         sentence = _find_description(name, parents)
         if sentence and "description" not in field:
-            # A ``$ref`` has its own description, so several fields that share a schema can be described separately.
+            # Copy the field, because several fields may share one schema but need different descriptions.
             field = schema["properties"][name] = {**field, "description": sentence}
         _explain_fields(field, (name, *parents))
     for part in (schema.get("items"), *schema.get("oneOf", ())):

@@ -1,7 +1,7 @@
 """Add descriptions and examples to the operations of an OpenAPI document.
 
-The texts come from the declarations and from the files of the reference: ``resources.toml`` for the resources,
-``errors.toml`` for the rules and ``examples.json`` for the recorded requests and responses.
+The content comes from the viewsets and from three files of the API reference: ``resources.toml`` has the introductions,
+``errors.toml`` the business rules and ``examples.json`` the recorded requests and responses.
 """
 
 import re
@@ -23,23 +23,23 @@ from apps.api.types import Schema
 from apps.shops.models.scopes import SCOPES
 
 _INTRODUCTION = Path(__file__).with_name("introduction.md")
-# The maximum length of strings in examples; longer ones, such as files, are shortened.
+# The maximum length of strings in examples. Longer strings, such as files, are shortened.
 _LONGEST = 300
 
-# Sentences about the effect of standard operations, by the kind of operation.
+# Sentences that describe what each standard operation does.
 _EFFECTS = {
     "list": (
         "Returns one page of {noun}: 50 by default, up to 250 with `limit`. "
-        "The `Link` response header has the URLs of the next and the previous page."
+        "The `Link` response header contains the URLs of the next and previous pages."
     ),
     "count": "Returns the number of {plural}.{filters}",
-    "get": "Returns the {noun}. Send `fields` to get only some of the fields.",
+    "get": "Returns the {noun}. Send `fields` to get only the listed fields.",
     "create": (
         "{summary} Returns the {noun} with status 201. "
-        "With an `Idempotency-Key` header you can repeat the request without creating a duplicate."
+        "With an `Idempotency-Key` header, you can repeat the request without creating a duplicate."
     ),
     "update": (
-        "Updates the fields in the body and returns the {noun}. Fields that the body omits keep their values. "
+        "Updates the fields in the body and returns the {noun}. Fields that the body omits do not change. "
         "Unknown and read-only fields are ignored."
     ),
     "delete": "{summary} The response is {response}.",
@@ -87,7 +87,7 @@ class _Operation:
 
     @property
     def noun(self) -> str:
-        """Return the name of the object or list in the response, or an empty string if the response has none."""
+        """Return the name of the object or list in the response, or an empty string for other responses."""
         names = self.success_schema.get("required", ())
         return names[0].replace("_", " ") if names else ""
 
@@ -97,7 +97,7 @@ class _Operation:
 
     @property
     def required_fields(self) -> list[str]:
-        """Return the required fields of the body; if the body wraps an object, the required fields of that object."""
+        """Return the required fields of the body, or of the object that the body wraps."""
         content = self.schema.get("requestBody", {}).get("content", {}).get("application/json")
         if content is None:
             return []
@@ -211,7 +211,7 @@ def _describe_effect(operation: _Operation) -> str:
     return _EFFECTS[_get_kind(operation)].format(
         noun=noun,
         plural=_get_plural(operation),
-        filters=" Accepts the filters of the list." if operation.query_names else "",
+        filters=" Accepts the same filters as the list." if operation.query_names else "",
         response=_name_deletion_response(operation),
         summary=summary,
         returns=f" Returns the {noun}." if is_changed else "",
@@ -229,7 +229,7 @@ def _name_deletion_response(operation: _Operation) -> str:
 
 
 def _get_plural(operation: _Operation) -> str:
-    """Return the plural name of the counted objects, taken from the operation's path."""
+    """Return the plural name of the objects that a count operation counts, taken from its path."""
     return operation.path.removesuffix("/count.json").rsplit("/", 1)[1].replace("_", " ")
 
 
@@ -243,7 +243,8 @@ def _describe_scopes(scopes: list[str]) -> str:
 def _add_example(operation: _Operation, example: Example) -> None:
     operation.success[1]["content"]["application/json"]["example"] = _shorten(example["answer"])
     if "requestBody" in operation.schema:
-        # If no body was recorded, the operation has no required fields.
+        # An example has no recorded body only if the operation has no required fields, so an empty object is a valid
+        # body.
         operation.schema["requestBody"]["content"]["application/json"]["example"] = _shorten(example["body"] or {})
     pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>\\d+)", re.escape(operation.path))
     prefix = "" if example["path"].startswith("/") else f"/admin/api/{operation.version}/"

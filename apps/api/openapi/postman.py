@@ -17,7 +17,7 @@ _BASE_URL = "http://127.0.0.1:8000"
 def build_collection(document: Schema) -> dict[str, Any]:
     """Return a collection with a folder per resource and a request per operation.
 
-    The token, the version and the ids in paths are variables of the collection.
+    The access token, the version and the ids in paths are collection variables.
     """
     version: str = document["info"]["version"]
     variables = {"base_url": _BASE_URL, "token": "", "version": version}
@@ -68,16 +68,16 @@ def _build_request(
 
 
 def _build_url(path: str, operation: Schema, version: str, variables: dict[str, str]) -> dict[str, Any]:
-    """Return the URL of an operation and add its ids to the variables.
+    """Return the URL of an operation, and add the ids in the URL to the variables.
 
-    Postman's path variables must be whole path segments, but the last id of a path is followed by ``.json``. So the ids
-    are collection variables.
+    Postman's path variables must be whole path segments, but the last id of a path is followed by ``.json``. Therefore
+    the ids are collection variables instead.
     """
     examples = {parameter["name"]: parameter.get("example", "") for parameter in operation["parameters"]}
 
     def replace_id(match: re.Match[str]) -> str:
         variable = _name_variable(match[1], match[2], operation["tags"][0])
-        # The value is empty if no earlier operation had an example of this variable.
+        # The value is empty if no earlier operation had an example value for this variable.
         variables[variable] = variables.get(variable) or str(examples[match[2]])
         return f"{match[1]}/{{{{{variable}}}}}"
 

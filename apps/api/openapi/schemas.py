@@ -40,11 +40,11 @@ def build_object_schema(fields: Mapping[str, ApiField], version: str, *, complet
     return {**schema, "required": required} if complete and required else schema
 
 
-# The JSON schema of an image in a body.
+# The JSON schema of an image in a request body.
 _TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
 IMAGE_PROPERTIES: Mapping[str, Schema] = {
-    "attachment": {**_TEXT_OR_NULL, "description": "The file, as Base64."},
-    "src": {**_TEXT_OR_NULL, "description": "The URL to download the file from, instead of attachment."},
+    "attachment": {**_TEXT_OR_NULL, "description": "The file content in Base64."},
+    "src": {**_TEXT_OR_NULL, "description": "The URL to download the file from. Send either src or attachment."},
     "filename": _TEXT_OR_NULL,
 }
 IMAGE_SCHEMA: Schema = {
@@ -73,7 +73,7 @@ def _rendered_schema(field: ApiField, version: str, model: type[Model]) -> Schem
         return dict(field.schema or {})
     if isinstance(field, ReadOnlyColumn):
         return _column_schema(model, field.get_columns()[0])
-    # Do not list the members of objects, because rendered objects have more members than request bodies.
+    # Do not list the fields of nested objects, because rendered objects have more fields than request bodies.
     if isinstance(field, ObjectListField):
         schema = build_list_schema({"type": "object"})
     elif isinstance(field, ObjectField):
@@ -102,7 +102,7 @@ _COLUMN_SCHEMAS: tuple[tuple[type[AnyColumn] | tuple[type[AnyColumn], ...], Sche
 
 
 def _column_schema(model: type[Model], path: str) -> Schema:
-    """Return the JSON schema of a column that is rendered as stored; the ORM path may cross relations."""
+    """Return the JSON schema of a column that is rendered unchanged; ``path`` may cross relations."""
     nullable = False
     for name in path.split("__"):
         column: Any = model._meta.pk if name == "pk" else model._meta.get_field(name)

@@ -5,7 +5,8 @@ import re
 from apps.api.requests.views import ApiView
 from apps.api.viewsets import ShopViewSet
 
-# Summaries of the standard actions; ``one`` and ``many`` are the resource's names, ``of`` lists its parents.
+# Summaries of the standard actions. ``one`` and ``many`` are the resource's singular and plural names; ``of`` lists the
+# parents.
 _SUMMARIES = {
     "list": "List {many}{of}",
     "count": "Count {many}{of}",
@@ -17,7 +18,7 @@ _SUMMARIES = {
 
 
 def build_summary(view: ApiView, action: str, path: str) -> str:
-    """Return the summary of an operation, for a custom action the first line of its docstring."""
+    """Return the summary of an operation. For custom actions, it is the first line of the docstring."""
     parents = _find_parents(path)
     of = "".join(f" of {_with_article(parent)}" for parent in reversed(parents))
     if action in _SUMMARIES and isinstance(view, ShopViewSet):
@@ -35,7 +36,7 @@ def _find_parents(path: str) -> list[str]:
 
 
 def singularize(word: str) -> str:
-    """Return the singular of a name in a path or of a tag, with spaces between the words."""
+    """Return the singular of a tag or of a name in a path, with spaces between the words."""
     words = _to_words(word)
     if words.endswith("ies"):
         return f"{words[:-3]}y"

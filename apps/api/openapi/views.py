@@ -1,4 +1,4 @@
-"""The public OpenAPI documents. ``apps.api.reference`` renders them as pages."""
+"""Serve the public OpenAPI documents. ``apps.api.reference`` renders them as pages."""
 
 import orjson
 from django.http import HttpRequest, HttpResponse
@@ -10,7 +10,7 @@ from apps.ground.error_messages import NOT_FOUND
 
 
 def openapi_document(request: HttpRequest, version: str) -> HttpResponse:
-    """Return the document: ``GET /admin/api/{version}/openapi.json``, without authentication."""
+    """Return the OpenAPI document (``GET /admin/api/{version}/openapi.json``, public)."""
     if request.method not in {"GET", "HEAD"}:
         return render_error("Method Not Allowed", 405, headers={"Allow": "GET, HEAD"})
     try:
@@ -21,7 +21,7 @@ def openapi_document(request: HttpRequest, version: str) -> HttpResponse:
 
 
 def _document(version: str) -> Schema:
-    # Importing the generator takes a tenth of a web process's start-up time, and most processes never use it.
+    # Import the generator here, because the import slows the start of a web process by a tenth and is rarely needed.
     from apps.api.openapi.generators import get_document
 
     return get_document(version)

@@ -1,4 +1,4 @@
-"""The interface's errors, with cause and fix; ``tests/api/test_reference.py`` checks that the list is complete."""
+"""Load the API's errors, their causes and fixes. ``tests/api/test_reference.py`` checks that none is missing."""
 
 import inspect
 import tomllib
@@ -17,7 +17,7 @@ _PATH = Path(__file__).with_name("errors.toml")
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """An error response that does not belong to a field."""
+    """An error response that is not about a field."""
 
     status: int
     name: str
@@ -28,7 +28,7 @@ class ErrorResponse:
 
 @dataclass(frozen=True, slots=True)
 class ErrorMessage:
-    """An error message of a field, with ``…`` for the variable part."""
+    """An error message about a field, with ``…`` for the variable part."""
 
     says: str
     cause: str
@@ -40,8 +40,8 @@ class ResourceRule:
     """A business rule of a resource that can refuse a request.
 
     Attributes:
-        operations: Patterns of the ids of the operations that the rule applies to, separated by spaces; by default the
-            POST and PUT operations of the resource.
+        operations: Patterns for the ids of the operations that the rule applies to, separated by spaces. By default the
+            rule applies to the resource's POST and PUT operations.
     """
 
     resource: str
@@ -64,7 +64,7 @@ def load_entries() -> dict[str, Any]:
 
 @cache
 def list_error_responses() -> list[ErrorResponse]:
-    """Return the error responses, by status."""
+    """Return all error responses that are not about a field."""
     return [ErrorResponse(name=HTTPStatus(entry["status"]).phrase, **entry) for entry in load_entries()["answer"]]
 
 
@@ -92,7 +92,7 @@ def get_resource_rules(resource: str) -> list[ResourceRule]:
 
 
 def get_phrase_text(name: str) -> str:
-    """Return the text of a message, with ``…`` for the variable part; return an empty string for parts of messages."""
+    """Return a message with ``…`` for the variable part, or an empty string if ``name`` is not a complete message."""
     phrase: str | Callable[..., str] = getattr(error_messages, name)
     if isinstance(phrase, str):
         return phrase

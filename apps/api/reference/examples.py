@@ -1,4 +1,4 @@
-"""Real requests and responses, recorded by ``make examples`` in the demo store."""
+"""Load real requests and responses, which ``make examples`` records in the demo shop."""
 
 import re
 from functools import cache
@@ -16,9 +16,9 @@ class Example(TypedDict):
     """A recorded request with its response.
 
     Attributes:
-        path: The path, below ``/admin/api/<version>/`` or absolute.
-        query: The query, without its question mark.
-        body: The JSON body of the request, or None if it had none.
+        path: The path, either absolute or relative to ``/admin/api/<version>/``.
+        query: The query string, without the question mark.
+        body: The JSON body of the request, or None if the request had no body.
         status: The HTTP status.
         answer: The JSON body of the response.
     """
@@ -32,16 +32,16 @@ class Example(TypedDict):
 
 @cache
 def _load_examples() -> dict[str, dict[str, Example]]:
-    """Return the recorded examples by operation id and version."""
+    """Return the recorded examples, keyed by operation id, then by version."""
     examples: dict[str, dict[str, Example]] = orjson.loads(EXAMPLES_PATH.read_bytes())
     return examples
 
 
 def get_example(operation_id: str, version: str) -> Example | None:
-    """Return the example of an operation in a version; if the version has none, the newest version's example.
+    """Return the example of an operation in a version. If there is none, return the newest version's example.
 
-    The examples of product metafields are also used for metafields of other owners, because only the path and
-    ``owner_resource`` differ.
+    Metafields of other owners use the examples of product metafields, because only the path and ``owner_resource``
+    differ.
     """
     by_version = _load_examples().get(operation_id, {})
     example = by_version.get(version) or by_version.get(get_latest_version())
@@ -52,7 +52,7 @@ def get_example(operation_id: str, version: str) -> Example | None:
     return example
 
 
-# Matches operations on the metafields of other owners; an owner may have a parent, as in ``blogs_blog_id_articles``.
+# Matches operations on metafields of any owner. The owner may have a parent, as in ``blogs_blog_id_articles``.
 _OWNED = re.compile(r"([a-z]+)_((?!products_owner)\w+)_owner_id_metafields(\w*)")
 _PARENT = re.compile(r"(\w+?)_\w+?_id_(\w+)")
 

@@ -1,6 +1,6 @@
-"""The pages of the reference, as data: resources, operations, parameters and fields of one version.
+"""Build the data of the reference pages: resources, operations, parameters and fields of one version.
 
-The only source is the version's OpenAPI document. Nothing here queries the database.
+The only source is the version's OpenAPI document. This module does not query the database.
 """
 
 import re
@@ -26,10 +26,10 @@ class Field:
     """A parameter, or a field of an object.
 
     Attributes:
-        name: The name; for nested fields the whole path, with dots.
+        name: The name. For nested fields, the full path with dots.
         kind: The type in a few words.
         says: The description.
-        words: The allowed values, if they are limited.
+        words: The allowed values, if only certain values are allowed.
         href: The URL of the page that describes the field's resource.
     """
 
@@ -43,7 +43,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of a resource."""
+    """An operation of a resource, as a reference page shows it."""
 
     anchor: str
     method: str
@@ -70,7 +70,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class ResourcePage:
-    """A page of the reference."""
+    """A reference page about one resource."""
 
     slug: str
     title: str
@@ -83,23 +83,23 @@ class ResourcePage:
 
 @cache
 def _load_pages() -> list[ResourcePage]:
-    """Return the pages without their operations and objects."""
+    """Return the pages of all resources. ``get_resources`` adds operations and objects to copies of these pages."""
     return [ResourcePage(text.slug, text.title, text.group, text.intro, text.tags) for text in list_resource_texts()]
 
 
 def get_slugs() -> frozenset[str]:
-    """Return the slugs of the pages of all versions."""
+    """Return the page slugs of all versions."""
     return frozenset(page.slug for page in _load_pages())
 
 
 @lru_cache(maxsize=16)
 def get_resources(version: str) -> dict[str, ResourcePage]:
-    """Return the pages of a version by slug, without resources that the version does not have.
+    """Return the pages of a version, keyed by slug. Pages without operations in the version are omitted.
 
     Raises:
-        KeyError: A tag of the document does not belong to a page.
+        KeyError: No page covers a tag of the document.
     """
-    # Importing the generator takes a tenth of a web process's start-up time, and most processes never use it.
+    # Import the generator here, because the import slows the start of a web process by a tenth and is rarely needed.
     from apps.api.openapi.generators import get_document
 
     described = get_document(version)
@@ -121,7 +121,7 @@ def get_resources(version: str) -> dict[str, ResourcePage]:
 
 
 def _sort_key(operation: Operation) -> tuple[int, int, str, str]:
-    """Return the sort key of an operation: lists before single rows, reading before writing."""
+    """Return the sort key of an operation: lists before single objects, reads before writes."""
     methods = ("GET", "POST", "PUT", "DELETE")
     return operation.path.count("/"), operation.path.count("{"), operation.path, str(methods.index(operation.method))
 
@@ -236,7 +236,7 @@ def _find_references(schema: Any) -> list[str]:
 
 
 def _inner(schema: Schema) -> Schema:
-    """Return the schema of a field's object; for a list, the schema of its items."""
+    """Return the schema of the object in a field, or of the items if the field is a list."""
     if "items" in schema:
         items: Schema = schema["items"]
         return items
@@ -273,13 +273,14 @@ def _format_curl(method: str, path: str, example: Example, version: str) -> str:
     if method != "GET":
         lines[0] = lines[0].replace("curl", f"curl -X {method}", 1)
     if example["body"] is not None:
-        # A single-quoted string cannot contain a quote: end the string, write an escaped quote, start a new string.
+        # A single-quoted shell string cannot contain a quote. End the string, add an escaped quote and start a new
+        # string.
         body = _format_json(example["body"]).replace("'", "'\\''")
         lines += ['-H "Content-Type: application/json"', f"-d '{body}'"]
     return " \\\n  ".join([*lines, f'"$BACKOFFICE{address}{query}"'])
 
 
 def _format_json(value: object) -> str:
-    """Format JSON with indentation; long strings, such as files, are cut."""
+    """Format JSON with indentation; long strings, such as files, are shortened."""
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     return re.sub(r'"([^"\\]{300})[^"\\]+"', r'"\1…"', text)

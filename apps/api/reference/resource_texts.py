@@ -1,4 +1,4 @@
-"""The titles and introductions of the resources, from ``resources.toml``."""
+"""Load the titles and introductions of the resources from ``resources.toml``."""
 
 import tomllib
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class ResourceText:
 
 @cache
 def list_resource_texts() -> tuple[ResourceText, ...]:
-    """Return the texts of all resources in the order of the reference."""
+    """Return the title and introduction of each resource, in the order of the reference pages."""
     return tuple(
         ResourceText(slug, entry["title"], entry["group"], entry["intro"], tuple(entry.get("tags", [slug])))
         for slug, entry in tomllib.loads(_PATH.read_text()).items()
@@ -30,5 +30,5 @@ def list_resource_texts() -> tuple[ResourceText, ...]:
 
 @cache
 def get_resource_texts_by_tag() -> dict[str, ResourceText]:
-    """Return the text of the resource that each OpenAPI tag belongs to."""
+    """Return the title and introduction of each resource, keyed by OpenAPI tag."""
     return {tag: text for text in list_resource_texts() for tag in text.tags}

@@ -1,4 +1,4 @@
-"""The URL patterns of the reference."""
+"""URL patterns of the API reference."""
 
 from django.urls import path
 

@@ -1,6 +1,6 @@
-"""The public pages of the reference.
+"""Serve the public pages of the API reference.
 
-The pages are rendered once per process, without database access, and caches may store them.
+Each process renders a page once, without database access. HTTP caches may store the pages.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ def redirect_to_version(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def index(request: HttpRequest, version: str) -> HttpResponse:
-    """Show ``/docs/api/{version}/``: how to call the interface, and a list of all resources."""
+    """Show ``/docs/api/{version}/``: how to call the API, and a list of all resources."""
     return _page(request, "index", version=_require_served(version))
 
 
@@ -44,7 +44,7 @@ def resource(request: HttpRequest, version: str, slug: str) -> HttpResponse:
     if slug not in get_slugs():
         raise Http404
     if slug not in get_resources(_require_served(version)):
-        # Only other versions have this resource: show the reader the list of resources instead of a 404.
+        # The resource exists only in other versions. Redirect to the list of resources instead of returning a 404.
         return redirect("api-docs", version)
     return _page(request, "resource", version=version, slug=slug)
 
@@ -78,7 +78,7 @@ def _page(request: HttpRequest, name: str, *, version: str = "", slug: str = "")
 
 
 def _cacheable_response(request: HttpRequest, body: bytes, content_type: str) -> HttpResponse:
-    """Return a response that caches may store for five minutes, or a 304 if the client has it."""
+    """Return a response that caches may store for five minutes, or a 304 if the client's copy is current."""
     etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
     response = HttpResponse(body, content_type=content_type, headers={"ETag": etag})
     response["Cache-Control"] = "public, max-age=300"
@@ -88,7 +88,7 @@ def _cacheable_response(request: HttpRequest, body: bytes, content_type: str) ->
 
 @lru_cache(maxsize=512)
 def _render_page(name: str, version: str, slug: str) -> bytes:
-    """Render a page; its content does not depend on the reader."""
+    """Render a page. The result is cached, because it is the same for every reader."""
     pages = get_resources(version)
     context: Rendered = {
         "version": version,

@@ -1,1 +1,1 @@
-"""Request handling: authentication, rate limits, idempotency, parsing."""
+"""Handle requests: authentication, rate limits, idempotency and parsing."""

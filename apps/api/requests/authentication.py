@@ -1,7 +1,7 @@
-"""Authentication with the access token of an installation, sent in the brand's token header.
+"""Authenticate requests with the access token in the ``X-<Brand>-Access-Token`` header.
 
-One prepared query per request checks the token and reads the current versions of the shop and the installation. The
-objects are cached between requests under these versions, so they are never stale.
+One prepared query per request checks the token and reads the current versions of the shop and the app installation.
+These versions are part of the cache key of both objects, so cached objects are never stale.
 """
 
 import threading
@@ -35,7 +35,8 @@ class Access:
     """An authenticated token with its installation, shop and access scopes.
 
     Attributes:
-        installation: The installed app. For a per-user token the scopes are reduced to the staff member's permissions.
+        installation: The app installation. For a per-user token, the scopes are limited to the staff member's
+            permissions.
         granted_scopes: Every scope that the token may use.
         user_id: The staff member of a per-user token.
         app_scopes: Every scope that the app itself may use.
@@ -62,17 +63,17 @@ class Unauthorized(ApiError):
     status = 401
 
     def __init__(self) -> None:
-        """Create the error; all causes have the same message."""
+        """Create the error. The message does not reveal the cause."""
         super().__init__(UNAUTHORIZED)
 
 
 def get_token_header_key() -> str:
-    """Return the header's key in ``request.META``."""
+    """Return the key of the token header in ``request.META``."""
     return f"HTTP_X_{settings.BRAND.upper()}_ACCESS_TOKEN"
 
 
 # The result of the token query: the token's id, expiry and last use, the versions of the installation and the shop, the
-# shop's domain, and the version of the shop's audience (such as its webhook subscriptions).
+# shop's domain, and ``listening_version``, which changes with the shop's webhook subscriptions.
 _TokenRow = tuple[int, datetime | str | None, datetime | str | None, int, int, str, int]
 
 _SQL = """
@@ -112,7 +113,7 @@ def authenticate_token(request: HttpRequest) -> Access:
 
 
 def _restrict_to_member(access: Access, user_id: int) -> Access:
-    """Reduce an access to the current permissions of the token's staff member; permissions are never cached.
+    """Limit a token's access to the staff member's current permissions, which are never cached.
 
     Raises:
         Unauthorized: The staff member no longer has access to the shop.
@@ -127,7 +128,7 @@ def _restrict_to_member(access: Access, user_id: int) -> Access:
 
 
 def _update_last_used(token_id: int, now: datetime) -> None:
-    """Update the token's time of last use; skip the update if the row is locked, because another request updates it."""
+    """Record the token's last use, unless the row is locked because another request is updating it."""
     with all_shops_scope():
         run_unless_locked(lambda: AccessToken.objects.filter(pk=token_id).update(last_used_at=now))
 
@@ -138,8 +139,8 @@ def _query_token(digest: str) -> list[_TokenRow]:
         rows = execute_prepared(_SQL, [digest])
     except (OperationalError, InterfaceError):
         if not getattr(connection.connection, "closed", False):
-            # Do not retry if the connection is still open or could not be made: a second try would fail, too, and
-            # double the wait.
+            # Do not retry if the connection is still open or could not be opened. A second attempt would also fail and
+            # would double the wait.
             raise
         connection.close()
         rows = execute_prepared(_SQL, [digest])
@@ -161,7 +162,7 @@ _lock = threading.Lock()
 
 
 def _get_cached_access(key: tuple[int, int, int]) -> Access:
-    """Return the cached access for a token and its versions; load the access if a version changed."""
+    """Return the access for a token id and its versions; load the access if it is not in the cache."""
     access = _access.get(key)
     if access is not None:
         return access

@@ -1,8 +1,8 @@
-"""Brute-force protection: leaky buckets of attempts to guess a secret, in the store of the rate limiter.
+"""Limit attempts to guess a secret, with leaky buckets in the rate limiter's store.
 
-An attempt is counted before the secret is checked, and uncounted if the secret was correct. So correct attempts are not
-limited, and concurrent wrong attempts cannot exceed the bucket. Buckets belong to the client's address, so an attacker
-cannot lock out the owner of the secret.
+Each attempt is counted before the secret is checked, so concurrent wrong attempts cannot exceed the limit. If the
+secret is correct, the attempt is removed from the count, so correct attempts are not limited. Every bucket is bound to
+a client address, so an attacker cannot lock out the owner of the secret.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from apps.api.requests.throttling import consume_bucket
 
 @dataclass(frozen=True, slots=True)
 class AttemptBucket:
-    """A limit of wrong attempts: ``size`` at once and ``leak`` more per second, counted under a key."""
+    """A limit for wrong attempts: ``size`` attempts at once, and ``leak`` more attempts per second."""
 
     key: str
     size: int
@@ -26,7 +26,7 @@ class AttemptBucket:
 
 
 def get_attempt_buckets(kind: str, name: str, address: str) -> tuple[AttemptBucket, AttemptBucket]:
-    """Return the buckets of an attempt: one for the name and address, and a larger one for the address alone."""
+    """Return two buckets: a small bucket for the name at this address, and a larger bucket for the address alone."""
     origin, name_hash = get_origin_network(address), hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
     return AttemptBucket(f"guess:{kind}:{origin}:{name_hash}", 10, 1 / 6), AttemptBucket(
         f"guess:{kind}:{origin}", 100, 1.0
@@ -34,7 +34,7 @@ def get_attempt_buckets(kind: str, name: str, address: str) -> tuple[AttemptBuck
 
 
 def count_attempt(buckets: Iterable[AttemptBucket]) -> int:
-    """Count an attempt, and return the seconds to wait, which are 0 if the attempt is allowed."""
+    """Count an attempt and return the seconds to wait, or 0 if the attempt is allowed."""
     admitted_buckets: list[AttemptBucket] = []
     longest = 0
     for bucket in buckets if settings.RATE_LIMIT else ():
@@ -49,13 +49,13 @@ def count_attempt(buckets: Iterable[AttemptBucket]) -> int:
 
 
 def uncount_attempt(buckets: Iterable[AttemptBucket]) -> None:
-    """Take back the count of an attempt that was correct or was not checked."""
+    """Remove an attempt from the buckets because the secret was correct or was not checked."""
     for bucket in buckets if settings.RATE_LIMIT else ():
         _pour(bucket, -1)
 
 
 def get_origin_network(address: str) -> str:
-    """Return the origin that attempts are counted for: an IPv4 address, or the /64 network of an IPv6 address."""
+    """Return the origin to count attempts by: the IPv4 address, or the /64 network of the IPv6 address."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:

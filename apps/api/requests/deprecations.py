@@ -1,4 +1,4 @@
-"""Deprecations of routes, with the first deprecated version and the section of the docs that gives the reason."""
+"""Declare deprecated routes, with the first deprecated version and a link to the reason in the docs."""
 
 from dataclasses import dataclass
 
@@ -6,18 +6,18 @@ from django.conf import settings
 
 from apps.api.versions import VersionRange
 
-# The title and the explanation of each deprecation, by its anchor on the docs page.
+# The title and explanation of each deprecation, keyed by the anchor on the docs page.
 REASONS = {
     "script-tag-count": (
         "Counting script tags",
         "An app has few script tags. List them with a limit of 250 and count the results.",
     ),
     "product-images": (
-        "Product image list, create, update and delete",
-        "Deprecated since 2025-01. Send images with their product, in its images field.",
+        "Listing, creating, updating and deleting product images",
+        "Deprecated since 2025-01. Send images in the images field of the product.",
     ),
     "fulfillment-event": (
-        "Fulfillment event retrieve and delete",
+        "Retrieving and deleting fulfillment events",
         "List the events of a fulfillment instead. Events are a permanent record.",
     ),
 }
@@ -28,7 +28,7 @@ class Deprecation:
     """The deprecation of a route.
 
     Attributes:
-        anchor: The anchor on the docs page of deprecations, a key of ``REASONS``.
+        anchor: The anchor on the deprecations page of the docs. It is a key of ``REASONS``.
         since: The first version in which the route is deprecated, or None for all versions.
     """
 

@@ -1,9 +1,9 @@
-"""Leaky buckets in a file that all processes of one machine map into memory.
+"""Leaky buckets in a file that all processes on one machine map into memory.
 
-The file is a fixed table of records ``(key hash, level, time)``. A key can be in any record of one group of
-neighboring records. A byte-range lock (between processes) and a mutex (between threads) lock a group. A full group
-drops its oldest record, because a bucket that was not used for the longest time has leaked the most. A call takes
-about ten microseconds.
+The file is a fixed-size table of records ``(key hash, level, time)``. The key's hash selects a group of adjacent
+records, and any record of the group may store the bucket. A byte-range lock (between processes) and a mutex (between
+threads) protect the group. If the group is full, a new bucket replaces the least recently used bucket, which has leaked
+the most. A call takes about ten microseconds.
 """
 
 import fcntl
@@ -21,7 +21,7 @@ _GROUP_BYTES = _RECORD.size * _NEIGHBOURS
 
 
 class FileBucketStore:
-    """The table of buckets in one file."""
+    """A table of leaky buckets in one file."""
 
     def __init__(self, path: Path) -> None:
         """Open the file; create it if it is missing."""
@@ -37,10 +37,10 @@ class FileBucketStore:
 
         Args:
             key: The bucket's name.
-            size: How many calls the bucket holds.
-            leak: How many calls leak per second.
+            size: The capacity of the bucket in calls.
+            leak: The number of calls that leak per second.
             now: Seconds since 1970.
-            amount: How much to add; a negative amount is removed from the bucket.
+            amount: The number of calls to add. A negative amount is removed from the bucket.
 
         Returns:
             The level after the call, and True if the bucket accepted the call.
@@ -68,7 +68,7 @@ class FileBucketStore:
     def _find(self, name: int, start: int, leak: float, now: float) -> tuple[int, float]:
         """Return the offset and current level of a bucket's record.
 
-        A new bucket gets a free record, or the group's oldest record, with level 0.
+        A new bucket starts with level 0, in a free record or in place of the group's oldest record.
         """
         oldest, oldest_at = start, float("inf")
         for offset in range(start, start + _GROUP_BYTES, _RECORD.size):

@@ -1,8 +1,9 @@
-"""``Idempotency-Key``: a repeated request has no second effect and gets the first response.
+"""Support ``Idempotency-Key``: a repeated request makes no further changes and returns the first response.
 
-The transaction of the request's work inserts the key. A second request with the key waits at the unique index until the
-first commits (then it replays the stored response) or rolls back (then it does the work itself). After 5 seconds the
-second request gets a 409. Error responses are not stored.
+The key is inserted in the same transaction as the request's changes. A second request with the same key waits at the
+unique index until the first transaction ends. After a commit, the second request returns the stored response. After a
+rollback, the second request runs normally. If it has to wait longer than 5 seconds, it returns a 409. Error responses
+are not stored.
 """
 
 import hashlib
@@ -33,7 +34,7 @@ Rewrite = Callable[[bytes], bytes]
 
 
 class _ErrorResponse(Exception):
-    """Raised to leave the transaction with an error response, so that the rollback removes the key."""
+    """Raised to roll back the transaction, including the key, and return an error response."""
 
     def __init__(self, response: HttpResponse) -> None:
         super().__init__()
@@ -54,13 +55,13 @@ def replay_or_run(
 
     Args:
         request: The request.
-        access: The caller that the key belongs to.
-        prepare: Loads the objects in the path and does slow work before the transaction opens. Replays skip this step,
-            because the parent or a download may be gone by then.
-        work: Does the work of the request, in the transaction.
+        access: The caller. Each caller has separate keys.
+        prepare: Loads the objects in the path and does slow work before the transaction begins. Replays skip this step,
+            because the parent or a file to download may no longer exist.
+        work: Runs the request in the transaction and returns the response.
         at: When the request arrived.
-        keep: Returns the bytes of the response to store, for responses that contain a secret.
-        restore: Returns the response for stored bytes.
+        keep: Converts the response body to the bytes to store, without secrets.
+        restore: Converts the stored bytes to the response body.
 
     Raises:
         BadRequest: The key is too long or not printable.
@@ -70,7 +71,7 @@ def replay_or_run(
     key = request.META[IDEMPOTENCY_HEADER]
     if not 0 < len(key) <= MAX_LENGTH or not key.isprintable():
         raise BadRequest({"idempotency_key": f"must have 1 to {MAX_LENGTH} printable characters"})
-    # Clients use any text as a key, for example an email address, so only the digest is stored.
+    # Only the digest is stored, because a client may use personal data such as an email address as the key.
     key = hashlib.sha256(f"{_key_prefix(access)}{key}".encode()).hexdigest()
     fingerprint = _fingerprint(request)
     own_keys = IdempotencyKey.objects.filter(installation=access.installation, key=key)
@@ -93,7 +94,7 @@ def replay_or_run(
 
 
 def _key_prefix(access: Access) -> str:
-    """Return the prefix for keys of a per-user token; its NUL cannot occur in an app's keys, which are printable."""
+    """Return a prefix for a staff member's keys. The NUL prevents collisions with the printable keys of an app."""
     return f"{access.user_id}\0" if access.user_id else ""
 
 
@@ -105,12 +106,12 @@ def _fingerprint(request: HttpRequest) -> str:
 
 
 def _claim(access: Access, key: str, fingerprint: str, path: str, at: datetime) -> bool:
-    """Insert the key unless an unexpired one exists; wait for another transaction that is inserting the same key.
+    """Insert the key unless an unexpired row exists; wait for other transactions that are inserting the key.
 
-    SQLite writers queue before their transaction begins, so this wait only concerns PostgreSQL.
+    Only PostgreSQL waits here. On SQLite, writers already wait before their transaction begins.
 
     Raises:
-        Conflict: The other transaction has not ended after 5 seconds.
+        Conflict: Another transaction has been inserting the key for 5 seconds.
     """
     set_lock_timeout(f"{WAIT_SECONDS}s")
     try:
@@ -135,8 +136,8 @@ def _insert(access: Access, key: str, fingerprint: str, path: str, at: datetime)
         request_id=get_event_context().request_id,
     )
     IdempotencyKey.objects.bulk_create([row], ignore_conflicts=True)
-    # A bulk create that ignores conflicts does not report whether the row was inserted. A row inserted by this
-    # transaction has no status yet; a committed row always has a status.
+    # With ``ignore_conflicts``, ``bulk_create`` does not report whether the row was inserted. A row inserted by this
+    # transaction still has status 0, while a committed row always has an HTTP status.
     return IdempotencyKey.objects.filter(installation=access.installation, key=key, status=0).exists()
 
 
@@ -151,9 +152,9 @@ def _replay(row: IdempotencyKey, fingerprint: str, restore: Rewrite) -> HttpResp
 
 
 def redact_stored_responses(model: type[Model], ids: Collection[int], events: QuerySet[Event]) -> None:
-    """Empty the stored responses of requests that created or changed these rows; replays then return an empty object.
+    """Replace the stored responses of requests that created or changed these rows with an empty object.
 
-    The function has the signature of the hooks in ``apps.events.domain.redaction``.
+    The function is registered as a hook of ``apps.events.domain.redaction``.
     """
     plural, row_ids = str(model._meta.verbose_name_plural).replace(" ", "_"), {str(pk) for pk in ids}
     responses = IdempotencyKey.objects.filter(path__contains=f"/{plural}/").exclude(status=0).values_list("pk", "path")

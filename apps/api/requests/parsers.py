@@ -16,10 +16,10 @@ _MAX_DIGITS = 18
 
 
 def parse_query_string(request: HttpRequest) -> dict[str, str]:
-    """Return the query parameters; the last value of a repeated parameter counts, but ``limit`` may occur only once.
+    """Return the query parameters. The last value of a repeated parameter counts. Only ``limit`` may not be repeated.
 
     Raises:
-        BadRequest: The query is not UTF-8, contains a NUL, or repeats the limit.
+        BadRequest: The query is not UTF-8, contains a NUL or repeats ``limit``.
     """
     raw = request.META.get("QUERY_STRING", "")
     if not raw:
@@ -42,23 +42,23 @@ def get_body_limit(*, uploads: bool) -> int:
 
 
 def check_content_length(request: HttpRequest, *, uploads: bool = False) -> int:
-    """Return the announced length of the body in bytes, without reading the body.
+    """Return the ``Content-Length`` in bytes, without reading the body.
 
     Raises:
-        ApiError: 413, the body is too large.
+        ApiError: The body is too large (413).
         BadRequest: The length is not a number.
     """
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not (length.isascii() and length.isdigit()):
         raise BadRequest(BAD_REQUEST, detail="Content-Length is not a number")
-    # Do not parse a number with thousands of digits.
+    # Limit the digits, because Python parses very long numbers slowly.
     if len(length) > _MAX_DIGITS or int(length) > get_body_limit(uploads=uploads):
         raise ApiError(get_reason_phrase(413), status=413)
     return int(length)
 
 
 def parse_json_body(request: HttpRequest, *, uploads: bool = False) -> object:
-    """Return the body's JSON value, or None if there is no body.
+    """Return the parsed JSON body, or None if there is no body.
 
     Raises:
         ApiError: The length is missing (411), the body is too large (413), or the media type is not JSON (415).

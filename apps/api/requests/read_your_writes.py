@@ -1,4 +1,4 @@
-"""Read-your-writes: a token reads from a replica only after the replica has replayed the token's last write."""
+"""Ensure that an app can read its own writes: a token uses a replica only if the replica has the token's last write."""
 
 import logging
 from collections.abc import Callable
@@ -17,12 +17,12 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-# A position that no replica has replayed: reads go to the primary.
+# A position that no replica can reach, so all reads use the primary.
 _UNREACHABLE = 2**63
 
 
 def read_from_replica(access: Access, work: Callable[[], T]) -> T:
-    """Run read-only work for a token, on a replica if a suitable replica exists."""
+    """Run read-only work on a replica that has the token's last write, otherwise on the primary."""
     if not replica.has_replica():
         return work()
     shop = access.shop
@@ -35,8 +35,8 @@ def read_from_replica(access: Access, work: Callable[[], T]) -> T:
 def record_write(access: Access) -> None:
     """Store the position that a replica must reach before the token reads from the replica.
 
-    The position is stored for longer than a replica may lag. While the cache is down, other processes do not know the
-    position, and all reads go to the primary.
+    The cache stores the position for longer than a replica may lag. While the cache is down, other processes cannot
+    read the position, so all reads use the primary.
     """
     if not replica.has_replica():
         return

@@ -1,4 +1,4 @@
-"""Check that the caller has the access scope that a route requires."""
+"""Check the access scope that a route requires."""
 
 from apps.api.exceptions import ApiError
 from apps.api.requests.authentication import Access
@@ -17,7 +17,7 @@ class ScopeMissing(ApiError):
 
 
 def check_scope(access: Access, needed: tuple[str, ...]) -> None:
-    """Check that the caller has at least one of the needed scopes; pass if no scope is needed.
+    """Check that the caller has at least one of the required scopes, if any scope is required.
 
     Raises:
         ScopeMissing: The caller has none of the scopes. The message contains the first scope.

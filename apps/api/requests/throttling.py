@@ -1,9 +1,9 @@
-"""The rate limit: a leaky bucket per app and shop, shared by all web processes.
+"""Limit the request rate with a leaky bucket per app and shop, shared by all web processes.
 
-A bucket of ``size`` calls leaks ``leak`` calls per second. With ``CACHE_URL`` the buckets are in Redis, where one
-script updates a bucket atomically; otherwise the buckets are in a file that the processes of this machine share
-(``file_buckets``). If the store is down, calls are admitted and the failure is logged, because the rate limiter must
-not take the shop down.
+A bucket of ``size`` calls leaks ``leak`` calls per second. With ``CACHE_URL``, the buckets are in Redis, where one
+script updates a bucket atomically. Otherwise the buckets are in a file that the processes on this machine share
+(``file_buckets``). If the store is down, calls are admitted and the failure is logged, because a failing rate limiter
+must not block the API.
 """
 
 import logging
@@ -20,7 +20,7 @@ from apps.shops.models import Shop
 logger = logging.getLogger(__name__)
 
 PREMIUM_FACTOR = 10
-# GraphQL has its own buckets; their size in points is the REST size in calls, times this factor.
+# GraphQL has separate buckets. Their size in points is the REST bucket size in calls times this factor.
 POINTS_PER_CALL = 50
 RETRY_AFTER = 2.0
 
@@ -65,7 +65,7 @@ class BucketStore(Protocol):
 
 
 class RedisBucketStore:
-    """Buckets in Redis; one script reads, leaks and adds."""
+    """Leaky buckets in Redis, each updated by one atomic script."""
 
     _SCRIPT = """
 local level = 0
@@ -86,7 +86,7 @@ return {tostring(level), admitted}
 """
 
     def __init__(self, url: str) -> None:
-        """Connect lazily to the Redis of ``CACHE_URL``."""
+        """Connect to Redis on first use."""
         from redis import Redis
 
         self._redis = Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
@@ -106,12 +106,12 @@ def _buckets() -> BucketStore:
 
 
 def get_bucket_size(shop: Shop) -> int:
-    """Return the bucket size of a shop in calls."""
+    """Return a shop's bucket size in calls."""
     return int(settings.RATE_LIMIT_BURST) * (PREMIUM_FACTOR if shop.plan == Shop.Plan.PREMIUM else 1)
 
 
 def count_call(*, app_id: int, shop: Shop, calls: int = 1) -> RateLimitState:
-    """Count a call of an app to a shop; with 0 calls, only return the state of the bucket."""
+    """Count calls of an app to a shop; with ``calls=0``, only return the state of the bucket."""
     if not settings.RATE_LIMIT:
         return RateLimitState(1, settings.RATE_LIMIT_BURST, admitted=True)
     size = get_bucket_size(shop)
@@ -121,7 +121,7 @@ def count_call(*, app_id: int, shop: Shop, calls: int = 1) -> RateLimitState:
 
 
 def spend_points(points: int, *, app_id: int, shop: Shop) -> PointsState:
-    """Deduct the points of a GraphQL document from the bucket of an app and shop; negative points are restored."""
+    """Deduct the points of a GraphQL document from the app's bucket for the shop; negative points are restored."""
     calls = get_bucket_size(shop)
     size = calls * POINTS_PER_CALL
     leak = settings.RATE_LIMIT_PER_SECOND * (calls / settings.RATE_LIMIT_BURST) * POINTS_PER_CALL
@@ -132,7 +132,7 @@ def spend_points(points: int, *, app_id: int, shop: Shop) -> PointsState:
 
 
 def consume_bucket(key: str, size: int, leak: float, amount: int) -> tuple[float, bool]:
-    """Return a bucket's level and whether the bucket accepted the amount; if the store is down, accept everything."""
+    """Add an amount to a bucket; return its level, and True if the amount was accepted or the store is down."""
     try:
         return _buckets().consume(key, size=size, leak=leak, now=time.time(), amount=amount)
     except Exception:

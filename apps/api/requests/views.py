@@ -34,26 +34,26 @@ from apps.ground.tenancy import shop_scope
 from apps.ground.transient_errors import is_rolled_back
 from apps.shops.models import Shop
 
-# The kinds of responses: the resource under its singular name, the bare resource, or a list of resources under the
-# plural name.
+# Response kinds: the resource under its singular name, the bare resource, or a list of resources under the plural name.
 ONE, BARE, MANY = "one", "bare", "many"
 
-# The singular names of all resources, to distinguish a second wrapper in a body from an unknown key.
+# The singular names of all resources. A body with a second resource name is rejected; unknown keys are ignored.
 SINGULAR_NAMES: set[str] = set()
 
 
 class ApiView(ViewSet):
-    """A view of the interface: authenticated, versioned, scoped to one shop, always JSON.
+    """The base class of API views: authenticated, versioned, limited to one shop, with JSON responses.
 
     Attributes:
         serializer_class: The serializer of the resource, if the view has one.
         singular, plural: The resource's names in bodies; ``plural`` is also the prefix of its topics.
-        scope: The access scope without its verb, e.g. ``script_tags``, or None if any token may call the view.
-        version_ranges: The versions that have an action, by action.
-        deprecated: The deprecation by action.
-        takes_uploads: True if bodies may contain Base64 files (limit 30 MiB instead of 1).
-        request_bodies: The request body by action, for actions that do not receive the resource: the fields of a flat
-            body, or a JSON schema.
+        scope: The access scope without ``read_`` or ``write_``, e.g. ``script_tags``, or None if any token may call the
+            view.
+        version_ranges: The versions that have an action, by action name. Other actions are in all versions.
+        deprecated: The deprecation of an action, by action name.
+        takes_uploads: True if bodies may contain Base64 files (limit 30 MiB instead of 1 MiB).
+        request_bodies: The request body by action, for actions with a body that is not the resource. A value is the
+            fields of a flat body, or a JSON schema.
         responses: The response by action, if it does not follow from the action's name: ``ONE``, ``BARE``, ``MANY`` or
             a JSON schema.
         extra_response_properties: The JSON schemas of additional response properties, by action and name.
@@ -79,7 +79,7 @@ class ApiView(ViewSet):
     version: str
 
     def get_scopes(self, method: str) -> tuple[str, ...]:
-        """Return the scopes for a method; the caller needs one of them, or none if the result is empty."""
+        """Return the scopes that allow a method. One of the scopes is enough; an empty result allows every token."""
         if self.scope is None:
             return ()
         return (f"{'read' if method in SAFE_METHODS else 'write'}_{self.scope}",)
@@ -89,7 +89,7 @@ class ApiView(ViewSet):
         check_scope(self.access, self.get_scopes(request.method or "GET"))
 
     def initialize_request(self, request: HttpRequest, *args: object, **kwargs: object) -> Request:
-        """Create DRF's request; the API kit does the parsing and the authentication."""
+        """Create DRF's request without parsers and authenticators, because this class does their work."""
         self.action = self.action_map.get((request.method or "").lower(), "")
         return Request(request)
 
@@ -104,7 +104,8 @@ class ApiView(ViewSet):
             response = self._handle_request(request)
         except Exception as error:
             response = exception_handler(error)
-            # A request inside an outer transaction cannot be retried.
+            # The middleware retries a request with ``undone``. Do not retry inside an outer transaction, which is
+            # already broken.
             request.undone = is_rolled_back(error) and not connection.in_atomic_block  # type: ignore[attr-defined]
         if request.method not in SAFE_METHODS and hasattr(self, "access"):
             read_your_writes.record_write(self.access)
@@ -153,11 +154,11 @@ class ApiView(ViewSet):
         return handler(self.request, **self.kwargs)
 
     def count_call(self) -> throttling.RateLimitState:
-        """Count the call; views with their own limits override this method."""
+        """Count the call against the rate limit; views with other limits override this method."""
         return throttling.count_call(app_id=self.access.installation.app_id, shop=self.shop)
 
     def _load_and_prepare(self) -> None:
-        """Load the parents and do slow work; a replay skips both, because the parent may be deleted."""
+        """Load the parents and prepare the write. Replays skip this step, because the parent may no longer exist."""
         self.load_parents()
         self.prepare_write()
 
@@ -180,14 +181,14 @@ class ApiView(ViewSet):
         return response
 
     def load_parents(self) -> None:
-        """Load the objects in the path, e.g. the parent; raise ``Http404`` if this shop does not have them."""
+        """Load the objects in the path, such as a parent; raise ``Http404`` if the shop does not have them."""
 
     def redact_for_replay(self, content: bytes) -> bytes:
-        """Return the bytes of a response to store for a replay; views override this method to remove secrets."""
+        """Return the response body to store for replays; views override this method to remove secrets."""
         return content
 
     def restore_for_replay(self, content: bytes) -> bytes:
-        """Return the response body of a replay, built from the stored bytes."""
+        """Return the response body of a replay, built from the stored body."""
         return content
 
     def prepare_write(self) -> None:
@@ -210,7 +211,7 @@ class ApiView(ViewSet):
 
     @cached_property
     def body(self) -> object:
-        """Return the body's JSON value, or None if there is no body."""
+        """Return the parsed JSON body, or None if there is no body."""
         return parse_json_body(self.request._request, uploads=self.takes_uploads)
 
     def unwrap_body(self, singular: str) -> RequestData:

@@ -1,7 +1,7 @@
-"""List filters: django-filter with the strict validation of the interface.
+"""List filters, based on django-filter, with strict validation.
 
-A resource's filter set declares its own filters and inherits the filters of every list. An invalid value is a 400 with
-the parameter's name. Unknown parameters are ignored and never reach the ORM.
+A resource's filter set inherits the filters of all lists and adds the resource's filters. An invalid value causes a 400
+with the parameter's name. Unknown parameters are ignored and never reach the ORM.
 """
 
 import re
@@ -30,7 +30,7 @@ def parse_id(text: str) -> int:
     """Parse an id from a query.
 
     Raises:
-        ValidationError: The text is not a number of at most 64 bits.
+        ValidationError: The value is not a number of at most 64 bits.
     """
     if not _ID.fullmatch(text) or int(text) >= 2**63:
         raise ValidationError(INVALID)
@@ -90,7 +90,7 @@ class _TextField(forms.Field):
 
 
 class ApiFilter(django_filters.Filter):
-    """A filter that applies if its parameter is present, even if the value is blank."""
+    """The base class of filters. A filter also applies if the parameter's value is blank."""
 
     field_class: type[forms.Field] = _TextField
 
@@ -102,7 +102,7 @@ class ApiFilter(django_filters.Filter):
 
 
 class TextFilter(ApiFilter):
-    """Matches rows with the given text."""
+    """Matches rows in which the column equals the given string."""
 
 
 class IdFilter(ApiFilter):
@@ -122,12 +122,12 @@ class IdsFilter(ApiFilter):
 
 
 class DateTimeFilter(ApiFilter):
-    """Matches rows with a time from (``gte``) or up to (``lte``) the given time, in whole seconds."""
+    """Matches rows with a time not before (``gte``) or not after (``lte``) the given time, in whole seconds."""
 
     field_class = _MomentField
 
     def filter(self, qs: QuerySet[Model], value: datetime | None) -> QuerySet[Model]:
-        """Return the matching rows. Columns store fractions, so "up to a second" means before the next second."""
+        """Return the matching rows. Columns store fractions of a second, so ``lte`` includes the whole second."""
         if value is None:
             return qs
         second = truncate_to_second(value)
@@ -142,13 +142,13 @@ class ChoiceFilter(ApiFilter):
 
 
 class IntegerFilter(ApiFilter):
-    """Compares a column with a whole number."""
+    """Matches rows by comparing a column with a whole number."""
 
     field_class = _IntegerField
 
 
 class PublishedFilter(ChoiceFilter):
-    """The ``published_status`` filter (``published``, ``unpublished``, ``any``) of a ``published_at`` column."""
+    """The ``published_status`` filter (``published``, ``unpublished`` or ``any``) for a ``published_at`` column."""
 
     def __init__(self) -> None:
         """Create the filter with its three values."""
@@ -165,7 +165,7 @@ class PublishedFilter(ChoiceFilter):
 
 
 class ResourceFilter(django_filters.FilterSet):
-    """The filters of every list: ids, since_id, and ranges of the two timestamps."""
+    """The filters of every list: ids and ranges of the creation and update times."""
 
     ids = IdsFilter()
     since_id = IdFilter("id", "gt")
@@ -178,12 +178,12 @@ class ResourceFilter(django_filters.FilterSet):
 def filter_sort_table(
     filterset: type[ResourceFilter], parameters: Mapping[str, str], model: type[Model]
 ) -> QuerySet[Any] | None:
-    """Return the matching rows of the sort table, to count and sort them without the wide rows.
+    """Return the matching sort table rows, which are faster to count and sort than the model's wide rows.
 
-    Returns None if the filters use other columns, or if the model has no sort table.
+    Return None if the sort table lacks a column of the filters, or if the model has no sort table.
 
     Raises:
-        BadRequest: ``{parameter: message}`` for every invalid value.
+        BadRequest: A value is invalid. The exception contains ``{parameter: message}``.
     """
     filters = [filterset.base_filters[name] for name in parameters.keys() & filterset.base_filters.keys()]
     if not filters or not all(isinstance(filter_, DateTimeFilter) for filter_ in filters):
@@ -201,7 +201,7 @@ def apply_filters(filterset: type[ResourceFilter], parameters: dict[str, str], q
     """Return the rows that match the parameters.
 
     Raises:
-        BadRequest: ``{parameter: message}`` for every invalid value.
+        BadRequest: A value is invalid. The exception contains ``{parameter: message}``.
     """
     if not parameters.keys() & filterset.base_filters.keys():
         return queryset

@@ -1,4 +1,4 @@
-"""Objects that are not resources: flat bodies of actions, and small objects that are stored as JSON."""
+"""Fields and validation for objects that are not resources: flat request bodies, and objects stored as JSON."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
@@ -20,10 +20,10 @@ def check_members(fields: Mapping[str, ApiField], data: RequestData, *, partial:
     Args:
         fields: The field of each member, by name.
         data: The object; members without a field are ignored.
-        partial: If True, missing members stay unchanged.
+        partial: If True, missing members are skipped: they are not required, and no defaults are set.
 
     Returns:
-        The validated values and the error messages, both by name.
+        The validated values and the error messages, both keyed by member name.
     """
     values: Attrs = {}
     errors: Errors = {}
@@ -45,7 +45,7 @@ def validate_members(fields: Mapping[str, ApiField], data: object) -> Attrs:
 
     Raises:
         BadRequest: The body is not an object.
-        Unprocessable: ``{member: [messages]}``.
+        Unprocessable: A member is invalid. The exception contains ``{member: [messages]}``.
     """
     if not isinstance(data, dict):
         raise BadRequest(BAD_REQUEST, detail="the body is not a JSON object")
@@ -64,8 +64,8 @@ def check_objects(data: object, most: int, check: Callable[[RequestData], tuple[
         check: Returns the attributes and the error messages of one object.
 
     Raises:
-        ValidationError: The value is not a list of at most ``most`` objects, or objects are invalid: ``{index: {name:
-            [messages]}}``.
+        ValidationError: The value is not a list of at most ``most`` objects, or an object is invalid. In the second
+            case, the exception contains ``{index: {name: [messages]}}``.
     """
     if not isinstance(data, list) or len(data) > most:
         raise serializers.ValidationError([INVALID])
@@ -89,7 +89,7 @@ class ObjectListField(ApiField):
 
     Args:
         members: The field of each member, by name.
-        render: Renders ``(context, list, *columns)``; without it the list is rendered as stored.
+        render: Renders the list from ``(context, list, *columns)``. By default the list is rendered as stored.
         needs: Additional ORM paths for ``render``.
         most: The maximum number of objects.
     """
@@ -103,7 +103,7 @@ class ObjectListField(ApiField):
         most: int = MAX_OBJECTS,
         **options: Unpack[FieldOptions],
     ) -> None:
-        """Create the field; by default it may be absent or null, which means empty."""
+        """Create the field. By default the list may be absent or null."""
         options = {"required": False, "allow_null": True, **options}
         super().__init__(**options)
         self.members = dict(members)
@@ -112,14 +112,14 @@ class ObjectListField(ApiField):
         self.max_items = most
 
     def get_columns(self) -> tuple[str, ...]:
-        """Return the list's column and the columns for rendering."""
+        """Return the list's column and the additional columns for ``render``."""
         return (str(self.source), *self.extra_columns)
 
     def get_renderer(self) -> Render | None:
         return self.render
 
     def to_internal_value(self, data: object) -> list[Attrs]:
-        """Validate the objects."""
+        """Validate the list and its objects."""
         return check_objects(data, self.max_items, lambda item: check_members(self.members, item))
 
 

@@ -1,4 +1,4 @@
-"""Related rows inside their parent: rendered with it, and optionally created with it."""
+"""Fields for related rows that are rendered with their parent and, optionally, written with it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Unpack
@@ -14,24 +14,25 @@ from apps.api.types import Attrs, Errors, RequestData, Schema
 
 
 class NestedObject(ApiField):
-    """A related object inside its parent, read with a join, or null if there is none."""
+    """A related object that is read with a join, or null if there is no related object."""
 
     def __init__(self, serializer: Resource, relation: str, **options: Unpack[FieldOptions]) -> None:
-        """Create a read-only field for a relation and the serializer of the related object."""
+        """Create a read-only field for a relation that renders the related object with a serializer."""
         super().__init__(read_only=True, **options)
         self.serializer = serializer
         self.relation = relation
-        # The field that validates this object in a body, if it differs from the rendered object.
+        # The field that validates this object in request bodies, if its format differs between request bodies and
+        # responses.
         self.body_field: ApiField | None = None
 
 
 class NestedRows(ApiField):
-    """The related rows inside their parent, read with one query for all parents.
+    """A list of related rows, read with one query for all parents.
 
     Args:
         serializer: The serializer of a row.
         relation: The accessor of the rows on the parent.
-        order: ORM orderings within a parent.
+        order: ORM orderings for the rows of one parent.
         limit: The maximum number of rows per parent.
         where: Additional conditions, as keyword lookups.
         flat: Render a list of this column's values instead of objects.
@@ -63,11 +64,12 @@ class NestedRows(ApiField):
 
 
 class WritableNestedRows(NestedRows):
-    """Related rows that are always rendered, and created with their parent; absent and null mean no rows.
+    """A list of related rows that the body of the parent may contain. The list may be absent or null.
 
     Args:
         most: The maximum number of rows.
-        accepts_ids: If True, a row of the body may refer to an existing row by its id, which is passed on as ``id``.
+        accepts_ids: If True, a row in the body may contain the id of an existing row. Services receive the id as the
+            attribute ``id``.
     """
 
     def __init__(
@@ -90,7 +92,7 @@ class WritableNestedRows(NestedRows):
         self.allow_null = True
 
     def get_validator(self, version: str) -> Check:
-        """Return the function that validates the rows in this version."""
+        """Return the function that validates the rows in a version."""
 
         def check(data: object) -> list[Attrs] | None:
             if data is None:

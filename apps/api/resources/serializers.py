@@ -1,11 +1,11 @@
-"""The serializers of resources: model serializers with the interface's fields.
+"""The base class of resource serializers, and the validation of request bodies.
 
-The class declares which fields a resource renders and accepts. DRF builds the fields from the model. The API kit builds
-them once per class, compiles reading into plans (``apps.api.rows.query_plans``) and validates bodies here, field by
-field, without creating a serializer per request.
+A serializer class declares the fields that a resource renders and accepts. DRF builds the fields from the model, once
+per class. ``apps.api.rows.query_plans`` compiles the fields for reading, and this module validates bodies with them. No
+request creates a serializer.
 
-Database constraints are not checked before writing: a violated constraint becomes an ordinary error
-response (``apps.ground.constraint_errors``).
+Database constraints are not checked before writing. ``apps.ground.constraint_errors`` converts a violated constraint to
+an ordinary error response.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from apps.api.resources import fields as api
 from apps.api.types import Attrs, Errors, RequestData
 
 M = TypeVar("M", bound=models.Model)
-# A field of a body: its name, the model attribute, the field, and the function that validates the value.
+# A body field: the name, the model attribute, the field and the validation function.
 _BodyField = tuple[str, str, api.ApiField, api.Check]
 
 
@@ -32,7 +32,7 @@ AnyColumn = models.Field[Any, Any]
 
 
 class _Body(dict[str, object]):
-    """The namespace of a serializer class, which rejects a second declaration of a field."""
+    """The namespace of a serializer class. Declaring a field twice raises an error."""
 
     def __setitem__(self, name: str, value: object) -> None:
         if isinstance(self.get(name), serializers.Field):
@@ -41,7 +41,7 @@ class _Body(dict[str, object]):
 
 
 class ResourceMetaclass(serializers.SerializerMetaclass):
-    """Collects the fields in the order of the class body; an override keeps the inherited field's position."""
+    """Collects the fields in declaration order. Overriding a field does not change the field's position."""
 
     @classmethod
     def __prepare__(cls, name: str, bases: tuple[type, ...], /, **kwargs: object) -> _Body:
@@ -57,11 +57,11 @@ class ResourceMetaclass(serializers.SerializerMetaclass):
 
 
 class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=ResourceMetaclass):
-    """A resource of the interface.
+    """A resource of the API.
 
-    Fields are declared once, in the order in which they are rendered. ``ModelDerivedField()`` is the field built from
-    the model's column, and ``name = None`` removes an inherited field. ``Meta`` has ``model``; ``Meta.fields`` selects
-    and orders inherited fields.
+    Fields are declared in the order in which they are rendered. ``ModelDerivedField()`` declares a field that is built
+    from the model column, and ``name = None`` removes an inherited field. ``Meta.model`` is the model. ``Meta.fields``
+    selects and orders inherited fields.
     """
 
     serializer_field_mapping: ClassVar[dict[type[AnyColumn], type[api.AnyField]]] = {
@@ -89,7 +89,7 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
     id: api.ApiField | None = api.ReadOnlyColumn("pk")
 
     class Meta:
-        """The options of the resource; each resource overrides this class."""
+        """Resource options, which every resource overrides."""
 
         model: type[models.Model]
 
@@ -121,7 +121,7 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
         return field_class, kwargs
 
     def validate_across_fields(self, attrs: Attrs, instance: M | None, errors: Errors) -> None:
-        """Check rules across fields; add to ``errors`` or complete ``attrs``. The default does nothing."""
+        """Check rules that involve several fields. Overrides add to ``errors`` or complete ``attrs``."""
 
 
 Resource = type[ResourceSerializer[Any]]
@@ -129,13 +129,13 @@ Resource = type[ResourceSerializer[Any]]
 
 @cache
 def get_declared_fields(serializer: Resource) -> dict[str, api.ApiField]:
-    """Return the fields of a resource, built once per class; the fields hold no request state."""
+    """Return the fields of a resource. Requests share these objects, because a field stores no data of a request."""
     return {name: _require_api_field(field) for name, field in get_serializer(serializer).fields.items()}
 
 
 def _require_api_field(field: api.AnyField) -> api.ApiField:
     if not isinstance(field, api.ApiField):
-        raise TypeError(f"{field} is no field of the interface")
+        raise TypeError(f"{field} is not an ApiField")
     return field
 
 
@@ -166,13 +166,13 @@ def validate_body(
         serializer: The resource.
         version: The API version of the request.
         data: The object under the resource's singular name; unknown and read-only keys are ignored.
-        instance: The row to update, or None for a create, where required fields must be present.
+        instance: The row to update, or None for a create. Only a create requires the required fields.
 
     Returns:
-        The model's attributes by name; for a create including the declared defaults.
+        The model attributes by name. For a create, they include the declared defaults.
 
     Raises:
-        Unprocessable: ``{field: [messages]}``.
+        Unprocessable: A field is invalid. The exception contains ``{field: [messages]}``.
     """
     attrs, errors = check_body(serializer, version, data, instance=instance)
     if errors:
@@ -183,7 +183,7 @@ def validate_body(
 def check_body(
     serializer: type[ResourceSerializer[M]], version: str, data: RequestData, *, instance: M | None = None
 ) -> tuple[Attrs, Errors]:
-    """Validate like ``validate_body``, but return the error messages instead of raising."""
+    """Validate a body like ``validate_body``, but return the error messages instead of raising an exception."""
     attrs: Attrs = {}
     errors: Errors = {}
     for name, source, field, check in _get_body_fields(serializer, version):
@@ -214,7 +214,7 @@ def get_serializer(serializer: type[ResourceSerializer[M]]) -> ResourceSerialize
 
 
 def flatten_errors(detail: object, prefix: str = "") -> Errors:
-    """Flatten DRF's nested error details to dotted field names with lists of messages."""
+    """Convert DRF's nested error details to lists of messages, keyed by dotted field name."""
     if isinstance(detail, list) and not any(isinstance(item, dict | list) and item for item in detail):
         return {prefix or BASE: [str(item) for item in detail if not isinstance(item, dict | list)]}
     errors: Errors = {}

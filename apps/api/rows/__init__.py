@@ -1,1 +1,1 @@
-"""Reading rows: query plans, keyset pagination and the render cache."""
+"""Read rows: query plans, keyset pagination and the render cache."""

@@ -1,10 +1,11 @@
-"""Pages of filtered lists: a bounded walk along the list's index, then a sort of the remaining matches.
+"""Read pages of filtered lists: a bounded walk along the list's index, then a sort of the remaining matches.
 
-For the first fifty rows in some order, the database planner assumes that matches are spread evenly, and walks the
+To find the first fifty matches, the query planner assumes that matches are evenly distributed, and walks along the
 list's index until it has enough rows. If all matches are at the far end (e.g. the oldest orders in a list that begins
-with the newest), the database reads the whole list. So the walk here is bounded. After the bound, the keys of all
-matches are read from the filter's own index and sorted; the cost grows with the number of matches. If the first walk
-found a good part of the page, matches are frequent, and a second, longer walk is tried first.
+with the newest), the database reads the whole list. Therefore this module limits the walk. If the walk finds too few
+rows, this module reads the keys of all matches from the filter's own index and sorts them. The cost of this sort grows
+with the number of matches. If the first walk found a large part of the page, matches are frequent, so a second, longer
+walk is tried before the sort.
 """
 
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ from apps.ground.sort_tables import map_to_sort_columns
 from apps.ground.tenancy import get_current_shop
 
 MAX_WALK = 2_000
-# The second walk is this many times as long as the first.
+# The length of the second walk, as a multiple of the first walk.
 SECOND_WALK_FACTOR = 3
 # The maximum number of rows in a walk along a sort table.
 MAX_SORT_TABLE_WALK = 100_000
@@ -36,12 +37,12 @@ RowTuples = list[tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class FilteredRows:
-    """The rows of a shop that match a filter; not for lists below a parent, which read the parent's index.
+    """The filtered rows of a shop. Lists under a parent use the parent's index instead of this class.
 
     Attributes:
         alternatives: Querysets of one model. A row matches if it is in any of them.
-        since_id: The id after which the list begins, if the filter has one.
-        sort_rows: The matching rows of the sort table, if its columns are enough for the filter. The list is then
+        since_id: The value of the ``since_id`` filter, if present. The list begins after this id.
+        sort_rows: The matching sort table rows, if the sort table has all columns of the filter. The list is then
             ordered by id.
     """
 
@@ -57,7 +58,7 @@ def fetch_first_rows(
 
     Args:
         source: The matching rows.
-        order: An order that an index of the model has.
+        order: An order that an index of the model supports.
         cursor: The start of the page, or None for the first page.
         count: The maximum number of rows.
         names: The names of the columns.
@@ -95,8 +96,8 @@ def fetch_first_rows(
 def _sort_table_keys(matches: QuerySet[Any], order: Order, cursor: Cursor | None, count: int) -> list[int]:
     """Return the keys of the first matching sort table rows, ordered by id.
 
-    A sort table has an index with only the keys; a join would read all wide rows. The table is narrow, so a longer walk
-    is tried before sorting, which takes longest if nearly all rows match.
+    The rows of the sort table are small, so this walk can be longer than a walk along the model's table. The longer
+    walk avoids the sort if many rows match, which is when the sort is slowest.
     """
     by_key = tuple(name.replace("id", "pk") for name in order)
     effective = (
@@ -117,7 +118,7 @@ def _sort_table_keys(matches: QuerySet[Any], order: Order, cursor: Cursor | None
 
 
 def _up_to(order: Order, end: tuple[object, ...]) -> Q:
-    """Return a condition for the rows up to and including the row with the values ``end``.
+    """Return a condition for the rows up to and including the row with the sort values ``end``.
 
     The comparison of the first column lets an index scan stop early. The second part breaks ties.
     """

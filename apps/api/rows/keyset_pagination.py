@@ -66,10 +66,10 @@ class PageRequest:
 
 
 def parse_limit(text: str | None) -> int:
-    """Parse the page size; values above the maximum mean the maximum.
+    """Parse the page size; values above the maximum are reduced to the maximum.
 
     Raises:
-        BadRequest: The text is not a number of at least 1.
+        BadRequest: The value is not a number of at least 1.
     """
     if text is None:
         return DEFAULT_LIMIT
@@ -113,17 +113,17 @@ def filter_by_cursor(queryset: QuerySet[M], order: Order, cursor: Cursor | None)
 def filter_any_by_cursor(
     alternatives: Sequence[QuerySet[M]], order: Order, cursor: Cursor | None, count: int
 ) -> QuerySet[M]:
-    """Return the first rows before or after the cursor that are in any of several querysets, nearest first.
+    """Return the first rows of several querysets combined, before or after the cursor, nearest first.
 
-    All querysets have the same model. The result is a subset of the first rows of each queryset. So each queryset is
-    read with the index that suits it, and only these rows are combined and sorted.
+    All querysets have the same model. Only the first rows of each queryset can be in the result. So each queryset is
+    limited and can use the best index. Only the limited results are combined and sorted.
     """
     if len(alternatives) == 1:
         return filter_by_cursor(alternatives[0], order, cursor)[:count]
-    # SQLite accepts a limit in a subquery, but not in a part of a union.
+    # SQLite allows a limit in a subquery, but not in one part of a union.
     rows, keys = alternatives[0].model.objects, alternatives[0].model._base_manager
-    # The keys are already limited to the shop. A second condition on the shop could make a planner without statistics
-    # read all rows of the shop.
+    # The subquery already limits the keys to the current shop. With a second condition on the shop, a planner without
+    # statistics could read all rows of the shop.
     first, *remaining = (
         keys.filter(in_materialized(filter_by_cursor(queryset, order, cursor).values("pk")[:count]))
         .order_by()
@@ -134,12 +134,12 @@ def filter_any_by_cursor(
 
 
 def reverse_ordering(name: str) -> str:
-    """Reverse an ordering."""
+    """Return the opposite of an ORM ordering: ``-id`` for ``id``."""
     return name[1:] if name.startswith("-") else f"-{name}"
 
 
 def build_after_condition(order: Order, values: CursorValues) -> Q:
-    """Return a condition for the rows after the values in lexicographic order, in a form that can use an index."""
+    """Return an indexable condition for the rows after the given sort values, in lexicographic order."""
     name, value = order[0].lstrip("-"), values[0]
     strict = "lt" if order[0].startswith("-") else "gt"
     beyond = Q(**{f"{name}__{strict}": value})
@@ -166,15 +166,16 @@ def create_page_token(
 
 
 def get_link_day() -> int:
-    """Return the number of the current day.
+    """Return the current day as a number, for ETags of pages with links.
 
-    An entity tag that contains this number guarantees that the links in a cached response stay valid for six more days.
+    ETags that contain this number change daily. So a client that receives a 304 has cached the links for less than a
+    day, and the links are valid for at least six more days.
     """
     return int(time.time()) // LINK_DAY_SECONDS
 
 
 def _is_signed(body: str, signature: str) -> bool:
-    """Return True if the token was signed with the current key or a former key that is still valid."""
+    """Return True if the token was signed with the current secret key or a fallback key."""
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     return any(constant_time_compare(signature, _signature(body, key)) for key in keys)
 

@@ -1,7 +1,6 @@
-"""Read the rows of a page with a prepared statement if possible, else with a queryset.
+"""Read the rows of a page with a prepared statement if possible, otherwise with a queryset.
 
-A list can use a prepared statement if the list contains all rows of the shop, ordered by id. In this common case the
-ORM compiles nothing.
+Lists of all rows of the shop, ordered by id, use a prepared statement. In this common case the ORM compiles no SQL.
 """
 
 import hashlib
@@ -18,7 +17,7 @@ from apps.api.rows.render_cache import render_rows
 from apps.ground.base_models import ShopOwned
 from apps.ground.compiled_queries import CompiledQuery
 
-# The source of a page: a queryset; several querysets to combine; a model, for all rows of the shop; or filtered rows.
+# The source of a page: a queryset, several querysets to combine, a model (all rows of the shop) or filtered rows.
 PageSource = QuerySet[ShopOwned] | Sequence[QuerySet[ShopOwned]] | type[ShopOwned] | FilteredRows
 
 
@@ -55,7 +54,7 @@ def read_page_rows(
 
 
 def _to_list_order(rows: list[RowValues], page: PageRequest) -> tuple[list[RowValues], bool]:
-    """Drop the extra row that signals more rows, and reverse a page that was read backwards."""
+    """Remove the extra row, which only shows that there are more rows. Reverse a page that was read backwards."""
     has_more = len(rows) > page.limit
     rows = rows[: page.limit]
     if page.cursor is not None and page.cursor.direction == "previous":
@@ -64,7 +63,7 @@ def _to_list_order(rows: list[RowValues], page: PageRequest) -> tuple[list[RowVa
 
 
 def _rows(source: PageSource, order: Order, page: PageRequest, columns: tuple[str, ...]) -> list[RowValues]:
-    """Return the rows of a page plus one more if it exists; ``columns`` may contain a column twice."""
+    """Return the rows of a page and, if it exists, the row after the page. ``columns`` may contain duplicates."""
     names = tuple(dict.fromkeys(columns))
     rows: Sequence[RowValues]
     if isinstance(source, FilteredRows):
@@ -112,5 +111,5 @@ def read_key(model: type[ShopOwned], pk: int, versions: tuple[str, ...]) -> RowV
 
 
 def build_etag(content: Hashable) -> str:
-    """Return a weak entity tag for texts and numbers, with the same result in every process."""
+    """Return a weak ETag for strings and numbers. Every process returns the same ETag for the same values."""
     return f'W/"{hashlib.blake2b(repr(content).encode(), digest_size=12).hexdigest()}"'

@@ -1,8 +1,8 @@
-"""Read plans: the columns and related rows of a resource, and generated code that builds JSON values from them.
+"""Compile read plans: the columns and related rows of a resource, and a generated function that builds JSON values.
 
 A plan is compiled once per serializer, version and set of fields. It reads the root rows with one query and each kind
-of related rows with one more, for any number of rows. A function generated from the declaration builds the objects: one
-dict display, no loop over fields.
+of related rows with one more query, for any number of rows. The generated function builds each object with one dict
+display instead of a loop over fields.
 
 The section "Reads" in ``docs/architecture.md`` explains the design.
 """
@@ -24,10 +24,11 @@ from apps.ground.base_models import ShopOwned
 from apps.ground.compiled_queries import CompiledQuery, IdList
 
 RowValues = Sequence[Any]
-# The values of related rows, by parent id.
+# The values of related rows, keyed by parent id.
 RelatedValues = dict[int, list[Any]]
 BuildFunction = Callable[[RowValues, RenderContext, Sequence[RelatedValues]], Rendered]
-# A page reads at most this many related rows of one kind at once; 250 products may have 512,000 variants.
+# The maximum number of related rows of one kind per query. Without this limit, a page of 250 products could load
+# 512,000 variants at once.
 MAX_RELATED_ROWS = 20_000
 
 
@@ -57,7 +58,7 @@ class _Code:
         return name
 
     def object(self, fields: Iterable[tuple[str, ApiField]], prefix: str = "") -> str:
-        """Return the source code of one object: a dict display."""
+        """Return the source code of one object, which is a dict display."""
         return "{" + ", ".join(f"{name!r}: {self.value(name, api, prefix)}" for name, api in fields) + "}"
 
     def value(self, name: str, api: ApiField, prefix: str) -> str:
@@ -77,7 +78,7 @@ class _Code:
 
     def _rows(self, name: str, api: NestedRows, prefix: str) -> str:
         if prefix:
-            raise TypeError(f"{name}: related rows cannot stand inside a joined object")
+            raise TypeError(f"{name}: related rows are not allowed inside a joined object")
         child = RelatedPlan(api, self.version)
         child_index = next((index for index, other in enumerate(self.children) if other.is_same_read(child)), None)
         if child_index is None:
@@ -88,14 +89,14 @@ class _Code:
 
 
 class RelatedPlan:
-    """The related rows of a plan: their own plan, and the query that reads them for many parents."""
+    """Related rows in a plan, with a query that reads the rows of many parents and a plan for each row."""
 
     def __init__(self, rows: NestedRows, version: str) -> None:
         self.rows = rows
         self.version = version
 
     def is_same_read(self, other: "RelatedPlan") -> bool:
-        """Return True if both plans read the same rows in the same form."""
+        """Return True if both plans read the same rows and render them in the same way."""
         own, theirs = self.rows, other.rows
         return (own.serializer, own.relation, own.order, own.limit, own.conditions, own.flat) == (
             theirs.serializer,
@@ -119,7 +120,7 @@ class RelatedPlan:
             self.plan = ReadPlan(self.rows.serializer, self.version, None)
             columns = self.plan.columns
         parent_path = self.parent_column if is_many_to_many else f"{self.parent_column}_id"
-        # The database returns a repeated column once.
+        # Do not read the parent's id twice if the columns already contain it.
         names = columns if parent_path in columns else (*columns, parent_path)
         self.parent_index = names.index(parent_path)
 
@@ -136,10 +137,10 @@ class RelatedPlan:
         )
 
     def load(self, parents: Sequence[int], context: RenderContext, *, bounded: bool = False) -> RelatedValues:
-        """Read the related values of parents, by parent id.
+        """Return the related values of several parents, keyed by parent id.
 
         Raises:
-            TooManyRows: The read is bounded, and there are more than ``MAX_RELATED_ROWS`` rows.
+            TooManyRows: ``bounded`` is true, and there are more than ``MAX_RELATED_ROWS`` rows.
         """
         values_by_parent: RelatedValues = {}
         if not parents:
@@ -157,7 +158,7 @@ class RelatedPlan:
         return values_by_parent
 
     def render_related(self, parent: ShopOwned, context: RenderContext) -> RelatedValues:
-        """Return the related values of one parent, from rows written with the parent, else from the database."""
+        """Return the related values of one parent. Use the rows in memory if the request saved them with the parent."""
         rows = parent.written_related.get(self.rows.relation)
         if rows is None or self.plan is None or self.rows.conditions:
             return self.load([parent.pk], context)
@@ -167,15 +168,15 @@ class RelatedPlan:
 
 
 class ReadPlan:
-    """A compiled way to read one resource.
+    """A compiled plan that reads one resource.
 
     Attributes:
-        key: The plan's key. Plans with the same key read the same data.
-        columns: The ORM paths of a root row; the first is its id.
+        key: The key of the plan. Plans with the same key read the same data.
+        columns: The ORM paths of a root row. The first path is the id.
     """
 
     def __init__(self, serializer: Resource, version: str, names: frozenset[str] | None) -> None:
-        """Compile the plan of all fields, or of the fields in ``names``."""
+        """Compile a plan for all fields, or for the fields in ``names``."""
         self.key = (serializer, version, names)
         code = _Code(version)
         fields = [
@@ -186,7 +187,7 @@ class ReadPlan:
         drop = "\n    for n in O:\n        if o[n] is None:\n            del o[n]" if optional else ""
         namespace: dict[str, object] = {**code.names, "E": (), "O": optional}
         source = f"def build(r, c, k):\n    o = {body}{drop}\n    return o"
-        exec(source, namespace)  # noqa: S102 - text of our own declarations
+        exec(source, namespace)  # noqa: S102 - generated from our own declarations
         self.model: type[Model] = serializer.Meta.model
         self.columns = tuple(code.columns)
         self._getters = [_getter(path) for path in self.columns]
@@ -201,11 +202,11 @@ class ReadPlan:
     def build_objects(
         self, rows: Sequence[RowValues], context: RenderContext, *, bounded: bool = False
     ) -> list[Rendered]:
-        """Build the objects of root rows, in their order.
+        """Build the objects of root rows, in the order of the rows.
 
         Raises:
-            TooManyRows: The read is bounded, and the objects have more than ``MAX_RELATED_ROWS`` related rows
-                of one kind.
+            TooManyRows: ``bounded`` is true, and the objects have more than ``MAX_RELATED_ROWS`` related rows of one
+                kind.
         """
         ids = [row[0] for row in rows]
         related = [child.load(ids, context, bounded=bounded) for child in self._children]
@@ -213,25 +214,25 @@ class ReadPlan:
         return [build(row, context, related) for row in rows]
 
     def read_queryset(self, queryset: QuerySet[Model], context: RenderContext) -> list[Rendered]:
-        """Read the objects of a queryset, in its order."""
+        """Return the objects of a queryset, in the order of the queryset."""
         return self.build_objects(list(queryset.values_list(*self.columns)), context)
 
     def read_ids(self, ids: Sequence[int], context: RenderContext, *, bounded: bool = False) -> dict[int, Rendered]:
-        """Read the objects with these ids in the current shop.
+        """Return the current shop's objects with these ids, keyed by id.
 
         Raises:
-            TooManyRows: The read is bounded, and the objects have more than ``MAX_RELATED_ROWS`` related rows
-                of one kind.
+            TooManyRows: ``bounded`` is true, and the objects have more than ``MAX_RELATED_ROWS`` related rows of one
+                kind.
         """
         rows = self.id_statement.fetch(ids)
         return dict(zip([row[0] for row in rows], self.build_objects(rows, context, bounded=bounded), strict=True))
 
     def read_one(self, pk: int, context: RenderContext) -> Rendered:
-        """Read one object; raise ``KeyError`` if the current shop does not have it."""
+        """Return the object with this id; raise ``KeyError`` if the current shop has no such row."""
         return self.read_ids([pk], context)[pk]
 
     def render_instance(self, instance: ShopOwned, context: RenderContext) -> Rendered:
-        """Build the object of an instance that was just written and has all values as stored."""
+        """Build the object of an instance that was just written and has all stored values in memory."""
         row = [get(instance) for get in self._getters]
         return self._build(row, context, [child.render_related(instance, context) for child in self._children])
 
@@ -252,18 +253,18 @@ def _getter(path: str) -> Callable[[Model], object]:
 
 
 def _all_rows(model: type[Model]) -> QuerySet[Model]:
-    """Return the rows that a plan may read, which are the rows of the current shop."""
+    """Return the rows of the current shop, the only rows that a plan may read."""
     return model._default_manager.all()
 
 
 @lru_cache(maxsize=1024)
 def get_read_plan(serializer: Resource, version: str, names: frozenset[str] | None = None) -> ReadPlan:
-    """Return the plan of a resource in a version, with all fields or some of them."""
+    """Return the plan of a resource in a version, with all fields or with the fields in ``names``."""
     return ReadPlan(serializer, version, names)
 
 
 def get_readable_fields(serializer: Resource, version: str) -> list[tuple[str, ApiField]]:
-    """Return the readable fields of a resource in a version, in their order."""
+    """Return the readable fields of a resource in a version, in declaration order."""
     return [
         (name, api)
         for name, api in get_declared_fields(serializer).items()

@@ -1,9 +1,8 @@
-"""The render cache: rendered objects in the process's memory, keyed by the version of their rows.
+"""The render cache: rendered objects in process memory, keyed by row version.
 
-A resource with a version column is read in two steps: the ids and versions of the page, then only the objects that are
-not cached. A version is never used twice, so cached bytes are never stale. When the cache exceeds its size limit, the
-least recently used objects are dropped.
-``benchmarks/README.md`` has the measurements.
+A resource with a version column is read in two steps: first the ids and versions of the page, then only the objects
+that are not cached. A version number is never reused, so cached bytes are never stale. When the cache exceeds the size
+limit, it evicts the least recently used objects. ``benchmarks/README.md`` has measurements.
 """
 
 import threading
@@ -23,7 +22,7 @@ from apps.ground.error_messages import response_larger_than
 T = TypeVar("T")
 S = TypeVar("S")
 _OVERHEAD = 200
-# The maximum size of a response in bytes; a page of 250 of the largest products would be six times as large.
+# The maximum size of a response in bytes. A page with 250 products of the maximum size would be six times as large.
 MAX_RESPONSE_BYTES = 64 * 2**20
 
 
@@ -38,19 +37,19 @@ class RenderCache:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> bytes | None:
-        """Return the cached bytes of a key."""
+        """Return the cached bytes of a key, or None."""
         content = self._entries.get(key)
         if content is not None:
-            try:  # noqa: SIM105 — three calls less on the hot path
+            try:  # noqa: SIM105 - saves three calls on the hot path
                 self._entries.move_to_end(key)
             except KeyError:
-                # Another thread dropped the entry; its bytes are still valid.
+                # Ignore that another thread evicted the entry, because the bytes are still valid.
                 pass
         return content
 
     def set(self, key: Hashable, value: bytes) -> None:
         """Cache the bytes of a key."""
-        # Copy the bytes, because the encoder's result keeps a buffer of eight kilobytes alive.
+        # Copy the bytes, because the encoder's result occupies a buffer of eight kilobytes.
         value = bytes(memoryview(value))
         with self._lock:
             previous = self._entries.pop(key, None)
@@ -63,14 +62,14 @@ class RenderCache:
                 self._used -= len(dropped) + _OVERHEAD
 
     def clear(self) -> None:
-        """Drop all entries."""
+        """Remove all entries."""
         with self._lock:
             self._entries.clear()
             self._used = 0
 
     @property
     def used_bytes(self) -> int:
-        """Return the bytes that count against the limit."""
+        """Return the size of all entries in bytes, including overhead."""
         return self._used
 
     def __len__(self) -> int:
@@ -81,14 +80,14 @@ cache = RenderCache(settings.API_RENDER_CACHE_BYTES)
 
 
 def render_objects(plan: ReadPlan, keys: Sequence[RowValues], context: RenderContext) -> list[bytes]:
-    """Return the rendered objects of rows with the keys ``(id, *versions)``, in their order.
+    """Return the rendered objects of rows with the keys ``(id, *versions)``, in the order of the keys.
 
-    Rows that were deleted after their key was read are left out.
+    The result omits rows that were deleted after their key was read.
 
     Raises:
         BadRequest: The response would be too large.
     """
-    # Use the plan's key and not the plan, so that the cache does not keep compiled plans of rare field sets alive.
+    # Use the plan's key instead of the plan, so that the cache does not keep rarely used plans in memory.
     outer = (plan.key, context.shop.pk, context.shop.version, context.currencies)
     rendered_by_id: dict[int, bytes] = {}
     missing: list[RowValues] = []
@@ -113,7 +112,7 @@ def render_objects(plan: ReadPlan, keys: Sequence[RowValues], context: RenderCon
 
 
 def render_rows(plan: ReadPlan, rows: Sequence[RowValues], context: RenderContext) -> list[bytes]:
-    """Return the rendered objects of root rows that were read with the plan's columns, in their order.
+    """Return the rendered objects of root rows that were read with the plan's columns, in the order of the rows.
 
     Raises:
         BadRequest: The rows have so many related rows that the response would be too large.
@@ -131,7 +130,8 @@ def _render_in_batches(
     """Render objects with many related rows in batches and add them to ``rendered_by_id``.
 
     Raises:
-        BadRequest: Together with ``rendered_by_id`` the objects are too large for a response; reading stops there.
+        BadRequest: The objects and ``rendered_by_id`` together are too large for a response. The exception is raised
+            before any further objects are read.
     """
 
     def read(batch: Sequence[RowValues], bounded: bool) -> Iterator[tuple[RowValues, Rendered]]:
@@ -151,7 +151,7 @@ def _render_in_batches(
 def _read_in_batches(items: Sequence[T], read_batch: Callable[[Sequence[T], bool], Iterable[S]]) -> Iterator[S]:
     """Read items in batches and yield the results; shrink the batches on ``TooManyRows``.
 
-    Single items are read without a bound.
+    A batch with a single item cannot shrink, so the number of its related rows is not limited.
     """
     position, size = 0, _shrink(len(items))
     while position < len(items):
@@ -165,7 +165,7 @@ def _read_in_batches(items: Sequence[T], read_batch: Callable[[Sequence[T], bool
 
 
 def _limit_size(objects: Iterator[bytes], used: int) -> Iterator[bytes]:
-    """Yield objects; raise an error when their size plus the bytes already used exceeds the maximum.
+    """Yield objects until their total size, including ``used`` bytes, exceeds the maximum.
 
     Raises:
         BadRequest: The objects are too large for a response.

@@ -1,4 +1,4 @@
-"""The panel pages of events: the audit log."""
+"""Panel pages of events: the audit log."""
 
 from apps.events.admin.audit_log import EventAdmin
 

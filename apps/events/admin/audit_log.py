@@ -1,4 +1,4 @@
-"""The audit log of a shop in the panel: what changed, who changed it, and when. It is read-only."""
+"""The read-only audit log of a shop in the panel: what changed, who changed it and when."""
 
 from datetime import datetime
 from typing import Any, cast
@@ -63,14 +63,14 @@ class ActorFilter(SelectFilter):
 
 
 class _LogRequest(StaffRequest):
-    """A request for a page of the list, with the names of its actors."""
+    """A list request with the names of the actors on the page."""
 
     actor_names: dict[str, str]
 
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
-    """The events of the shop as its audit log."""
+    """The audit log: all events of the shop."""
 
     menu = MenuItem(
         "Activity",
@@ -87,26 +87,26 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
     list_filter = (TopicFilter, ActorFilter, PeriodFilter)
     search_fields = ("subject_label__icontains",)
     palette_order = 90
-    search_help_text = gettext_lazy("Search by object, e.g. an order name")
+    search_help_text = gettext_lazy("Object, such as #1001")
     ordering = ("-id",)
     list_filter_submit = True
     actions = None
     sortable_by = ()
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
-        """Leave out the payloads, which are not displayed."""
+        """Return the events without their payloads, which are not displayed."""
         return super().get_queryset(request).defer("payload")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Event], search_term: str
     ) -> tuple[QuerySet[Event], bool]:
-        """Search only within the log; the panel-wide search would find every change."""
+        """Search the audit log, but exclude it from the panel-wide search, where too many events would match."""
         if is_palette_search(request):
             return queryset.none(), False
         return super().get_search_results(request, queryset, search_term)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Return the page of the list, with the names of its actors looked up in one query."""
+        """Return the list page and look up the names of all actors on the page at once."""
         page = super().get_changelist_instance(request)
         cast("_LogRequest", request).actor_names = get_actor_names([event.actor for event in page.result_list])
         return page
@@ -137,7 +137,7 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show one entry: the fields before and after, and the origin of the change."""
+        """Show one event: the old and new values, the actor and the origin of the change."""
         require_permission(request, "events.view_event")
         event = self.get_row_or_404(request, object_id)
         return self.page(

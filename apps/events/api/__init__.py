@@ -1,1 +1,1 @@
-"""The REST interface of events."""
+"""REST API for events."""

@@ -1,7 +1,7 @@
-"""The REST interface of events: of a shop, or of one row with a timeline.
+"""REST API of events: all events of a shop, or the timeline of one object.
 
-An app sees the events of the topics that its scopes can read. Apps never see comments of staff and other events that
-are only meant for the audit log.
+An app sees the events of topics that its scopes can read. Apps never see staff comments or other events that are only
+for the audit log.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ VERB_ALIASES = {"delete": "destroy", "updated": "update"}
 
 @lru_cache(maxsize=256)
 def get_subject_type_name(label: str) -> str:
-    """Return the interface's name of a subject's model, e.g. ``Order`` for ``orders.order``."""
+    """Return the name that the API uses for a model, e.g. ``Order`` for ``orders.order``."""
     try:
         model = apps.get_model(label)
     except LookupError:
@@ -77,7 +77,7 @@ class EventSerializer(ResourceSerializer[Event]):
 
 
 class EventPlan(ReadPlan):
-    """Reads events and the names of their actors, with two queries for all names."""
+    """Reads events, and reads the names of all actors with two additional queries."""
 
     def build_objects(
         self, rows: Sequence[RowValues], context: RenderContext, *, bounded: bool = False
@@ -117,7 +117,7 @@ class VerbFilter(TextFilter):
     """Filters by verb."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return the events of all topics with the verb."""
+        """Return the events of all topics with this verb."""
         if value is None:
             return qs
         topic_names = [topic.name for topic in topics.get_all_topics() if _verb_of(topic.name) == value]
@@ -130,7 +130,7 @@ def _verb_of(topic: str) -> str:
 
 
 class EventFilter(ResourceFilter):
-    """The filters of the list of events; an event is never updated, so both times are its creation."""
+    """Filters of event lists. Events are never updated, so the update filters use the creation time."""
 
     updated_at_min = DateTimeFilter("created_at", "gte")
     updated_at_max = DateTimeFilter("created_at", "lte")
@@ -157,13 +157,14 @@ class EventViewSet(ShopViewSet[Event]):
         return super().count_rows(rows) if self.parents else counts.count_events(rows)
 
     def get_queryset(self) -> QuerySet[Event]:
-        """Return the events of the topics that the caller's scopes can read, for the path's subject if present."""
+        """Return the events that the caller's scopes can read, limited to the parent in the path if there is one."""
         granted = self.access.granted_scopes
         readable = [topic.name for topic in topics.get_all_topics() if topic.is_readable_with(granted)]
         if self.action == "count":
             rows = Event.objects.filter(topic__in=readable)
         else:
-            # Avoid the index on topics: with so many topics, a list ordered by id would have to be sorted completely.
+            # Prevent the use of the topic index. With many topics, the database would read and sort all matching events
+            # before returning the first page.
             rows = Event.objects.alias(name_of_topic=Concat("topic", Value(""))).filter(name_of_topic__in=readable)
         for argument, model in self.parents.items():
             rows = rows.filter(subject_type=model._meta.label_lower, subject_id=self.kwargs[argument])

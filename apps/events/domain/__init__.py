@@ -1,1 +1,1 @@
-"""Recording and describing events."""
+"""Record and describe events."""

@@ -1,4 +1,4 @@
-"""The context of recorded events: request id, IP address, and a group id per action."""
+"""The context of recorded events: request id, IP address and a group id."""
 
 import uuid
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ class EventContext:
 
     @cached_property
     def group(self) -> uuid.UUID:
-        """Return the group id of all events in this context; created with the first event."""
+        """Return the group id of all events in this context, created on first use."""
         return uuid6.uuid7()
 
 
@@ -27,13 +27,13 @@ _cause: ContextVar[EventContext | None] = ContextVar("cause", default=None)
 
 
 def get_event_context() -> EventContext:
-    """Return the current context; outside of a context a new one."""
+    """Return the current context, or a new context if there is none."""
     return _cause.get() or EventContext()
 
 
 @contextmanager
 def event_context(*, request_id: str = "", address: str | None = None) -> Iterator[EventContext]:
-    """Record events with this request id and address, in one group."""
+    """Record all events in this block with the same request id, IP address and group id."""
     context = EventContext(request_id, address)
     token = _cause.set(context)
     try:

@@ -1,8 +1,8 @@
-"""Count events with a cache: a shop has millions, but events are never changed or deleted, so old counts stay valid.
+"""Count events with a cache. Events are never changed or deleted, so a count of old events remains valid.
 
-A count is cached together with the id of the last counted event; the next count adds the events after that id. Ids are
-assigned before their transactions commit. So the cached count only covers events that are older than any running
-transaction.
+A cached count includes the id of the last counted event, and the next count adds the events after that id. An event
+gets its id before its transaction commits, so an event with a lower id can appear later. Therefore the cached count
+only covers events that are older than any running transaction can be.
 """
 
 import hashlib
@@ -20,12 +20,12 @@ from apps.ground.tenancy import get_current_shop
 
 SETTLE_TIME = timedelta(hours=1)
 CACHE_SECONDS = 7 * 24 * 3600
-# If this many events were counted after the cached count, the cached count is refreshed.
+# The cached count is refreshed when there are at least this many newer events.
 REFRESH_THRESHOLD = 10_000
 
 
 class _CachedCount(NamedTuple):
-    """The number of events up to a settled event, which is older than any running transaction."""
+    """The number of events up to a settled event, which is at least ``SETTLE_TIME`` old."""
 
     through: int
     key: UUID | None
@@ -51,12 +51,12 @@ def count_events(rows: QuerySet[Event]) -> int:
 
 
 def _is_valid(cached_count: _CachedCount) -> bool:
-    """Return True if the counted events are in this database; a restored backup may have other events."""
+    """Return True if the last counted event is still in the database. A restored backup may not contain this event."""
     return cached_count.key is not None and Event.objects.filter(pk=cached_count.through, key=cached_count.key).exists()
 
 
 def _count_settled(rows: QuerySet[Event], since: _CachedCount) -> _CachedCount:
-    """Return the newest settled event and the number of events up to it, starting from an earlier count."""
+    """Add the events up to the newest settled event to an earlier count, and return the new count."""
     old = Event.objects.filter(created_at__lt=timezone.now() - SETTLE_TIME).order_by("-created_at", "-id")
     newest = old.values_list("id", "key").first()
     if newest is None or newest[0] <= since.through:

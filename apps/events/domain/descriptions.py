@@ -1,4 +1,4 @@
-"""Describe events for people; the texts are stored in English and translated for the reader."""
+"""Describe events for people. The texts are stored in English and translated when displayed."""
 
 from apps.events.domain import topics
 from apps.events.models import Event
@@ -6,7 +6,7 @@ from apps.ground.stored_messages import translate_stored
 
 
 def get_topic_label(topic: str) -> str:
-    """Return the label of a topic; topics of removed apps are returned unchanged."""
+    """Return the label of a topic, or the topic itself if no installed app has registered this topic."""
     try:
         return translate_stored(topics.get_topic(topic).label)
     except topics.UnknownTopic:

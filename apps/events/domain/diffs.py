@@ -1,4 +1,4 @@
-"""Compute changes for the audit log: ``{field: [before, after]}`` as JSON values, with long texts cut."""
+"""Compute changes for the audit log: ``{field: [before, after]}`` as JSON values, with long strings shortened."""
 
 from collections.abc import Container, Mapping
 from datetime import datetime
@@ -17,12 +17,12 @@ Changes = dict[str, list[object]]
 def compute_changes(row: Model, values: Mapping[str, object], *, personal: Container[str] = ()) -> Changes:
     """Return the changes that new values would make to a row.
 
-    Times are compared in whole seconds, as they are rendered.
+    Times are compared in whole seconds, because the API renders whole seconds.
 
     Args:
         row: The row before the change.
-        values: The new values by field.
-        personal: Fields with hidden values; only the fact of a change is recorded.
+        values: The new values, keyed by field name.
+        personal: Fields with personal data. Changes of these fields are recorded without values.
     """
     changed = {
         name: (before, after)
@@ -35,11 +35,11 @@ def compute_changes(row: Model, values: Mapping[str, object], *, personal: Conta
 def apply_changes(row: Model, values: Mapping[str, object], *, personal: Container[str] = ()) -> Changes:
     """Set new values on a row without saving it, and return the changes.
 
-    A service that finds no changes saves and records nothing. Otherwise apps that write back what they read would
-    receive an event for their own update, and write again.
+    If there are no changes, a service must not save the row or record an event. Otherwise an app that writes back
+    values after every webhook would cause an endless series of webhooks.
 
     Returns:
-        The changes by field, as for ``compute_changes``.
+        The changes, in the format of ``compute_changes``.
     """
     changes = compute_changes(row, values, personal=personal)
     for name in changes:
@@ -48,7 +48,7 @@ def apply_changes(row: Model, values: Mapping[str, object], *, personal: Contain
 
 
 def build_changes(changed: Mapping[str, tuple[object, object]], *, personal: Container[str] = ()) -> Changes:
-    """Build changes from old and new values by field."""
+    """Build changes from pairs of old and new values, keyed by field name."""
     return {
         name: hide_change(before, after) if name in personal else [_plain(before), _plain(after)]
         for name, (before, after) in changed.items()
@@ -56,7 +56,7 @@ def build_changes(changed: Mapping[str, tuple[object, object]], *, personal: Con
 
 
 def hide_change(before: object, after: object) -> list[object]:
-    """Return a change with hidden values, because events must not contain personal data; blank values stay blank."""
+    """Hide the values of a change, because events must not contain personal data. Blank values are not hidden."""
     return [HIDDEN_VALUE if value else value for value in (before, after)]
 
 
@@ -65,7 +65,7 @@ def _whole_seconds(value: object) -> object:
 
 
 def _plain(value: object) -> object:
-    """Convert a value to JSON; long texts are cut."""
+    """Convert a value to JSON. Long strings are shortened."""
     if isinstance(value, str):
         return value if len(value) <= MAX_TEXT_LENGTH else f"{value[:MAX_TEXT_LENGTH]}…"
     if isinstance(value, bool | int | float | None):

@@ -1,10 +1,9 @@
-"""Immutability of the audit log: database triggers reject changes and deletions of event rows.
+"""Keep the audit log immutable: database triggers reject updates and deletions of event rows.
 
-The only exception is ``allow_redaction``: inside its block a row may lose its payload, changes and IP address, and
-nothing else. The topic, subject, time and actor always stay. The exception is enabled by a transaction setting on
-PostgreSQL, and by a row that is never committed on SQLite, so no other transaction is affected, and it cannot stay
-enabled. A SQLite migration that rebuilds the table drops its triggers, so they are created again after every
-``migrate``.
+The only exception is ``allow_redaction``: inside the block, only the payload, changes and IP address of a row may be
+removed. Topic, subject, time and actor always remain. The exception is enabled by a transaction setting on PostgreSQL
+and by an uncommitted row on SQLite. The exception therefore affects no other transaction and ends with the transaction.
+On SQLite, a migration that rebuilds the table drops the triggers, so every ``migrate`` creates them.
 """
 
 from collections.abc import Iterator
@@ -31,7 +30,7 @@ def allow_redaction() -> Iterator[None]:
 
 
 def create_event_triggers(using: str = "default", **_: object) -> None:
-    """Create the triggers; a receiver of ``post_migrate``."""
+    """Create the triggers (a receiver of ``post_migrate``)."""
     database = connections[using]
     if TABLE not in database.introspection.table_names():
         return
@@ -42,7 +41,7 @@ def create_event_triggers(using: str = "default", **_: object) -> None:
 
 
 def drop_event_triggers(using: str = "default") -> None:
-    """Drop the triggers so that tests can clear tables; ``create_event_triggers`` creates them again."""
+    """Drop the triggers so that tests can clear tables. Tests then call ``create_event_triggers``."""
     database = connections[using]
     on = f" ON {TABLE}" if database.vendor == "postgresql" else ""
     with database.cursor() as cursor:
@@ -51,7 +50,7 @@ def drop_event_triggers(using: str = "default") -> None:
 
 
 def _set_redaction(*, enabled: bool) -> None:
-    """Enable or disable redaction for the following statements of this transaction."""
+    """Allow or forbid redaction in the following statements of this transaction."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT set_config(%s, %s, true)", [_SETTING, "on" if enabled else ""])
@@ -60,7 +59,7 @@ def _set_redaction(*, enabled: bool) -> None:
 
 
 def _build_violation_condition(distinct: str, closed: str) -> str:
-    """Return the SQL condition for updates that change more than allowed, which the trigger rejects."""
+    """Return the SQL condition for updates that the trigger rejects because they change more than is allowed."""
 
     def changes(column: str | None) -> str:
         return f'NEW."{column}" {distinct} OLD."{column}"'

@@ -1,4 +1,4 @@
-"""Record events: services call these functions in the transaction of their change."""
+"""Record events. Services call these functions in the same transaction as their changes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -20,16 +20,15 @@ from apps.shops.models import Shop
 
 # A function of (shop, topic) that returns the API versions in which payloads are needed.
 AudienceFunction = Callable[[Shop, str], frozenset[str]]
-# A function that is called with the events that its audience needs and their instances, in the transaction of the
-# change.
+# A function that is called in the transaction of the change, with the events for the audience and their instances.
 EventCallback = Callable[[Sequence[tuple[Event, Model]]], None]
 _audiences: dict[AudienceFunction, EventCallback | None] = {}
-# The rendered resource by API version.
+# The rendered resource, keyed by API version.
 Payload = dict[str, Mapping[str, object]]
 
 
 class EventInput(NamedTuple):
-    """An event to record together with others; the fields are the arguments of ``record_event``."""
+    """An event to record together with other events; the fields are the arguments of ``record_event``."""
 
     topic: str
     instance: Model
@@ -38,7 +37,7 @@ class EventInput(NamedTuple):
 
 
 def register_audience(audience: AudienceFunction, callback: EventCallback | None = None) -> None:
-    """Register an audience that needs payloads in some API versions, with an optional callback for its events."""
+    """Register an audience that needs payloads in some API versions, and an optional callback for the events."""
     _audiences[audience] = callback
 
 
@@ -55,17 +54,17 @@ def record_event(
     changes: Mapping[str, object] | None = None,
     message: str = "",
 ) -> Event:
-    """Record an event in the transaction of its change.
+    """Record an event in the same transaction as the change.
 
-    The payload is a snapshot, rendered only in the API versions that an audience needs. Event rows are never changed,
-    so instances with personal data have an ``event_label`` that identifies them without this data.
+    The payload is a snapshot, rendered only in the API versions that an audience needs. Event rows are never changed.
+    Therefore models with personal data have an ``event_label`` that identifies an instance without personal data.
 
     Args:
         topic: A registered topic, e.g. ``script_tags/create``.
-        instance: The changed row, after the change (before a deletion).
+        instance: The row after the change. For a deletion, the row before the deletion.
         actor: The actor: ``staff:17``, ``app:4``, ``system``.
         at: The time of the change, timezone-aware.
-        changes: ``{field: [before, after]}`` for the audit log; must not contain secrets.
+        changes: ``{field: [before, after]}`` for the audit log, without secrets.
         message: A sentence for the timeline, if the topic's label is not specific enough.
 
     Raises:
@@ -76,7 +75,7 @@ def record_event(
     registered_topic = topic_named(topic)
     shop = get_current_shop()
     versions, callbacks = _ask_audiences(shop, topic)
-    # Stored and delivered texts are in English, independent of the page's language.
+    # Store and deliver texts in English, even if the current page is in another language.
     with translation.override(languages.ENGLISH):
         payload = {version: registered_topic.render(instance, version) for version in versions} or None
         event = _build_event(
@@ -91,13 +90,14 @@ def record_event(
 def record_events(
     inputs: Sequence[EventInput], *, actor: str, at: datetime, batch: StatementBatch | None = None
 ) -> list[Event]:
-    """Record several events of one action in order; like ``record_event``, with few statements.
+    """Bulk variant of ``record_event``: record several events in order, with few statements.
 
     Args:
         inputs: The events.
         actor: As for ``record_event``.
         at: As for ``record_event``.
-        batch: Writes the events together with other statements. Keys and callbacks are only available after it has run.
+        batch: Collects statements, so that the events are written together with other rows. Event ids are only set and
+            callbacks only called when the batch runs.
 
     Raises:
         TransactionManagementError: No transaction is open.
@@ -139,10 +139,10 @@ def has_audience(topic: str) -> bool:
 
 
 def record_secondary_events(inputs: Sequence[EventInput], *, actor: str, at: datetime) -> None:
-    """Record secondary events of a change, but only those with an audience.
+    """Record secondary events of a change, but only events with an audience.
 
-    An example is a variant that is in stock again because of a change of its inventory level. The audit log has the
-    main event, so without an audience nothing is recorded.
+    For example, a changed inventory level can put a variant back in stock. The audit log already has the main event, so
+    secondary events without an audience are not recorded.
 
     Raises:
         TransactionManagementError: No transaction is open.
@@ -154,7 +154,7 @@ def record_secondary_events(inputs: Sequence[EventInput], *, actor: str, at: dat
 
 def _require_transaction() -> None:
     if not connection.in_atomic_block:
-        raise TransactionManagementError("An event must be recorded in the transaction of its change")
+        raise TransactionManagementError("An event must be recorded in the same transaction as the change")
 
 
 def _ask_audiences(shop: Shop, topic: str) -> tuple[list[str], list[EventCallback]]:
@@ -173,7 +173,7 @@ def _build_event(
     event_input: EventInput, payload: Payload | None, shop: Shop, context: EventContext, *, actor: str, at: datetime
 ) -> Event:
     instance = event_input.instance
-    # Do not use the manager, which would build the shop's queryset first.
+    # Create the instance directly, because the manager would first build a queryset for the shop.
     return Event(
         shop_id=shop.pk,
         topic=event_input.topic,

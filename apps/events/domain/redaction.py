@@ -1,4 +1,4 @@
-"""Redact personal data in events; the topic, time and actor stay on record."""
+"""Redact personal data in events. Topic, time and actor are not removed."""
 
 from collections.abc import Callable, Collection
 
@@ -17,15 +17,16 @@ _BATCH = 500
 
 
 def register_redaction_hook(hook: RedactionHook) -> None:
-    """Register a hook for the redaction of rows, e.g. to empty stored responses."""
+    """Register a function that is called when rows are redacted, e.g. to clear stored responses."""
     _hooks.append(hook)
 
 
 def redact_events(model: type[Model], ids: Collection[int]) -> None:
-    """Remove the payloads of these rows' events and the values of their personal columns.
+    """Remove the payloads and personal values from all events of these rows.
 
-    Changes of personal columns are already stored without values. If an event was recorded before a column was declared
-    personal, all changes of the event are removed. Events caused by the customer lose their IP address.
+    New events already hide the values of personal columns. If an event still contains such values, because the column
+    was declared personal later, all changes of the event are removed. The IP address is removed from events that a
+    customer caused.
     """
     columns = get_personal_columns(model._meta.label)
     row_ids = sorted(ids)
@@ -41,13 +42,13 @@ def redact_events(model: type[Model], ids: Collection[int]) -> None:
 
 
 def clear_payloads(events: QuerySet[Event]) -> int:
-    """Remove the payloads of events and return the number of events."""
+    """Remove the payloads of events and return how many events were updated."""
     with allow_redaction():
         return events.update(payload=None)
 
 
 def _find_events_with_values(events: QuerySet[Event], columns: Collection[str]) -> list[int]:
-    """Return the ids of the events that contain a value of one of these columns in their changes."""
+    """Return the ids of events with changes that contain a value of one of these columns."""
     has_column = Q()
     for column in columns:
         has_column |= Q(changes__has_key=column)

@@ -1,7 +1,7 @@
-"""The registry of topics; each domain registers the topics that it records.
+"""Registry of event topics. Each domain app registers the topics that it records.
 
-A topic is ``<resource>/<verb>``. Its ``render`` function returns the resource's REST representation in an API version;
-it is only called if there is an audience.
+A topic is named ``<resource>/<verb>``. The topic's ``render`` function returns the REST representation of the resource
+in an API version. It is only called if there is an audience.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,24 +14,24 @@ Render = Callable[[Model, str], Mapping[str, object]]
 SchemaFunction = Callable[[str], Mapping[str, object]]
 # A function of ``(payload, app id, scopes)`` that returns True if an app may receive an event.
 AudienceCheck = Callable[[Mapping[str, object], int, Collection[str]], bool]
-# A function that returns the instance for an example payload in the current shop, or None if there is none.
+# A function that returns an instance of the current shop for an example payload, or None if the shop has none.
 ExampleFunction = Callable[[], Model | None]
 RenderMany = Callable[[Sequence[Model], str], Sequence[Mapping[str, object]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A kind of event: its name, the scope that can read it, and its renderer.
+    """A kind of event, with a name, the scopes that can read it and a renderer.
 
     Attributes:
         render_together: Renders several instances at once.
         is_subscribable: True if apps can subscribe; other topics are only for the audit log.
         get_schema: Returns the JSON schema of the payload, if known.
-        scopes: All alternative scopes; ``scope`` is the first.
-        is_allowed: Decides which app may receive which event, if the scope alone does not.
+        scopes: The alternative scopes. A single scope is enough. ``scope`` is the first scope.
+        is_allowed: Returns True if an app may receive an event. Needed if the scope is not enough to decide.
         get_example: Returns the instance for an example payload.
-        is_cumulative: If True, every event is delivered, even if one action causes several for a resource; for payloads
-            that describe a change and not a state.
+        is_cumulative: If True, all events of an action are delivered, even if several events concern the same resource.
+            Set for payloads that describe a change instead of the current state.
     """
 
     name: str
@@ -47,11 +47,11 @@ class Topic:
     is_cumulative: bool = False
 
     def is_readable_with(self, granted: Collection[str]) -> bool:
-        """Return True if one of the scopes can read the topic; no scope can read a topic without a scope."""
+        """Return True if one of the granted scopes can read the topic. Topics without a scope are never readable."""
         return any(scope in granted for scope in self.scopes or (self.scope,))
 
     def render_many(self, instances: Sequence[Model], version: str) -> Sequence[Mapping[str, object]]:
-        """Return the payloads of several instances, in their order."""
+        """Return the payloads of several instances, in the order of the instances."""
         if self.render_together is not None:
             return self.render_together(instances, version)
         return [self.render(instance, version) for instance in instances]
@@ -83,13 +83,13 @@ def register_topic(
         name: ``<resource>/<verb>``, e.g. ``script_tags/create``.
         scope: The access scope that can read the resource, e.g. ``read_script_tags``, or several alternative scopes.
         render: Returns the payload of an instance in an API version.
-        label: The timeline text in English, e.g. ``Script tag created``; marked with ``gettext_noop``.
-        together: Returns the payloads of several instances with as many queries as for one.
-        offered: True if apps can subscribe; by default True for topics with a scope.
+        label: The timeline text in English, e.g. ``Script tag created``, marked with ``gettext_noop``.
+        together: Returns the payloads of several instances with as many queries as for a single instance.
+        offered: True if apps can subscribe. By default apps can subscribe to topics with a scope.
         shape: Returns the JSON schema of the payload in an API version.
-        is_allowed: Decides which app may receive which event.
-        example: Returns the instance for an example payload; a model means its first row.
-        is_cumulative: If True, every event is delivered, even if one action causes several for a resource.
+        is_allowed: Returns True if an app may receive an event. The default allows every app with a scope.
+        example: Returns the instance for an example payload, or a model to use the first row.
+        is_cumulative: If True, all events of an action are delivered, even if several events concern the same resource.
     """
     if name in _topics:
         raise ValueError(f"Topic {name!r} is already registered")
@@ -126,5 +126,5 @@ def get_topic(name: str) -> Topic:
 
 
 def get_all_topics() -> tuple[Topic, ...]:
-    """Return every topic, by name."""
+    """Return all topics, sorted by name."""
     return tuple(_topics[name] for name in sorted(_topics))

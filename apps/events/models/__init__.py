@@ -1,4 +1,4 @@
-"""The events table."""
+"""Models of events."""
 
 from apps.events.models.events import Event
 

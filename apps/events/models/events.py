@@ -1,7 +1,7 @@
-"""Event rows: what changed in a shop's data, who changed it, and when.
+"""The event model: what changed in a shop, who changed it and when.
 
-A row is written in the same transaction as the change. The rows are the audit log, the timeline of a resource and the
-outbox of the webhooks. They are never changed or deleted while their shop exists.
+A row is written in the same transaction as the change. The table is the audit log, the source of timelines and the
+outbox of webhooks. Event rows are not changed or deleted while the shop exists, except for redaction.
 """
 
 import uuid6
@@ -14,8 +14,8 @@ from apps.ground.base_models import ShopOwned, unindexed_shop_fk
 class Event(ShopOwned):
     """A change of one resource.
 
-    ``payload`` holds the rendered resource per API version that a subscription uses; it is empty if there is no
-    subscription. ``changes`` holds ``{field: [before, after]}`` for the audit log, without secrets.
+    ``payload`` contains the rendered resource for each API version that a subscription uses. Without a subscription,
+    the payload is empty. ``changes`` is ``{field: [before, after]}`` for the audit log, without secrets.
     """
 
     shop = unindexed_shop_fk()
@@ -43,7 +43,7 @@ class Event(ShopOwned):
             models.Index(fields=("shop", "topic", "id"), name="events_event_by_topic"),
             models.Index(fields=("shop", "actor", "id"), name="events_event_by_actor"),
             models.Index(fields=("shop", "created_at", "id"), name="events_event_by_time"),
-            # The cleanup of payloads uses this index; only the newest events have a payload.
+            # The payload cleanup uses this index. The index is small, because only recent events have a payload.
             models.Index(fields=("id",), condition=models.Q(payload__isnull=False), name="events_event_rendered"),
         )
 

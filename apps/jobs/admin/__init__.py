@@ -1,4 +1,4 @@
-"""The panel pages of background jobs."""
+"""Panel pages of background jobs."""
 
 from apps.jobs.admin.jobs import JobAdmin
 

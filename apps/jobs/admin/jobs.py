@@ -1,4 +1,4 @@
-"""Background jobs in the panel: progress, errors, retry and cancel."""
+"""Background jobs in the panel: show progress and errors, retry and cancel jobs."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ RETRYABLE = (Job.State.FAILED, Job.State.CANCELLED)
 
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
-    """Jobs are created and run by services; staff can watch, retry and cancel them."""
+    """Background jobs of the shop. Staff can watch, retry and cancel jobs but not create them."""
 
     menu = MenuItem(
         "Activity",
@@ -79,11 +79,11 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
 
     @display(description=gettext_lazy("Error"))
     def problem(self, job: Job) -> str:
-        """Return the error message, shortened."""
+        """Return the shortened error message."""
         return translate_stored(job.error)[:80]
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        """Exclude jobs from the panel-wide search, which is for the shop's data."""
+        """Exclude jobs from the panel-wide search, which only covers the shop's data."""
         match = request.resolver_match
         return () if match and match.url_name == "search" else self.search_fields
 

@@ -1,1 +1,1 @@
-"""Enqueuing and running background jobs."""
+"""Enqueue and run background jobs."""

@@ -1,7 +1,8 @@
 """A circuit breaker for the broker, so that writers never wait for a broker that is down.
 
-After a failed notification, no notifications are sent for ``OPEN_SECONDS``; the sweep finds the jobs. Then one thread
-tries again, while the others continue without notifications until the try succeeds.
+After a failed notification, no notifications are sent for ``OPEN_SECONDS``. The sweep finds the jobs that are enqueued
+during this pause. After the pause, one thread sends a notification. Other threads send no notifications until this
+attempt succeeds.
 """
 
 import time
@@ -12,28 +13,28 @@ OPEN_SECONDS = 5.0
 
 
 class BrokerUnavailable(Exception):
-    """Raised without contacting the broker when the broker failed a moment ago."""
+    """Raised instead of contacting a broker that has just failed."""
 
 
 class BrokerCircuitBreaker:
-    """A wrapper of a notifier that stops calling the broker for a while after a failure."""
+    """Wraps a notifier and stops calling the broker for a while after a failure."""
 
     def __init__(self, notify: Callable[..., None]) -> None:
         self._notify = notify
-        # The end of the pause by the monotonic clock, or 0 while the broker works.
+        # The end of the pause on the monotonic clock, or 0 if there is no pause.
         self._open_until = 0.0
 
     def __call__(self, *keys: uuid.UUID) -> None:
         """Notify the broker once about the jobs with these keys.
 
         Raises:
-            BrokerUnavailable: The broker failed a moment ago.
-            Exception: The exception of the broker's client, if the broker is down.
+            BrokerUnavailable: The broker has just failed.
+            Exception: The broker client failed, for example because the broker is down.
         """
         if self._open_until:
             if time.monotonic() < self._open_until:
                 raise BrokerUnavailable
-            # Extend the pause before trying, so that no other thread tries, too.
+            # Extend the pause first, so that no other thread tries at the same time.
             self._open_until = time.monotonic() + OPEN_SECONDS
         try:
             self._notify(*keys)

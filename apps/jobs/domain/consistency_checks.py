@@ -1,6 +1,6 @@
-"""Nightly consistency checks of derived data; each domain registers its checks.
+"""Nightly consistency checks of derived data. Each domain app registers its checks.
 
-Nothing is repaired: a difference means a bug, and a repair would hide where the bug is.
+The checks report differences but do not repair them, because a repair would hide the bug that caused a difference.
 """
 
 import logging
@@ -13,13 +13,13 @@ from apps.ground.tenancy import all_shops_scope
 
 logger = logging.getLogger(__name__)
 
-# A function that yields a sentence for each difference, with the shop and the row.
+# A function that yields a sentence for each difference and names the shop and the row.
 Check = Callable[[], Iterable[str]]
 _checks: dict[str, Check] = {}
 
 
 def register_consistency_check(name: str, check: Check) -> None:
-    """Register a check; a check reads all shops and writes nothing."""
+    """Register a check. A check can read the rows of all shops and must not write."""
     _checks[name] = check
 
 
@@ -29,10 +29,10 @@ def get_check_names() -> list[str]:
 
 
 def find_differences(only: Collection[str] | None = None) -> Iterator[str]:
-    """Yield all differences as sentences; each check sees one snapshot of the database.
+    """Yield all differences as sentences. Each check reads from one database snapshot.
 
     Args:
-        only: The names of the checks to run; all if omitted.
+        only: The names of the checks to run. By default all checks run.
     """
     for name, check in _checks.items():
         if only is not None and name not in only:
@@ -53,9 +53,9 @@ def log_differences() -> int:
 
 @contextmanager
 def _snapshot() -> Iterator[None]:
-    """Read from a snapshot of the database, and reject writes.
+    """Read from a database snapshot and reject writes.
 
-    A surrounding transaction is used unchanged.
+    Inside an open transaction, this context manager has no effect.
     """
     if connection.in_atomic_block:
         yield
@@ -65,7 +65,7 @@ def _snapshot() -> Iterator[None]:
             cursor.execute("SET LOCAL statement_timeout = 0")
             yield
     else:
-        # An ordinary transaction would block all writers.
+        # Begin a deferred transaction, because an immediate or exclusive transaction would block all writers.
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA query_only = ON")
             cursor.execute("BEGIN DEFERRED")

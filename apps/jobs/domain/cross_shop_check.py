@@ -7,7 +7,7 @@ from django.db.models import F, ForeignKey, Model
 
 from apps.ground.base_models import ShopOwned
 
-# The maximum number of reported rows per foreign key; further rows with the same bug add no information.
+# The maximum number of reported rows per foreign key. More rows would only show the same bug again.
 _MAX_REPORTED = 100
 
 

@@ -1,4 +1,4 @@
-"""Emails of a shop; the task of each kind of email sends it with these functions."""
+"""Send emails from a shop. All tasks that send emails use these functions."""
 
 from django.core.mail import EmailMessage
 
@@ -10,7 +10,7 @@ def send_customer_email(address: str, subject: str, text: str) -> None:
     """Send an email to a customer of the current shop.
 
     Raises:
-        GiveUp: The shop is a copy.
+        GiveUp: The shop is a copy of another shop.
     """
     shop = get_current_shop()
     subject = " ".join(subject.split())
@@ -18,10 +18,10 @@ def send_customer_email(address: str, subject: str, text: str) -> None:
 
 
 def send_email(email: EmailMessage) -> None:
-    """Send an email of the current shop.
+    """Send an email from the current shop.
 
     Raises:
-        GiveUp: The shop is a copy of another shop, and must not send emails to that shop's customers.
+        GiveUp: The shop is a copy of another shop and must not send emails to the original shop's customers.
     """
     if original := get_current_shop().copied_from:
         raise GiveUp(f"Not sent: this shop is a copy of {original}, and copies do not send emails.")

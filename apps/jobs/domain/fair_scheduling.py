@@ -1,13 +1,13 @@
-"""Fair scheduling: shops share the workers equally, however many jobs one shop has.
+"""Fair scheduling: shops share the workers equally, even if one shop has many more jobs.
 
-A notification says that a job is waiting, not which job is next. The notified worker runs a job of the shop with the
-fewest running jobs (at random among equals), and of that shop the job that has been due the longest. So no order
-between shops has to be stored, workers do not coordinate, and a shop with one job waits for about as many jobs as there
-are waiting shops, not for the ten thousand jobs that another shop enqueued before.
+A notification only means that a job is waiting. The notified worker selects the shop with the fewest running jobs (at
+random if there are several) and runs the job of this shop that has been due longest. Therefore no shop order has to be
+stored, and workers do not have to coordinate. A shop with a single job waits for about one job per waiting shop, even
+if another shop enqueued ten thousand jobs earlier.
 
-There are as many notifications as due jobs, and each runs one job: the notification of a skipped job finds that job or
-another one later. The query finds waiting jobs by index, shop by shop. It costs one step per shop with waiting jobs,
-independent of their number.
+There is one notification per due job, and each notification runs one job. A skipped job therefore runs when a later
+notification arrives. The query uses an index to find one waiting job per shop. The cost depends on the number of shops
+with waiting jobs, not on the number of jobs.
 """
 
 import uuid
@@ -17,8 +17,8 @@ from django.db import connection
 
 from apps.ground.prepared_sql import execute_prepared
 
-# The query finds the shops with waiting jobs by skipping through the index from shop to shop, and counts each shop's
-# running jobs.
+# The query skips through the index from shop to shop to find the shops with waiting jobs, and counts the running jobs
+# of each shop.
 _NEXT_JOB_SQL = """
 WITH RECURSIVE waiting(shop_id) AS (
     SELECT min(shop_id) FROM jobs_job WHERE state = 'waiting'
@@ -46,10 +46,10 @@ _UNLIMITED = 1_000_000
 
 
 def get_next_job_key() -> uuid.UUID | None:
-    """Return the key of the next job of all shops, or None if no job can start.
+    """Return the key of the next job among all shops, or None if no job can start.
 
-    No job can start if none is due, or if all shops with due jobs run their maximum number of jobs. Call this function
-    in the all-shops scope. Another worker may acquire the job first.
+    No job can start if no job is due or if all shops with due jobs already run the maximum number of jobs. Call this
+    function in the all-shops scope. Another worker may acquire the returned job first.
     """
     rows = execute_prepared(
         _NEXT_JOB_SQL.format(now=_NOW[connection.vendor]), [settings.MAX_JOBS_PER_SHOP or _UNLIMITED]

@@ -1,4 +1,4 @@
-"""Hourly cleanup; each domain registers its own."""
+"""Hourly cleanup. Each domain app registers its cleanup tasks."""
 
 from datetime import datetime, timedelta
 
@@ -13,7 +13,7 @@ register_hourly_task, run_hourly_tasks = _hourly.register, _hourly.run_all
 
 
 def delete_finished_jobs(at: datetime) -> int:
-    """Delete finished jobs after 30 days, in batches."""
+    """Delete jobs that finished more than 30 days ago, in batches."""
     count = 0
     while ids := list(
         Job.objects.filter(finished_at__lt=at - KEEP_FINISHED).order_by("pk").values_list("pk", flat=True)[:BATCH_SIZE]

@@ -1,9 +1,9 @@
-"""Job leases: one worker at a time has a job, for as long as it renews its lease.
+"""Job leases, which ensure that only one worker at a time runs a job.
 
-A separate thread renews the lease while the task works. If a renewal fails for too long, or another worker has taken
-the job, the task is stopped at its next database statement (``LeaseLost``). This cannot be detected between the last
-statement and the commit; a task that must not overlap with another run calls ``lock_lease`` in the transaction of
-its writes.
+A separate thread renews the lease while the task runs. If the lease expires or another worker has acquired the job, the
+task stops at the next database statement with ``LeaseLost``. A lease that is lost between the last statement and the
+commit is not detected. Therefore a task that must not overlap with another run calls ``lock_lease`` in the same
+transaction as its writes.
 """
 
 import logging
@@ -28,19 +28,19 @@ from apps.shops.domain.read_only import writable_shops
 
 logger = logging.getLogger(__name__)
 
-# Seconds until the next try after a failed renewal.
+# Seconds between a failed renewal and the next attempt.
 _RETRY_SECONDS = 1
 
 
 class LeaseLost(Exception):
-    """Raised when another worker may have the job; this run must stop writing."""
+    """Raised when another worker may have acquired the job, so the current run must stop writing."""
 
     def __init__(self) -> None:
         super().__init__("The lease expired before the work was done")
 
 
 def acquire_lease(key: uuid.UUID) -> "Lease | None":
-    """Acquire the lease of a job that is due and has no valid lease; return None if there is no such job.
+    """Acquire the lease of a job, or return None if the job is not due or another worker has a valid lease.
 
     Call this function in the all-shops scope.
     """
@@ -57,7 +57,7 @@ def acquire_lease(key: uuid.UUID) -> "Lease | None":
 
 
 def lock_lease(job: Job) -> None:
-    """Check that the lease is still valid, and extend and lock it until the surrounding transaction ends.
+    """Check that the lease is still valid, extend it, and lock the job's row until the transaction ends.
 
     Raises:
         LeaseLost: The lease is not valid.
@@ -80,11 +80,11 @@ def report_progress(job: Job, *, completed: int, total: int) -> None:
 
 
 class Lease:
-    """The right of one worker to run a job.
+    """One worker's right to run a job.
 
     Attributes:
         job: The job's key.
-        token: The value in the job's row while the lease is valid.
+        token: The random value that the job's row contains while the lease is valid.
     """
 
     def __init__(self, job: uuid.UUID, token: uuid.UUID) -> None:
@@ -94,21 +94,21 @@ class Lease:
         self.record_renewal(time.monotonic())
 
     def record_renewal(self, at: float) -> None:
-        """Record the time of a renewal on this machine's monotonic clock, taken before the query."""
+        """Record a renewal. ``at`` is the monotonic time before the query that renewed the lease."""
         self._until = at + settings.JOB_LEASE_SECONDS
 
     @property
     def is_lost(self) -> bool:
-        """Return True if another worker may have the job."""
+        """Return True if another worker may have acquired the job."""
         return self._is_lost or time.monotonic() > self._until
 
     def get_job_row(self) -> TimestampedQuerySet[Job]:
-        """Return a queryset with the job's row, which is empty if the job no longer has this lease."""
+        """Return a queryset with the job's row. It is empty if the job no longer has this lease."""
         return Job.objects.get_queryset().filter(key=self.job, lease=self.token)
 
     @contextmanager
     def keep_renewed(self, name: str) -> Iterator[None]:
-        """Renew the lease during the work, and stop the work at its next statement if renewing fails.
+        """Renew the lease while the block runs. Stop the block at the next statement if the lease is lost.
 
         Raises:
             LeaseLost: The lease was lost.
@@ -126,7 +126,7 @@ class Lease:
             del _active_leases[self.token]
 
     def _check(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        # A rollback to a savepoint must still be possible.
+        # Allow rollbacks after the lease is lost, so that ``atomic`` blocks can still roll back to their savepoints.
         if self.is_lost and not sql.startswith("ROLLBACK"):
             raise LeaseLost
         return execute(sql, params, many, context)
@@ -140,7 +140,7 @@ class Lease:
             connection.close()
 
     def _renew(self) -> bool:
-        """Renew the lease; return False if the database failed, so that the caller tries again."""
+        """Renew the lease. Return False after a database error, so that the caller tries again."""
         started = time.monotonic()
         try:
             with all_shops_scope():
@@ -160,10 +160,10 @@ _active_leases: dict[uuid.UUID | None, Lease] = {}
 
 
 def _get_leased_row(job: Job) -> TimestampedQuerySet[Job]:
-    """Return a queryset with the job's row, which is empty if the lease has changed since the job was read."""
+    """Return a queryset with the job's row. It is empty if the lease has changed since the job was read."""
     return Job.objects.get_queryset().filter(pk=job.pk, lease=job.lease)
 
 
 def _get_lease_end() -> Any:
-    """Return the end of a lease that begins now, by the database's clock."""
+    """Return the end of a lease that begins now, according to the database clock."""
     return Now() + timedelta(seconds=settings.JOB_LEASE_SECONDS)

@@ -8,18 +8,18 @@ from django.db.models.functions import Now
 
 from apps.jobs.models import Job
 
-# Failed jobs are counted for this long; the Jobs page shows them longer.
+# Metrics count jobs that failed within this time. The Jobs page shows failed jobs for longer.
 FAILED_WINDOW = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class JobMetrics:
-    """Metrics of all shops.
+    """Job metrics of all shops.
 
     Attributes:
         states: The number of jobs that are ``due`` (waiting for a worker), ``planned`` for later, ``running``, and
             ``failed`` within the last day.
-        oldest_due_seconds: How long the oldest due job has been waiting; 0 if there is none.
+        oldest_due_seconds: How long the oldest due job has been waiting, or 0 if no job is due.
     """
 
     states: dict[str, int]
@@ -27,7 +27,7 @@ class JobMetrics:
 
 
 def get_job_metrics() -> JobMetrics:
-    """Compute the metrics; call this in the all-shops scope."""
+    """Return the metrics. Call this function in the all-shops scope."""
     is_waiting = Q(state=Job.State.WAITING)
     is_due = is_waiting & Q(due_at__lte=Now())
     unfinished = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING))

@@ -1,4 +1,4 @@
-"""Periodic tasks of the scheduler; domains register their tasks, and a failing task does not stop the others."""
+"""Registry of periodic tasks. Each domain app registers its tasks. A failing task does not stop other tasks."""
 
 import logging
 from collections.abc import Callable
@@ -10,12 +10,12 @@ from apps.ground.tenancy import all_shops_scope
 
 logger = logging.getLogger(__name__)
 
-# A function that takes the current time and returns the number of processed rows; runs in the all-shops scope.
+# A function that receives the current time and returns the number of processed rows. It runs in the all-shops scope.
 PeriodicTask = Callable[[datetime], int]
 
 
 class PeriodicTasks:
-    """A registry of tasks with the same interval."""
+    """A registry of tasks that run at the same interval."""
 
     def __init__(self) -> None:
         self._duties: dict[str, PeriodicTask] = {}
@@ -24,7 +24,7 @@ class PeriodicTasks:
         self._duties[name] = task
 
     def run_all(self, at: datetime | None = None) -> None:
-        """Run every task; log failures and continue."""
+        """Run every task. If a task fails, log the failure and continue."""
         for name, task in self._duties.items():
             try:
                 with all_shops_scope():
@@ -35,5 +35,5 @@ class PeriodicTasks:
 
 # Tasks that run every minute, for work that is due at a certain time, such as calls to a warehouse.
 minute_tasks = PeriodicTasks()
-# Tasks that run every night and query external services, such as the records of payment gateways.
+# Tasks that run every night, for queries to external services, such as payment gateways.
 nightly_tasks = PeriodicTasks()

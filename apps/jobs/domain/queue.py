@@ -1,10 +1,10 @@
 """The job queue: enqueue and run background jobs.
 
-``enqueue`` writes the job in the caller's transaction and notifies the broker after the commit. A notified worker runs
-the next job by fair scheduling (``handle_notification``, ``fair_scheduling``). ``run_job`` acquires a lease
-(``leases``), calls the task, and stores the outcome. If a worker dies, its lease expires, and ``notify_stale_jobs``
-notifies again. So a task must be safe to run twice. Due times and expired leases are compared by the database's clock,
-because the machines' clocks may differ.
+``enqueue`` writes the job in the caller's transaction and notifies the broker after the commit. A notified worker
+selects the next job by fair scheduling (``handle_notification``, ``fair_scheduling``). ``run_job`` acquires a lease
+(``leases``), calls the task and stores the result. If a worker dies, its lease expires, and ``notify_stale_jobs``
+notifies another worker. Therefore a task must be safe to run twice. Due times and expired leases are compared with the
+database clock, because the clocks of machines may differ.
 
 A task is a function ``(job: Job, **arguments) -> None`` that runs in its shop's scope.
 """
@@ -57,31 +57,31 @@ logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 8
 BACK_OFF_SECONDS = (5, 30, 120, 600, 1800, 3600, 3600)
-# Notify again about a job that no worker has taken within this time, because the message may be lost.
+# Workers are notified a second time if a job has not started within this time, because the message may be lost.
 NOTIFY_AGAIN_AFTER = timedelta(seconds=60)
 _SWEEP_BATCH_SIZE = 1000
 # The maximum number of keys in one message.
 _MAX_KEYS_PER_MESSAGE = 100
-# The maximum number of times a worker looks for the next job if other workers take the jobs first.
+# The maximum number of times a worker looks for a job if other workers acquire the jobs first.
 _MAX_LOOKUPS = 5
 
 
 class Task(Protocol):
-    """The work of a job; must be safe to run twice."""
+    """A function that does the work of a job. It must be safe to run twice."""
 
     def __call__(self, job: Job, **arguments: Any) -> None:
         """Run the task in the shop's scope."""
 
 
 class Notifier(Protocol):
-    """Notifies workers that jobs are waiting; notifications may get lost."""
+    """A function that notifies workers about waiting jobs. Notifications may get lost."""
 
     def __call__(self, *keys: uuid.UUID) -> None:
-        """Send one notification for the jobs with these keys; ``handle_notification`` receives the keys."""
+        """Send one notification for the jobs with these keys. ``handle_notification`` receives the keys."""
 
 
 class GiveUp(Exception):
-    """Raised by a task that cannot succeed, so that it is not retried."""
+    """Raised by a task that cannot succeed, so that the job is not retried."""
 
 
 class UnknownTask(LookupError):
@@ -109,10 +109,10 @@ def register_task(
     """Register a task.
 
     Args:
-        name: The name in jobs, e.g. ``themes.extract``.
+        name: The internal name of the task, e.g. ``themes.extract``.
         run: The function that does the work.
-        title: The name for people.
-        on_give_up: Called in the failing transaction if there will be no further attempt.
+        title: The name that staff see.
+        on_give_up: Called in the transaction that records the final failure.
 
     Raises:
         ValueError: The name is already registered.
@@ -123,17 +123,17 @@ def register_task(
 
 
 def get_task_title(task: str) -> str:
-    """Return a task's name for people, or its internal name if the task is not registered (any more)."""
+    """Return the task name that staff see, or the internal name if the task is not registered."""
     return str(_tasks[task].title if task in _tasks else "") or task
 
 
 def set_notifier(notifier: Notifier) -> None:
-    """Set the function that notifies workers; the Celery app calls this when it starts."""
+    """Set the function that notifies workers. The Celery app calls ``set_notifier`` when it starts."""
     _notifiers[:] = [notifier]
 
 
 def set_attempt_wrapper(wrapper: AttemptWrapper) -> None:
-    """Set a context manager that wraps each attempt of this process and sees its exceptions."""
+    """Set the context manager that wraps each attempt in this process and sees the exceptions of failed attempts."""
     _attempt_wrappers[:] = [wrapper]
 
 
@@ -142,9 +142,9 @@ def enqueue(task: str, *, actor: str = "system", due_at: datetime | None = None,
 
     Args:
         task: A registered task.
-        actor: The actor for the job.
-        due_at: The earliest start; now if omitted.
-        arguments: JSON values; ids instead of objects.
+        actor: The actor that the task acts for.
+        due_at: The earliest start time. The default is now.
+        arguments: JSON values for the task. Pass ids instead of objects.
 
     Raises:
         UnknownTask: The task is not registered.
@@ -154,7 +154,7 @@ def enqueue(task: str, *, actor: str = "system", due_at: datetime | None = None,
 
 
 def enqueue_many(task: str, arguments_list: Sequence[Mapping[str, Any]], *, actor: str = "system") -> list[Job]:
-    """Enqueue the same task with different arguments; the broker is notified once for all jobs.
+    """Enqueue the same task with different arguments and notify the broker once for all jobs.
 
     Raises:
         UnknownTask: The task is not registered.
@@ -168,8 +168,8 @@ def _create_jobs(
     if task not in _tasks:
         raise UnknownTask(task)
     shop = get_current_shop()
-    # A single insert can use the database's expression. With an expression in many rows, the ORM would have to build
-    # the SQL each time.
+    # A single insert can use the ``Now()`` expression. For many rows, querying the time once is faster, because the ORM
+    # would compile the expression for each row.
     due_time = due_at or (Now() if len(arguments_list) < 2 else _database_now(shop))
     jobs = [
         Job(shop=shop, task=task, arguments=dict(arguments), actor=actor, due_at=due_time)
@@ -181,7 +181,8 @@ def _create_jobs(
         Job.objects.bulk_create(jobs)
     if due_at is None:
         for job in jobs:
-            # The row has the database's time; ``created_at`` is close enough to avoid a query.
+            # On the returned objects, ``created_at`` replaces the stored database time. It is close enough and needs no
+            # query.
             job.due_at = job.created_at
         keys = [job.key for job in jobs]
         for start in range(0, len(keys), _MAX_KEYS_PER_MESSAGE):
@@ -190,13 +191,13 @@ def _create_jobs(
 
 
 def _database_now(shop: Shop) -> datetime:
-    """Return the current time of the database."""
+    """Return the current time on the database clock."""
     moment: datetime = Shop.objects.filter(pk=shop.pk).values_list(Now(), flat=True).get()
     return moment
 
 
 def _notify_broker(*keys: uuid.UUID) -> bool:
-    """Notify the broker; return False if the broker is down, because the sweep will find the jobs."""
+    """Notify the broker. Return False instead of raising an error, because the sweep will find the jobs."""
     for notifier in _notifiers:
         try:
             notifier(*keys)
@@ -213,13 +214,13 @@ def _notify_broker(*keys: uuid.UUID) -> bool:
 
 
 def notify_stale_jobs() -> int:
-    """Notify workers about due jobs without a valid lease, except recently notified jobs; return their number."""
+    """Notify workers about due jobs that have no valid lease and no recent notification. Return their number."""
     count = 0
     with all_shops_scope():
         while jobs := _claim_unnotified():
             for index, (_, key) in enumerate(jobs):
                 if not _notify_broker(key):
-                    # The broker is down; mark the remaining jobs as not notified.
+                    # The broker is down. Mark the remaining jobs as not notified, so that the next sweep finds them.
                     Job.objects.filter(pk__in=[pk for pk, _ in jobs[index:]]).update(rung_at=None)
                     return count
                 count += 1
@@ -228,7 +229,7 @@ def notify_stale_jobs() -> int:
 
 @transaction.atomic
 def _claim_unnotified() -> list[tuple[int, uuid.UUID]]:
-    """Return the next jobs to notify about and mark them as notified, so that no other sweep returns them, too."""
+    """Return the next jobs that need a notification, and mark them so that concurrent sweeps skip them."""
     overdue = Now() - timedelta(seconds=settings.JOB_SWEEP_SECONDS / 2)
     is_waiting = Q(state=Job.State.WAITING, due_at__lte=overdue)
     is_expired = Q(state=Job.State.RUNNING, lease_until__lt=Now())
@@ -248,11 +249,11 @@ def _claim_unnotified() -> list[tuple[int, uuid.UUID]]:
 
 
 def handle_notification(key: uuid.UUID, *other_keys: uuid.UUID) -> bool:
-    """Run the next job, which may differ from the notified job; return True if a job ran.
+    """Run the next job, which may not be the notified job. Return True if a job ran.
 
-    The job of a dead worker was already scheduled once, so its own notification runs it directly. A notification for
-    several jobs is passed on in halves before the work begins, so that all workers learn about the jobs soon. If
-    passing on fails, the sweep finds the jobs.
+    A job with an expired lease has already been scheduled, so the notification runs this job directly. Before running a
+    job, the worker repeatedly splits the other keys of the notification in half and sends one half as a new
+    notification, so that many workers are notified quickly. If sending fails, the sweep finds the jobs.
     """
     while other_keys:
         half = len(other_keys) // 2
@@ -262,7 +263,8 @@ def handle_notification(key: uuid.UUID, *other_keys: uuid.UUID) -> bool:
         is_expired = Job.objects.filter(key=key, state=Job.State.RUNNING, lease_until__lt=Now()).exists()
     has_run = run_job(key) if is_expired else _run_next(key)
     if has_run and settings.MAX_JOBS_PER_SHOP and (next_key := _get_next_key()):
-        # The notifications of jobs that waited for a free slot of this shop have been consumed.
+        # Jobs that had to wait for a free slot of this shop have used up their notifications, so send a new
+        # notification for the next job.
         _notify_broker(next_key)
     return has_run
 
@@ -274,7 +276,7 @@ def _run_next(key: uuid.UUID) -> bool:
             return False
         if run_job(next_key):
             return True
-    # Other workers took all jobs that were found, so run the notified job instead.
+    # Other workers acquired all jobs that were found, so run the notified job instead.
     return run_job(key)
 
 
@@ -284,7 +286,7 @@ def _get_next_key() -> uuid.UUID | None:
 
 
 def run_job(key: uuid.UUID) -> bool:
-    """Run a job unless another worker has it; return True if this worker ran it."""
+    """Run a job unless another worker has its lease. Return True if this worker ran the job."""
     with all_shops_scope():
         lease = leases.acquire_lease(key)
         if lease is None:
@@ -297,8 +299,8 @@ def run_job(key: uuid.UUID) -> bool:
 
 def _attempt(job: Job, lease: leases.Lease) -> None:
     registered = _tasks.get(job.task)
-    # A worker that was killed could not record its failure. Count the attempt at its start, so that a job that kills
-    # its worker is given up, too.
+    # Count the attempt before it runs, because a killed worker cannot record a failure. Otherwise a job that kills
+    # workers would be retried without end.
     lease.get_job_row().update(attempts=job.attempts + 1)
     job.attempts += 1
     try:
@@ -323,7 +325,7 @@ def _attempt(job: Job, lease: leases.Lease) -> None:
 def _record_failure(
     job: Job, lease: leases.Lease, error: Exception, on_give_up: Callable[[Job], None] | None, *, final: bool
 ) -> None:
-    """Store a failed attempt, unless another worker has the job by now."""
+    """Store a failed attempt, unless another worker has acquired the job."""
     reason = _error_text(error)
     try:
         with transaction.atomic():
@@ -350,13 +352,13 @@ def _store_failure(job: Job, lease: leases.Lease, reason: str, *, final: bool) -
 
 
 def _error_text(error: Exception) -> str:
-    """Return the text of an error, in a form that every database can store."""
+    """Return the text of an error, without characters that a database cannot store."""
     text = str(error).replace("\0", "").encode(errors="replace").decode()
     return text[:2000] or type(error).__name__
 
 
 def retry_job(job: Job) -> bool:
-    """Restart a failed or canceled job; return True if the job was failed or canceled."""
+    """Restart a failed or canceled job. Return False if the job has another state."""
     is_restarted = Job.objects.filter(pk=job.pk, state__in=(Job.State.FAILED, Job.State.CANCELLED)).update(
         state=Job.State.WAITING, attempts=0, due_at=Now(), rung_at=None, error="", finished_at=None
     )
@@ -366,7 +368,7 @@ def retry_job(job: Job) -> bool:
 
 
 def cancel_job(job: Job) -> bool:
-    """Cancel a waiting job; return True if the job was waiting."""
+    """Cancel a waiting job. Return False if the job has another state."""
     return bool(
         Job.objects.filter(pk=job.pk, state=Job.State.WAITING).update(
             state=Job.State.CANCELLED, finished_at=timezone.now()

@@ -1,4 +1,4 @@
-"""The jobs table."""
+"""Models of background jobs."""
 
 from apps.jobs.models.jobs import Job
 

@@ -1,4 +1,4 @@
-"""Background work that must not be lost: one row per job, written together with the change that needs it."""
+"""The job model: one row for each piece of background work that must not be lost."""
 
 import uuid6
 from django.db import models
@@ -10,11 +10,11 @@ from apps.ground.base_models import ShopOwned
 
 
 class Job(ShopOwned):
-    """A background job, which runs after the commit of the change that needs it.
+    """A background job. It runs after the transaction that enqueued it has committed.
 
-    The row is authoritative; the broker's message is only a notification. A worker acquires the job with a conditional
-    update that sets a lease, and renews the lease while it works. A periodic sweep notifies workers again about jobs
-    without a valid lease.
+    The row is the source of truth, and the broker message is only a notification. A worker acquires the job with a
+    conditional update that sets a lease, and renews the lease while the task runs. A periodic sweep notifies workers
+    about due jobs without a valid lease.
     """
 
     class State(models.TextChoices):

@@ -1,4 +1,4 @@
-"""Admin pages for webhooks."""
+"""Panel pages of webhooks."""
 
 from apps.staff.domain.permissions import grant_permissions
 from apps.webhooks.admin import deliveries, subscriptions, uninstall_preview

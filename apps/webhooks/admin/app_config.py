@@ -30,7 +30,7 @@ MAX_KIB = app_config.MAX_BYTES // 1024
 
 
 class ConfigurationForm(forms.Form):
-    """The upload form. After the review, the text of the file is submitted again in a hidden field."""
+    """The upload form. After the review, a hidden field submits the text of the file."""
 
     file = forms.FileField(
         required=False,
@@ -60,7 +60,7 @@ class ConfigurationForm(forms.Form):
 
 
 def apply_config_view(screen: PanelAdmin[Subscription], request: HttpRequest, app_id: int) -> HttpResponse:
-    """Show the upload form, then the changes that the file would make, and apply them when confirmed."""
+    """Show the upload form, then the changes that the file would make. After confirmation, apply the changes."""
     require_permission(request, CHANGE_PERMISSION)
     app = _get_managed_app(screen, request, app_id)
     form = ConfigurationForm(get_post_data(request), request.FILES or None)
@@ -100,7 +100,7 @@ def _get_managed_app(screen: PanelAdmin[Subscription], request: HttpRequest, app
 
 
 def _is_stale(request: HttpRequest, form: ConfigurationForm, difference: ConfigChanges) -> bool:
-    """Return True and add a form error if the changes differ from the changes that the user reviewed."""
+    """Return True and add a form error if the changes differ from the reviewed changes."""
     if not request.POST.get("seen") or has_changed_since_render(request, *difference.lines()):
         form.add_error(None, EDIT_CONFLICT)
         return True

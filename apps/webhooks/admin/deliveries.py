@@ -1,4 +1,4 @@
-"""Admin pages for the log of webhook deliveries, with their attempts and an action to send a delivery again."""
+"""Panel pages for the log of webhook deliveries, with all attempts and the *Replay* action."""
 
 import json
 from collections.abc import Iterable
@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.events.models import Event
+from apps.ground.languages import lowercase_label
 from apps.ground.stored_messages import translate_label
 from apps.panel.admin_base.filters import Choices, PeriodFilter, Screen
 from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
@@ -37,15 +38,15 @@ STATE_COLORS: dict[str, str] = {
     Delivery.State.HELD: "warning",
     Delivery.State.CANCELLED: "default",
 }
-# The delivery page shows at most this many bytes of a body; the receiver got the whole body.
+# The delivery page shows at most this many bytes of a body. The endpoint received the complete body.
 MAX_DISPLAYED_BYTES = 64 * 1024
-# Names of subjects are not indexed, so a search for a name reads only this many of the latest deliveries.
+# A search for an object name reads only this many of the latest deliveries, because the names are not indexed.
 NAME_SEARCH_LIMIT = 10_000
 LIVE_ROWS = 50
 
 
 class SubscriptionFilter(admin.SimpleListFilter):
-    """A filter by subscription, which the page of a subscription links to."""
+    """A filter by subscription, used by links on the subscription page."""
 
     title = gettext_lazy("subscription")
     parameter_name = "subscription"
@@ -56,7 +57,7 @@ class SubscriptionFilter(admin.SimpleListFilter):
         return [(value, _("No. {number}").format(number=value))] if value.isdecimal() else []
 
     def has_output(self) -> bool:
-        """Hide the filter unless it is in use."""
+        """Hide the filter unless a subscription is selected."""
         return bool(self.value())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
@@ -83,7 +84,8 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
         search_terms=pgettext_lazy("search", "api, callback, notification, webhook log"),
     )
     intro = gettext_lazy(
-        "All webhooks sent to apps about this shop. Entries are deleted some time after the last attempt."
+        "All webhook deliveries from this shop to apps. Deliveries are deleted after 30 days, failed deliveries after "
+        "90 days."
     )
     empty_text = gettext_lazy("No webhooks have been sent recently.")
     list_before_template = "panel/webhooks/deliveries.html"
@@ -95,7 +97,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     list_select_related = ("app", "event")
     search_fields = ("topic",)
     palette_order = 90
-    search_help_text = gettext_lazy("Search by topic, subject or webhook ID")
+    search_help_text = gettext_lazy("Topic, object or webhook ID")
     ordering = ("-id",)
     sortable_by = ()
     actions = ("send_again",)
@@ -107,7 +109,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Delivery], search_term: str
     ) -> tuple[QuerySet[Delivery], bool]:
-        """Search by topic, subject or webhook ID. The panel-wide search finds no deliveries."""
+        """Search by topic, object or webhook ID. The panel-wide search finds no deliveries."""
         match = request.resolver_match
         if match and match.url_name == "search":
             return queryset.none(), False
@@ -115,10 +117,13 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
 
     @display(description=gettext_lazy("Topic"))
     def topic_and_kind(self, delivery: Delivery) -> str:
-        """Return the topic. Unless the delivery is for an event, add its kind, such as a test."""
-        return delivery.topic if delivery.kind == Delivery.Kind.EVENT else f"{delivery.topic} ({delivery.kind})"
+        """Return the topic. If the delivery is not for an event, append the kind of delivery, e.g. ``test``."""
+        if delivery.kind == Delivery.Kind.EVENT:
+            return delivery.topic
+        kind = lowercase_label(delivery.get_kind_display())
+        return _("{topic} ({kind})").format(topic=delivery.topic, kind=kind)
 
-    @display(description=gettext_lazy("Subject"), empty_value="–")
+    @display(description=gettext_lazy("Object"), empty_value="–")
     def event_subject(self, delivery: Delivery) -> str | None:
         """Return the name of the object that the event is about, or its ID."""
         event = delivery.event
@@ -144,7 +149,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
         return delivery.problem
 
     def get_urls(self) -> list[URLPattern]:
-        """Add URLs for the live view and for the *Send again* action."""
+        """Add URLs for the live view and for the *Replay* action."""
         return [
             self.build_action_url("live/", self.live_view, "live"),
             self.build_action_url("<path:object_id>/again/", self.again_view, "again"),
@@ -152,19 +157,20 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
         ]
 
     def has_again_permission(self, request: HttpRequest) -> bool:
-        """Return True if the user may send deliveries again; Django's admin calls this for the action."""
+        """Return True if the user may use the *Replay* action. Django's admin calls this method."""
         return has_permission(request, CHANGE_PERMISSION)
 
-    @admin.action(description=gettext_lazy("Send again"), permissions=("again",))
+    @admin.action(description=gettext_lazy("Replay"), permissions=("again",))
     def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
         """Send the selected deliveries again, with their original IDs and bytes."""
         delivery_ids = list(queryset.values_list("pk", flat=True))
         sent_count = replay.replay_deliveries(delivery_ids, at=timezone.now())
         self.message_user(
             request,
-            _("{moved} of {number} deliveries are being sent again. The others are in progress or were erased.").format(
-                moved=sent_count, number=len(delivery_ids)
-            ),
+            _(
+                "{moved} of {number} deliveries are being sent again. "
+                "Deliveries that are in progress or were erased can't be sent again."
+            ).format(moved=sent_count, number=len(delivery_ids)),
         )
 
     def change_view(
@@ -173,7 +179,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
         """Show a delivery with all its attempts."""
         require_permission(request, VIEW_PERMISSION, CHANGE_PERMISSION)
         delivery = self.get_row_or_404(request, object_id)
-        # The payload can be missing: payloads are deleted separately, some time after their deliveries.
+        # The payload can be missing, because payloads and deliveries are deleted separately.
         payload = Payload.rows().filter(pk=delivery.payload_id).first()
         body = bytes(payload.body) if payload else b""
         return self.page(

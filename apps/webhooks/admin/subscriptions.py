@@ -1,4 +1,4 @@
-"""Admin pages for webhook subscriptions: their health and recent deliveries, and actions to test, pause or replay."""
+"""Panel pages for webhook subscriptions: health, recent deliveries, and actions to test, pause or replay."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -92,9 +92,9 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         search_terms=pgettext_lazy("search", "api, callback, notification, event"),
     )
     intro = gettext_lazy(
-        "Webhook subscriptions of apps and their delivery status. Apps manage their own subscriptions."
+        "Webhook subscriptions of apps, with their delivery status. Each app manages its own subscriptions."
     )
-    empty_text = gettext_lazy("No webhook subscriptions yet. Apps create them.")
+    empty_text = gettext_lazy("No webhook subscriptions yet. Only apps can create webhook subscriptions.")
     list_before_template = "panel/webhooks/subscriptions.html"
     list_display = ("topic_name", "app_name", "address", "status", "delivered_at")
     mobile_hide_labels = ("app_name", "address")
@@ -108,7 +108,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Subscription]:
         """Return all subscriptions that receive events of this shop, annotated with the results of their deliveries."""
         shop = self.shop(request)
-        # A subscription from a configuration file belongs to no shop, but each of its deliveries does.
+        # ``rows()`` only returns deliveries of this shop, even for a configured subscription, which covers all shops.
         deliveries = Delivery.rows().filter(subscription=OuterRef("pk"))
         with all_shops_scope():
             subscriptions = service.get_subscriptions_for_shop(shop)
@@ -225,7 +225,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         def resume(subscription: Subscription) -> bool:
             return service.resume_subscription(subscription, **self.event_kwargs(request))
 
-        message = _("Webhook resumed. Replay the deliveries that were held in the meantime.")
+        message = _("Webhook resumed. You can now replay the held deliveries.")
         return self._change_own(request, object_id, resume, message)
 
     def rate_limit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -276,7 +276,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
             return HttpResponseNotAllowed(["POST"])
         if subscription.shop_id is None:
             message, level = (
-                _("This subscription covers all shops of the app. Only the app's developer can change it."),
+                _("This subscription covers all shops that use the app. Only the app's developer can change it."),
                 messages.ERROR,
             )
         elif change(subscription):
@@ -301,7 +301,7 @@ def get_status_key(subscription: Subscription) -> str:
 
 
 def _last_finished_at(deliveries: QuerySet[Delivery], state: Delivery.State) -> Subquery:
-    """Return a subquery for the time when the latest delivery in a state finished."""
+    """Return a subquery for the finish time of the latest delivery in a state."""
     latest = deliveries.filter(state=state).order_by("-pk").values(moment=F("finished_at"))[:1]
     return Subquery(latest, output_field=DateTimeField())
 
@@ -333,7 +333,7 @@ def _get_disabled(request: HttpRequest) -> QuerySet[Subscription]:
 home.add_task(
     home.Task(
         gettext_lazy("Disabled webhooks"),
-        gettext_lazy("these apps no longer receive events"),
+        gettext_lazy("webhooks that no longer deliver events"),
         Subscription,
         "state__exact=disabled",
         _get_disabled,

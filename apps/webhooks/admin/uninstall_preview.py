@@ -1,4 +1,4 @@
-"""Counts the webhook subscriptions that uninstalling an app deletes, for the confirmation page."""
+"""Count the webhook subscriptions that uninstalling an app deletes, for the confirmation page."""
 
 from django.utils.translation import gettext_noop
 

@@ -1,4 +1,4 @@
-"""Renders metafields for webhook payloads in the same way as REST."""
+"""Render metafields for webhook payloads in the same way as REST."""
 
 from django.db.models import Model, Q, QuerySet
 
@@ -12,7 +12,7 @@ from apps.webhooks.domain.audience import TopicAudience
 
 
 def read_metafields(instance: Model, version: str, audience: TopicAudience) -> list[dict[str, object]]:
-    """Return the metafields of a row that subscriptions ask for, or an empty list if the model has no metafields."""
+    """Return the metafields that subscriptions request for a row, or an empty list if the model has no metafields."""
     try:
         owner = get_owner_type_of_row(instance)
     except LookupError:

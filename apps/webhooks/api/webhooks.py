@@ -75,11 +75,11 @@ class WebhookViewSet(ShopViewSet[Subscription]):
     version_columns: ClassVar[tuple[str, ...]] = ("version",)
 
     def get_queryset(self) -> QuerySet[Subscription]:
-        """Return only subscriptions that the calling app created, without the ones from its configuration file."""
+        """Return the subscriptions that the calling app created, except those from its configuration file."""
         return subscriptions.get_api_subscriptions(self.shop, self.access.installation.app_id)
 
     def lock_instance(self, instance: Subscription) -> None:
-        """Do nothing: ``domain.subscriptions`` locks the shop first, then the subscription."""
+        """Do nothing, because ``domain.subscriptions`` locks the shop first, then the subscription."""
 
     def perform_create(self, attrs: Attrs) -> Subscription:
         """Create a subscription with the API version of the request."""
@@ -90,7 +90,7 @@ class WebhookViewSet(ShopViewSet[Subscription]):
         )
 
     def perform_update(self, instance: Subscription, attrs: Attrs) -> None:
-        """Change the given fields; the API version only changes if it is given."""
+        """Change the fields in the body. The API version changes only if the body contains it."""
         _run_change(lambda: subscriptions.update_subscription(instance, attrs, actor=self.actor, at=self.at))
 
     def perform_destroy(self, instance: Subscription) -> None:

@@ -1,7 +1,7 @@
 """Calls: requests to an app that need no subscription, such as a request to a fulfillment service.
 
 A call is a delivery with the same signature, retry schedule and attempt log as other deliveries. Calls are only sent
-while the app is installed. Failing calls disable nothing.
+while the app is installed. Failed calls never disable a service.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from apps.webhooks.models import Delivery, Payload
 _WAITING = (Delivery.State.DUE, Delivery.State.RETRY)
 
 
-# A search for the calls to an address reads only this many of the shop's latest deliveries.
+# A search for calls to an address reads only this many of the shop's latest deliveries.
 MAX_SEARCHED = 10_000
 
 
@@ -30,10 +30,10 @@ def send_call(uri: str, content: ReadOnlyAttrs, *, topic: str, app: App, at: dat
     """Send a POST request to an app after the current transaction commits.
 
     Args:
-        uri: The address, which is checked again before each attempt.
+        uri: The address, which is checked before each attempt.
         content: The request body, sent as JSON.
         topic: The topic of the call.
-        app: The app that receives the call; its secret signs the call.
+        app: The app that receives the call. The app's secret signs the call.
         at: The time of the event that the call reports.
     """
     shop_id = get_current_shop().pk

@@ -1,7 +1,7 @@
-"""Parses an app's configuration file, compares it with the database, and applies it.
+"""Parse an app's configuration file, compare it with the database and apply it.
 
-The file is the complete list of the app's subscriptions for all shops: subscriptions that are not in the file are
-deleted. Other sections, such as those for a storefront, are ignored.
+The file is the complete list of the app's subscriptions for all shops. Subscriptions that are not in the file are
+deleted. Sections for other features, such as a storefront, are ignored.
 """
 
 import re
@@ -39,10 +39,10 @@ _DELIVERY_OPTIONS: dict[str, bool | int | None] = {
 }
 _ENTRY_KEYS = {"topics", "compliance_topics", "uri", "filter", "include_fields", "name", *_DELIVERY_OPTIONS}
 _WEBHOOKS_KEYS = {"api_version", "subscriptions", "privacy_compliance"}
-# The paths in the file of the redirect URLs and scopes of the app.
+# The locations of the redirect URLs and scopes in the file.
 _APP_LOCATIONS = {"redirect_urls": "auth.redirect_urls", "scopes": "access_scopes.scopes"}
 _TYPE_NAMES = {"str": "string", "dict": "table", "list": "list"}
-# Legacy keys for the URIs of privacy requests, with their topics.
+# Maps each legacy key for the URI of a privacy request to the topic of the request.
 _LEGACY_PRIVACY_KEYS = {
     "customer_deletion_url": "customers/redact",
     "customer_data_request_url": "customers/data_request",
@@ -51,7 +51,7 @@ _LEGACY_PRIVACY_KEYS = {
 
 
 class ConfigRefused(DomainError):
-    """Raised when the file cannot be applied; the message names the location in the file."""
+    """Raised when the file cannot be applied. The message names the location in the file."""
 
     code = "configuration_refused"
 
@@ -153,7 +153,7 @@ def apply_config(app: App, configuration: AppConfig, *, at: datetime, actor: str
 
 
 def compare_config(app: App, configuration: AppConfig, *, at: datetime) -> ConfigChanges:
-    """Return the changes that applying a file would make, without making them.
+    """Return the changes that a file would make, without applying the file.
 
     Raises:
         ConfigRefused: The file cannot be applied.
@@ -186,7 +186,7 @@ def _save(
 
 
 def _match_existing(existing: list[Subscription], entries: tuple[SubscriptionEntry, ...]) -> dict[int, Subscription]:
-    """Map indexes of entries to existing subscriptions, matched by key or else by topic and name."""
+    """Map indexes of entries to existing subscriptions. Entries match by key, otherwise by topic and name."""
     unmatched = {row.pk: row for row in existing}
     matches: dict[int, Subscription] = {}
     by_key = {(row.topic, row.uri, row.filter): row for row in existing}

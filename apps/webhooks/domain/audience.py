@@ -1,4 +1,4 @@
-"""The audience of events: the API versions and metafields that subscriptions to a topic of a shop ask for.
+"""The audience of events: the API versions and metafields that a shop's subscriptions to a topic request.
 
 Each process caches the audience until the version in ``apps.shops.domain.subscriber_version`` changes. A shop with
 version 0 has no subscribers.
@@ -23,20 +23,20 @@ from apps.webhooks.models import Pending, Subscription
 _CACHED_SHOPS = 10_000
 _EMPTY: frozenset[str] = frozenset()
 
-# Renders the metafields of a row in an API version, restricted to the metafields that the audience requests.
+# Renders the metafields of a row in an API version, limited to the metafields that the audience requests.
 MetafieldRenderer = Callable[[Model, str, "TopicAudience"], list[dict[str, object]]]
 
 
 @dataclass(slots=True)
 class TopicAudience:
-    """The API versions and metafields that the subscriptions to a topic ask for."""
+    """The API versions and metafields that the subscriptions to a topic request."""
 
     versions: frozenset[str] = _EMPTY
     namespaces: set[str] = field(default_factory=set)
     metafields: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, subscription: Subscription) -> None:
-        """Add the API version and metafields that a subscription asks for."""
+        """Add the API version and metafields that a subscription requests."""
         self.versions |= {subscription.api_version}
         self.namespaces.update(subscription.metafield_namespaces)
         self.metafields.update((identifier["namespace"], identifier["key"]) for identifier in subscription.metafields)
@@ -53,7 +53,7 @@ def set_metafield_renderer(renderer: MetafieldRenderer) -> None:
 
 
 def get_api_versions(shop: Shop, topic: str) -> frozenset[str]:
-    """Return the API versions that subscriptions to a topic of the shop ask for."""
+    """Return the API versions that the shop's subscriptions to a topic request."""
     number = get_subscriber_version(shop)
     if not number:
         return _EMPTY
@@ -86,7 +86,7 @@ def _render_metafields(shop: Shop, topic: str, instance: Model) -> dict[str, lis
 
 
 def _get_audiences(shop: Shop, number: int) -> Mapping[str, TopicAudience]:
-    """Return the audiences of a shop by topic."""
+    """Return the audiences of a shop, keyed by topic."""
     cached = _cache.get(shop.pk)
     if cached is not None and cached[0] == number:
         return cached[1]
@@ -116,7 +116,7 @@ def _load_audiences(shop: Shop) -> Mapping[str, TopicAudience]:
 
 
 def may_receive(subscription: Subscription, granted: frozenset[str]) -> bool:
-    """Return True if the app's scopes allow it to receive the topic of the subscription."""
+    """Return True if the app may receive the topic of the subscription with these scopes."""
     if subscription.topic not in topics.COMPLIANCE_TOPICS and not topics.is_offered(subscription.topic):
         return False
     return not topics.get_missing_scope(subscription.topic, granted)

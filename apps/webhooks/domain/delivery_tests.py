@@ -1,4 +1,4 @@
-"""Ways to test a subscription: send a test delivery, or try its filter on stored events."""
+"""Test a subscription: send a test delivery, or try the filter on stored events."""
 
 import hashlib
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class DryRunResult:
     """The result of trying a filter on an event.
 
     Attributes:
-        is_match: Whether the filter matches; None if it is invalid or the payload was not stored.
+        is_match: True if the filter matches, or None if the filter is invalid or the payload was not stored.
         payload: The payload that would be sent, or None if the event would not be sent.
         error: The syntax error in the filter, or "" if the filter is valid.
     """
@@ -48,16 +48,16 @@ def dry_run_filter(
 
 
 def get_recent_events(subscription: Subscription, limit: int = 50) -> list[Event]:
-    """Return the current shop's latest events of the subscription's topic that have a payload in its API version."""
+    """Return the shop's latest events that have the subscription's topic and a payload in its API version."""
     rows = Event.objects.filter(topic=subscription.topic, payload__has_key=subscription.api_version)
     return list(rows.order_by("-id")[:limit])
 
 
 @transaction.atomic
 def send_test_delivery(subscription: Subscription, *, shop_id: int, at: datetime) -> Delivery:
-    """Send the payload of the topic's last event or, if there is none, a payload generated from the topic's schema.
+    """Send the payload of the topic's latest event, or a generated payload if there is no event.
 
-    A test delivery ignores the filter and is sent even if the subscription is paused. It has a new ID.
+    A test delivery ignores the filter and is sent even if the subscription is paused. Each test delivery has a new ID.
     """
     latest = next(iter(get_recent_events(subscription, 1)), None)
     payload = (latest.payload or {}).get(subscription.api_version) if latest else None

@@ -1,7 +1,7 @@
-"""Validation of the URIs that receive deliveries.
+"""Validate the URIs that deliveries are sent to.
 
-``https`` is always supported (a host in ``OUTGOING_ALLOW`` may also use plain http, for development). Other schemes are
-supported after a call of ``enable_schemes``, which depends on the settings.
+``https`` is always supported. For development, a host in ``OUTGOING_ALLOW`` may also use plain http. ``enable_schemes``
+adds the schemes that the settings enable.
 """
 
 import re
@@ -16,7 +16,7 @@ from apps.ground.stored_messages import register_message
 from apps.outgoing.ssrf_guard import URL_MAX_LENGTH, AddressRefused, UrlRefused, check_url
 from apps.shops.models import App
 
-# Returns the error of a URI, as text that follows "Address", or None for a valid URI.
+# Returns the error in a URI as a phrase that follows the label "Address", or None if the URI is valid.
 UriCheck = Callable[[str, App], str | None]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -33,11 +33,11 @@ _INTERNAL = register_message(gettext_noop("cannot be a {brand} or an internal do
 _OF_ANOTHER_APP = register_message(
     gettext_noop("is an AWS ARN and includes api_client_id '{found}' instead of '{wanted}'")
 )
-_NO_BROKER = register_message(gettext_noop("names a broker that is not configured: {broker}"))
+_NO_BROKER = register_message(gettext_noop("refers to a broker that is not configured: {broker}"))
 
 
 def find_uri_error(uri: str, app: App) -> str | None:
-    """Return the error of a URI, as text that follows "Address", or None for a valid URI."""
+    """Return the error in a URI as a phrase that follows the label "Address", or None if the URI is valid."""
     if not uri.strip():
         return BLANK
     if len(uri.encode(errors="replace")) > URL_MAX_LENGTH:
@@ -59,7 +59,7 @@ def _parse_scheme(uri: str) -> str:
 
 
 def get_host(uri: str) -> str:
-    """Return the server of a URI. Failures are counted per server."""
+    """Return the server in a URI. All endpoints on a server share a circuit breaker."""
     if uri.startswith("arn:"):
         return ":".join(uri.split(":")[:4])
     parts = urlsplit(uri)
@@ -73,7 +73,7 @@ def get_transport_scheme(uri: str) -> str:
 
 
 def enable_schemes(*schemes: str) -> None:
-    """Allow URIs with these schemes; a transport must exist for each."""
+    """Allow URIs with these schemes. Each scheme needs a transport."""
     _enabled.update(schemes)
 
 

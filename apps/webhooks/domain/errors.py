@@ -1,7 +1,8 @@
 """Errors of webhook subscriptions by field, in the wording that API clients rely on.
 
-A message continues the name of its field ("Address" + "can't be blank"), as in REST. ``get_full_message`` returns the
-whole sentence, as in GraphQL's ``userErrors``. A message that begins with a capital letter is already a full sentence.
+As in REST, a message is a phrase that follows the label of the field ("Address" + "can't be blank").
+``get_full_message`` returns the full sentence, as in GraphQL's ``userErrors``. A message that begins with a capital
+letter is already a full sentence.
 """
 
 from apps.ground.exceptions import DomainError
@@ -26,7 +27,7 @@ NO_SUCH_SUBSCRIPTION = "Webhook subscription does not exist"
 
 
 class SubscriptionRefused(DomainError):
-    """Raised when values of a subscription are invalid; the keys of ``errors`` are names of ``Subscription`` fields."""
+    """Raised when values of a subscription are invalid. The keys of ``errors`` are names of ``Subscription`` fields."""
 
     code = "subscription_refused"
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-# Maps the names of selected members to their own selection. None selects everything below the name.
+# Maps each selected member to the selection inside that member. None selects the whole member.
 FieldTree = dict[str, "FieldTree | None"]
 
 
@@ -50,7 +50,7 @@ def add_metafields(
     namespaces: Iterable[str],
     identifiers: Iterable[Mapping[str, str]],
 ) -> Mapping[str, Any]:
-    """Return the payload with the metafields that a subscription asks for."""
+    """Return the payload with the metafields that a subscription requests."""
     requested_namespaces, requested_keys = (
         set(namespaces),
         {(identifier["namespace"], identifier["key"]) for identifier in identifiers},

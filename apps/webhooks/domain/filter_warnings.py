@@ -1,8 +1,8 @@
-"""Warnings about a subscription's filter and field selection, for names and values that can never match.
+"""Warn about names and values in a subscription's filter and field selection that can never match.
 
-The checks run when the subscription is saved. They use the schema of the topic in the subscription's API version, and
-skip paths that the schema does not restrict. The subscription is saved despite the warnings, because clients expect
-that.
+The checks run when the subscription is saved. They use the topic's schema in the subscription's API version and skip
+paths that the schema does not restrict. Warnings do not prevent saving, because clients expect the subscription to be
+saved.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,10 +20,10 @@ NEVER_MATCHES = gettext_noop("This filter never matches.")
 _MISSING = register_message(gettext_noop("{path} is not in the payload."))
 _NULL = register_message(gettext_noop("{path} is always null."))
 _OBJECT = register_message(gettext_noop("{path} is an object. Use one of its fields."))
-_BOOLEAN = register_message(gettext_noop("{path} is true or false."))
+_BOOLEAN = register_message(gettext_noop("{path} can only be true or false."))
 _NO_NUMBER = register_message(gettext_noop("{path} is a number, but {value} is not."))
 _NO_DATE = register_message(gettext_noop("{path} is a date, but {value} is not."))
-_NO_ORDER = register_message(gettext_noop("{path} can't be compared with less than or greater than."))
+_NO_ORDER = register_message(gettext_noop("{path} can't be used with “less than” or “greater than”."))
 _NEVER = register_message(gettext_noop("{path} is never {value}."))
 
 
@@ -53,7 +53,7 @@ def find_warnings(shape: JsonSchema | None, tree: Node | None, include_fields: I
 
 
 def get_schemas_at(shape: JsonSchema, path: str) -> list[JsonSchema]:
-    """Return the schemas at a dotted path, which may lead through arrays, or none if the path cannot exist."""
+    """Return the schemas at a dotted path, which may include arrays, or an empty list if the path cannot exist."""
     level = [shape]
     for name in path.split("."):
         level = [inner for outer in level for inner in _members(outer, name)]
@@ -61,7 +61,7 @@ def get_schemas_at(shape: JsonSchema, path: str) -> list[JsonSchema]:
 
 
 def _members(shape: JsonSchema, name: str) -> Iterable[JsonSchema]:
-    """Return the possible schemas of the named member, which is looked up in the elements if the schema is an array."""
+    """Return the possible schemas of a member. For an array, look up the member in the schema of the elements."""
     schemas: list[JsonSchema] = []
     for leaf in _leaves([shape]):
         kinds, properties = _kinds(leaf), leaf.get("properties")
@@ -80,7 +80,7 @@ def _kinds(shape: JsonSchema) -> set[str]:
 
 
 def _explain_mismatch(shape: JsonSchema, term: Term) -> str:
-    """Return why a condition can never be true, or "" if it can."""
+    """Return why a condition can never be true, or "" if it can be true."""
     path = term.field or ""
     leaves = list(_leaves(get_schemas_at(shape, path)))
     if not leaves:
@@ -92,7 +92,7 @@ def _explain_mismatch(shape: JsonSchema, term: Term) -> str:
 
 
 def _leaves(shapes: Iterable[JsonSchema]) -> Iterable[JsonSchema]:
-    """Yield the alternatives of each schema, with arrays replaced by their elements."""
+    """Yield the alternatives of each schema. Array schemas are replaced by the schema of the elements."""
     for shape in shapes:
         either = shape.get("oneOf") or shape.get("anyOf")
         if isinstance(either, list):
@@ -105,9 +105,9 @@ def _leaves(shapes: Iterable[JsonSchema]) -> Iterable[JsonSchema]:
 
 
 def _mismatch(shape: JsonSchema, term: Term) -> str:
-    """Return why no value of a schema meets a condition, or "" if one can.
+    """Return the reason that no value allowed by the schema can meet a condition, or "" if there is none.
 
-    The text contains the placeholders ``{path}`` and ``{value}``.
+    The reason contains the placeholders ``{path}`` and ``{value}``.
     """
     kinds = _kinds(shape) - {"null"}
     choices = shape.get("enum")
@@ -149,7 +149,7 @@ def _quoted(term: Term) -> str:
 
 
 def _evaluate(node: Node, get_known: Callable[[Term], bool | None]) -> bool | None:
-    """Evaluate a filter in which only some conditions are known; return None if the unknown ones decide the result."""
+    """Evaluate a filter with unknown conditions; return None if the result depends on an unknown condition."""
     if isinstance(node, Term):
         return get_known(node)
     if isinstance(node, Not):

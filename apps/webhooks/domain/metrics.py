@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from apps.webhooks.models import Attempt, Delivery, Host, Pending, Subscription
 
-# Only unfinished deliveries are counted; dead letters are not, because they stay until their retention ends.
+# Count only unfinished deliveries. Otherwise, a dead letter would be counted until its retention period ends.
 _UNFINISHED = (Delivery.State.DUE, Delivery.State.RETRY, Delivery.State.LEASED)
 SAMPLE_PERIOD = timedelta(minutes=5)
 # The maximum number of recent attempts that are read.
@@ -24,15 +24,15 @@ class WebhookMetrics:
 
     Attributes:
         states: The number of deliveries by state: ``due``, ``retry`` (waiting for a retry) or ``leased`` (being sent).
-        oldest_event_seconds: The age of the oldest event that waits for fan-out; 0 if there is none.
-        oldest_due_seconds: How long the oldest due delivery has been due; 0 if none is due.
+        oldest_event_seconds: The age of the oldest event that waits for fan-out, or 0 if no event waits.
+        oldest_due_seconds: How long the oldest due delivery has been due, or 0 if no delivery is due.
         disabled_subscriptions: The number of disabled subscriptions.
         paused_hosts: The number of servers with an open circuit breaker.
-        outcomes: The number of attempts by outcome in the last five minutes, from at most the 5,000 newest.
+        outcomes: The number of attempts by outcome in the last five minutes, limited to the 5,000 newest attempts.
         fenced: How many of these attempts ended after their lease expired, so that another process may have sent the
             same delivery.
-        lags: Seconds from the event to the first attempt, by quantile, for the same attempts. It is empty if there are
-            none.
+        lags: The seconds from the event to the first attempt, keyed by quantile. Only recent first attempts are
+            included, and the dict is empty if there are none.
     """
 
     states: dict[str, int]
@@ -46,7 +46,7 @@ class WebhookMetrics:
 
 
 def collect_webhook_metrics() -> WebhookMetrics:
-    """Collect the metrics of all shops. Requires the scope of all shops."""
+    """Collect the metrics of all shops. Call this function in the all-shops scope."""
     counts_by_state = dict(
         Delivery.objects.filter(state__in=_UNFINISHED).order_by().values_list("state").annotate(number=Count("pk"))
     )

@@ -1,6 +1,6 @@
 """The ``shop/redact`` privacy webhook, sent to an app 48 hours after it is uninstalled.
 
-The customers app records the events of the two customer webhooks.
+The ``customers`` app records the events for the two customer webhooks.
 """
 
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from apps.webhooks.domain.subscriptions import delete_app_subscriptions, get_con
 from apps.webhooks.domain.topics import SHOP_REDACT
 
 SEND_SHOP_REDACT = "webhooks.tell_shop_redact"
-# An app that is reinstalled within this time does not get the webhook, so it may keep its data.
+# An app that is reinstalled within this time does not receive the webhook and may keep the shop's data.
 REINSTALL_PERIOD = timedelta(hours=48)
 
 
@@ -30,7 +30,7 @@ def handle_uninstall(installation: Installation, at: datetime) -> None:
 
 
 def schedule_shop_redact(installation: Installation, at: datetime) -> None:
-    """Schedule ``shop/redact`` in 48 hours, if the app's configuration file subscribes to that topic."""
+    """Schedule ``shop/redact`` to be sent in 48 hours, if the app's configuration file subscribes to this topic."""
     with all_shops_scope():
         listens = get_configured_subscriptions(installation.app_id).filter(topic=SHOP_REDACT).exists()
     if listens:
@@ -38,7 +38,7 @@ def schedule_shop_redact(installation: Installation, at: datetime) -> None:
 
 
 def send_shop_redact(job: Job, **arguments: Any) -> None:
-    """Record the ``shop/redact`` event, unless the app was reinstalled. ``schedule_shop_redact`` enqueues this job."""
+    """Record the ``shop/redact`` event, unless the app was reinstalled. ``schedule_shop_redact`` enqueues this task."""
     with transaction.atomic():
         queue.lock_lease(job)
         installation = Installation.objects.get(pk=arguments["installation_id"])

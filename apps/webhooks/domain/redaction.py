@@ -1,6 +1,6 @@
-"""Erases personal data from webhooks: the payloads and the responses of receivers.
+"""Erase personal data from webhooks: the payloads and the responses of endpoints.
 
-Unfinished deliveries are canceled, so that nothing about the person is sent after the erasure.
+Unfinished deliveries are canceled, so that no personal data is sent after the erasure.
 """
 
 from collections.abc import Collection

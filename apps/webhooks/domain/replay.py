@@ -1,8 +1,9 @@
-"""Replays deliveries: failed or held deliveries since a time, selected deliveries, or all dead letters.
+"""Replay deliveries: all that failed or were held since a given time, selected deliveries, or all dead letters.
 
-A replayed delivery keeps its ID and bytes. A replay is a job and can resume after a worker is killed, because
-deliveries that it has scheduled are no longer held or dead. The job spreads deliveries over time at a fixed rate.
-Retries use at most half of a dispatcher's slots, so that new events are not delayed.
+A replayed delivery has the original ID and bytes. A replay is a job. If the worker is killed, another worker can resume
+the job, because deliveries that are already scheduled are no longer held or dead. The job spreads deliveries over time
+at a fixed rate. Replayed deliveries count as retries, which use at most half of a dispatcher's slots, so new events are
+not delayed.
 """
 
 from collections.abc import Collection
@@ -22,7 +23,7 @@ from apps.jobs.models import Job
 from apps.webhooks.models import Delivery, Subscription
 
 REPLAY_JOB = "webhooks.recover"
-_SENT_SINCE = register_message(gettext_noop("Replayed since {moment}"))
+_SENT_SINCE = register_message(gettext_noop("Replayed deliveries since {moment}"))
 _BATCH = 500
 # The states from which a delivery can be replayed.
 REPLAYABLE_STATES = (Delivery.State.HELD, Delivery.State.DEAD)
@@ -30,9 +31,9 @@ REPLAYABLE_STATES = (Delivery.State.HELD, Delivery.State.DEAD)
 
 @transaction.atomic
 def replay_since(subscription: Subscription, *, since: datetime, actor: str, at: datetime) -> Job:
-    """Enqueue the replay of deliveries that failed or were held since a time. Requires the scope of the shop.
+    """Enqueue a replay of deliveries that failed or were held since a given time. Call it in the shop's scope.
 
-    Resume the subscription first, because deliveries to a paused or disabled subscription are held again.
+    Resume the subscription first. Otherwise the replayed deliveries are held.
     """
     if subscription.shop_id is not None:
         record_event(
@@ -47,7 +48,7 @@ def replay_dead_letters(subscription: Subscription, *, actor: str, at: datetime)
 
 
 def run_replay_job(job: Job, **arguments: Any) -> None:
-    """Schedule the deliveries of a replay, oldest first. The functions above enqueue this job."""
+    """Schedule the deliveries of a replay, oldest first. The functions above enqueue this task."""
     states = arguments.get("states") or [state.value for state in REPLAYABLE_STATES]
     rows = Delivery.objects.filter(subscription_id=arguments["subscription_id"], state__in=states)
     if since := arguments.get("since"):
@@ -81,9 +82,9 @@ def _schedule_batch(rows: "QuerySet[Delivery]", scheduled_before: int) -> int:
 
 @transaction.atomic
 def replay_deliveries(deliveries: Collection[int], *, at: datetime) -> int:
-    """Send selected deliveries of the current shop again immediately, and return how many.
+    """Send selected deliveries of the current shop immediately, and return the number of deliveries.
 
-    Deliveries that are in progress or due stay unchanged. Deliveries that wait for a retry are sent immediately.
+    Deliveries that are in progress or due are not changed. Deliveries that wait for a retry are sent immediately.
     """
     replayable = Delivery.objects.filter(pk__in=deliveries).exclude(payload__body=b"")
     retried_count = replayable.filter(state=Delivery.State.RETRY).update(next_at=at)

@@ -1,7 +1,7 @@
-"""Retention: attempts are deleted after a week, deliveries and payloads after 30 days, dead letters after 90 days.
+"""Delete old rows: attempts after a week, deliveries and payloads after 30 days, dead letters after 90 days.
 
-Unfinished deliveries are never deleted, unless they are held. Rows are deleted in batches to keep locks short. Event
-rows stay, but the payloads rendered for subscribers are cleared together with the deliveries.
+Unfinished deliveries are never deleted, unless they are held. Rows are deleted in batches, so that locks are short.
+Event rows are not deleted, but the payloads in old event rows are cleared.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def delete_expired_rows(at: datetime) -> int:
 
 
 def _process_in_batches(rows: "QuerySet[Model] | TimestampedQuerySet[Model]", work: Callable[[list[int]], int]) -> int:
-    """Pass the IDs of rows to a function, in batches by ascending ID, and return the sum of its results."""
+    """Call a function with batches of row IDs in ascending order, and return the sum of the results."""
     total, last = 0, 0
     while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:BATCH_SIZE]):
         total += work(batch)
@@ -48,12 +48,11 @@ def _process_in_batches(rows: "QuerySet[Model] | TimestampedQuerySet[Model]", wo
 def _iterate_old_rows(
     model: type[Attempt | Delivery | Payload | Event], before: datetime, **filters: bool
 ) -> Iterator[list[int]]:
-    """Yield batches of IDs of rows created before a time, in ascending order.
+    """Yield batches of IDs of rows that were created before a given time, in ascending order.
 
-    After a batch without old rows, reading continues with the next range of IDs (imported rows have ranges of their
-    own).
-    The rest of the range is not read, because newer rows are the majority. An old row that was written after newer rows
-    may only be found by a later run, when its neighbors are old as well.
+    IDs mostly ascend with time, so rows after the old rows need not be read. After a batch without old rows, reading
+    skips to the next range of IDs (imported rows have separate ranges). An old row that was written after newer rows
+    may only be found in a later run, when the adjacent rows are old, too.
     """
     rows, last = model.objects.filter(**filters), 0
     while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "created_at")[:BATCH_SIZE]):
@@ -80,7 +79,7 @@ def _clear_deliveries(at: datetime) -> int:
 
 
 def _clear_payloads(at: datetime) -> int:
-    """Delete old payloads that no delivery uses. Payloads of tests have no event, so only their age counts."""
+    """Delete old payloads without deliveries. For payloads without an event, such as tests, only the age counts."""
     used = Exists(Delivery.objects.filter(event=OuterRef("event")))
     unused = Q(event__isnull=False) & ~used
     alone = Q(event=None, created_at__lt=at - KEEP_DEAD)
@@ -93,7 +92,7 @@ def _clear_payloads(at: datetime) -> int:
 def _clear_event_payloads(at: datetime) -> int:
     """Clear the rendered payloads of old events, except events that still wait for fan-out.
 
-    Events are never deleted, so a separate index finds the events that still have payloads.
+    Events are never deleted, so a partial index finds the events that still have payloads.
     """
     waiting = Pending.objects.filter(event=OuterRef("pk"))
     processed = Event.objects.filter(writable_shops()).exclude(Exists(waiting))

@@ -1,4 +1,4 @@
-"""Validates the writable fields of a subscription, and derives other fields from them."""
+"""Validate the writable fields of a subscription and derive other fields from them."""
 
 import hashlib
 import re
@@ -46,10 +46,10 @@ _PLAIN_TEXT = re.compile(r"[^\x00-\x1f\ud800-\udfff]+")
 
 
 def assign_validated(subscription: Subscription, values: ReadOnlyAttrs) -> None:
-    """Validate values and assign them to a subscription, together with the fields that are derived from them.
+    """Validate values, and assign the values and all derived fields to a subscription.
 
     Raises:
-        SubscriptionRefused: Values are invalid; the error lists all problems by field.
+        SubscriptionRefused: Values are invalid. The error lists all problems by field.
     """
     errors: Errors = {}
     values_to_assign = _convert({name: values[name] for name in WRITABLE_FIELDS if name in values}, errors)
@@ -126,13 +126,13 @@ def _keep_selected(paths: Collection[str], include_fields: Collection[str]) -> s
 
 
 def _key_digest(subscription: Subscription) -> str:
-    """Return a digest of the URI, format and filter, which must be unique per topic."""
+    """Return the digest of the URI, format and filter. The digest must be unique per topic."""
     parts = (subscription.uri, subscription.format, subscription.filter.strip())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _convert(values: Attrs, errors: Errors) -> Attrs:
-    """Convert values to the types of their columns. Values of a wrong type are omitted and recorded in ``errors``."""
+    """Convert values to the column types. Values with the wrong type are omitted and recorded in ``errors``."""
     converted: Attrs = {}
     for name, value in values.items():
         try:
@@ -143,7 +143,7 @@ def _convert(values: Attrs, errors: Errors) -> Attrs:
 
 
 class _InvalidValue(ValueError):
-    """Raised when a value has the wrong type; the message continues the name of the field."""
+    """Raised when a value has the wrong type. The message is a phrase that follows the label of the field."""
 
 
 def _parse_text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Create, update, pause and delete webhook subscriptions, for REST, GraphQL, configuration files and the panel.
+"""Create, update, pause and delete webhook subscriptions for REST, GraphQL, configuration files and the panel.
 
 Callers pass values by column name, and ``SubscriptionRefused`` reports errors by column name. Every change of a
 subscription must increment the version in ``apps.shops.domain.subscriber_version`` in the same transaction.
@@ -33,19 +33,19 @@ def get_undeleted_subscriptions() -> TimestampedQuerySet[Subscription]:
 
 
 def get_api_subscriptions(shop: Shop, app: App | int) -> TimestampedQuerySet[Subscription]:
-    """Return the subscriptions that an app created for a shop, without the ones from its configuration file."""
+    """Return the subscriptions that an app created for a shop, without subscriptions from a configuration file."""
     return get_undeleted_subscriptions().filter(shop=shop, app=app, origin=Subscription.Origin.API)
 
 
 def get_configured_subscriptions(app: App | int) -> TimestampedQuerySet[Subscription]:
-    """Return the subscriptions from an app's configuration file. Requires the scope of all shops."""
+    """Return the subscriptions from an app's configuration file. Call this function in the all-shops scope."""
     return get_undeleted_subscriptions().filter(app=app, origin=Subscription.Origin.CONFIG)
 
 
 def get_subscriptions_for_shop(shop: Shop) -> TimestampedQuerySet[Subscription]:
-    """Return all subscriptions that receive events of a shop, including those from configuration files of its apps.
+    """Return all subscriptions that receive events of a shop, including subscriptions from configuration files.
 
-    Requires the scope of all shops.
+    Call this function in the all-shops scope.
     """
     installed_apps = Installation.objects.filter(shop=shop, uninstalled_at=None).values("app_id")
     return get_undeleted_subscriptions().filter(Q(shop=shop) | Q(shop=None), app_id__in=installed_apps)
@@ -53,12 +53,12 @@ def get_subscriptions_for_shop(shop: Shop) -> TimestampedQuerySet[Subscription]:
 
 @transaction.atomic
 def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Subscription:
-    """Subscribe an app to a topic of the shop in which it is installed. Requires the scope of that shop.
+    """Create a subscription of an app to a topic of a shop. Call this function in the shop's scope.
 
     Args:
-        installation: The installation of the app in the shop. Its scopes decide which topics are allowed.
+        installation: The installation of the app in the shop. The granted scopes decide which topics are allowed.
         values: ``topic``, ``uri``, ``api_version`` and optionally other fields of ``WRITABLE_FIELDS``.
-        actor: Who creates the subscription.
+        actor: The actor who creates the subscription.
         at: The time of the change.
 
     Returns:
@@ -81,7 +81,7 @@ def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, ac
 
 @transaction.atomic
 def create_configured_subscription(app: App, values: ReadOnlyAttrs, *, at: datetime) -> Subscription:
-    """Create a subscription from an app's configuration file, for all shops of the app. Compliance topics are allowed.
+    """Create a subscription from an app's configuration file for all shops. Compliance topics are allowed.
 
     Raises:
         SubscriptionRefused: Values are invalid; the error lists all problems by field.
@@ -97,12 +97,12 @@ def create_configured_subscription(app: App, values: ReadOnlyAttrs, *, at: datet
 
 @transaction.atomic
 def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Changes:
-    """Update a subscription. Existing deliveries keep their endpoint.
+    """Update a subscription. The endpoint of existing deliveries does not change.
 
     Args:
         subscription: The subscription, which this function locks and reloads.
         values: New values for fields in ``WRITABLE_FIELDS``. The topic cannot change.
-        actor: Who updates the subscription.
+        actor: The actor who updates the subscription.
         at: The time of the change.
 
     Returns:
@@ -136,7 +136,7 @@ def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, ac
 
 @transaction.atomic
 def delete_subscription(subscription: Subscription, *, actor: str, at: datetime) -> None:
-    """Delete a subscription. Its waiting deliveries are not sent.
+    """Delete a subscription. Waiting deliveries of the subscription are not sent.
 
     Raises:
         RowDeleted: Another request has deleted the subscription.
@@ -150,20 +150,20 @@ def delete_subscription(subscription: Subscription, *, actor: str, at: datetime)
 
 
 def pause_subscription(subscription: Subscription, *, reason: str = "", actor: str, at: datetime) -> bool:
-    """Hold the deliveries of a subscription until it is resumed. Return True if it was live before."""
+    """Pause a subscription and hold its deliveries. Return True if the subscription was live before."""
     return _set_state(subscription, Subscription.State.PAUSED, reason, actor=actor, at=at)
 
 
 def resume_subscription(subscription: Subscription, *, actor: str, at: datetime) -> bool:
-    """Resume a paused or disabled subscription. Return True if it was not live before.
+    """Resume a paused or disabled subscription. Return True if the subscription was not live before.
 
-    ``replay.replay_since`` sends the deliveries that were held.
+    Held deliveries are not sent automatically. ``replay.replay_since`` sends them.
     """
     return _set_state(subscription, Subscription.State.LIVE, "", actor=actor, at=at)
 
 
 def disable_subscription(subscription: Subscription, *, reason: str, actor: str = "system", at: datetime) -> bool:
-    """Hold the deliveries of a subscription because its endpoint fails or no longer exists.
+    """Disable a subscription and hold its deliveries, because the endpoint fails or no longer exists.
 
     Return True if the subscription was live before.
     """
@@ -183,14 +183,14 @@ def _set_state(subscription: Subscription, state: Subscription.State, reason: st
 
 
 def delete_app_subscriptions(installation: Installation, at: datetime) -> None:
-    """Delete the subscriptions of an app for a shop that uninstalled it. They still receive ``app/uninstalled``."""
+    """Delete an uninstalled app's subscriptions in a shop. The subscriptions still receive ``app/uninstalled``."""
     bump_subscriber_version(installation.shop)
     rows = get_api_subscriptions(installation.shop, installation.app_id)
     rows.update(deleted_at=at, removed_by_uninstalling=True)
 
 
 def refresh_listeners_on_grant(installation: Installation) -> None:
-    """Invalidate the cached subscribers of a shop when an app with subscriptions is installed or its scopes change."""
+    """Invalidate a shop's cached subscribers after an app with subscriptions is installed or its scopes change."""
     with all_shops_scope():
         rows = get_undeleted_subscriptions().filter(Q(shop=installation.shop) | Q(shop=None))
         if rows.filter(app_id=installation.app_id).exists():
@@ -208,7 +208,7 @@ def require_topic_scope(installation: Installation, topic: str) -> None:
 
 
 def _lock(subscription: Subscription) -> None:
-    """Lock the shops that the subscription covers and then the subscription, and reload the subscription.
+    """Lock the shops that the subscription covers, then lock and reload the subscription.
 
     Raises:
         RowDeleted: Another request has deleted the subscription.
@@ -228,13 +228,13 @@ def _reload(subscription: Subscription) -> None:
 
 
 def _increment_version(subscription: Subscription) -> None:
-    """Increment the subscriber version of the shop. For a configured subscription, ``_lock`` has already done this."""
+    """Increment the shop's subscriber version. For configured subscriptions, ``_lock`` has already incremented it."""
     if subscription.shop is not None:
         bump_subscriber_version(subscription.shop)
 
 
 def _save(subscription: Subscription, *names: str) -> None:
-    """Save a subscription, and convert the violation of a unique constraint to ``SubscriptionRefused``."""
+    """Save a subscription; convert violations of a unique constraint to ``SubscriptionRefused``."""
     try:
         with transaction.atomic():
             subscription.save(update_fields=names or None)

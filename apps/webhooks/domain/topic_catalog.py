@@ -1,13 +1,13 @@
-"""The topics that existing API clients know, for resources that Backoffice has or could have.
+"""The topics that existing API clients know, including topics that Backoffice does not support.
 
-A topic of the catalog that is not registered belongs to a feature that Backoffice does not have. A registered topic
-that is not in the catalog is an extension.
+If a topic in the catalog is not registered, Backoffice does not have the feature. If a registered topic is not in the
+catalog, the topic is an extension.
 """
 
 from collections.abc import Mapping
 
 _PLAIN = ("create", "update", "delete")
-# Maps the part of a topic before the slash, its family, to the possible parts after the slash.
+# Maps each topic family (the part before the slash) to the possible parts after the slash.
 _FAMILIES: Mapping[str, tuple[str, ...]] = {
     "app": ("uninstalled", "scopes_update"),
     "app_purchases_one_time": ("update",),

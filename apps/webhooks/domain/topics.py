@@ -1,11 +1,11 @@
-"""Determines which topics apps can subscribe to and which scopes are required, and returns the schemas of payloads."""
+"""Look up which topics apps can subscribe to, which scopes are required and which schemas the payloads have."""
 
 from collections.abc import Collection, Mapping
 
 from apps.events.domain import topics
 from apps.events.domain.topics import AudienceCheck, Topic
 
-# Privacy requests that the law requires; only a configuration file can subscribe to them.
+# Privacy topics that the law requires. Only a configuration file can subscribe to these topics.
 SHOP_REDACT = "shop/redact"
 COMPLIANCE_TOPICS = frozenset({"customers/data_request", "customers/redact", SHOP_REDACT})
 # Topics that an app still receives after it was uninstalled.
@@ -36,7 +36,7 @@ def get_missing_scope(name: str, granted: Collection[str]) -> str:
 
 
 def get_receive_check(name: str) -> AudienceCheck | None:
-    """Return a function that decides which apps may receive an event of the topic, or None if the scope is enough."""
+    """Return the function that decides which apps may receive an event, or None if the scope is enough."""
     return topics.get_topic(name).is_allowed
 
 
@@ -46,6 +46,6 @@ def keeps_every_event(name: str) -> bool:
 
 
 def get_payload_schema(name: str, version: str) -> Mapping[str, object] | None:
-    """Return the JSON schema of a topic's payload in an API version, or None if it is not known."""
+    """Return the JSON schema of a topic's payload in an API version, or None if the schema is unknown."""
     shape = topics.get_topic(name).get_schema
     return None if shape is None else shape(version)

@@ -1,4 +1,4 @@
-"""GraphQL types, queries and mutations for webhook subscriptions. ``apps.graphql`` imports them to build its schema."""
+"""GraphQL types, queries and mutations for webhook subscriptions. ``apps.graphql`` autodiscovers this package."""
 
 from apps.webhooks.graphql import mutations, queries
 

@@ -1,7 +1,7 @@
 """GraphQL mutations that create, update and delete webhook subscriptions.
 
-Invalid values are returned as ``userErrors``, each a full sentence with the path of the argument. A missing access
-scope or a malformed value fails the whole request.
+Invalid values are returned as ``userErrors``. Each error is a full sentence with the path of the argument. If an access
+scope is missing or a value is malformed, the whole request fails.
 """
 
 from collections.abc import Callable, Iterator
@@ -74,7 +74,7 @@ class _SubscriptionFields:
 
 @strawberry.input(description="The values of a webhook subscription.")
 class WebhookSubscriptionInput(_SubscriptionFields):
-    """Input for a subscription; in an update, omitted fields stay unchanged."""
+    """Input for a subscription; in an update, omitted fields do not change."""
 
     uri: str | None = strawberry.field(default=strawberry.UNSET, metadata=_since_uri)
     callback_url: URL | None = strawberry.field(default=strawberry.UNSET, metadata=BY_URI)
@@ -98,7 +98,7 @@ class EventBridgeWebhookSubscriptionInput(_SubscriptionFields):
 Input = WebhookSubscriptionInput | PubSubWebhookSubscriptionInput | EventBridgeWebhookSubscriptionInput
 
 
-@strawberry.type(description="An error of a mutation that had no effect.")
+@strawberry.type(description="An error that prevented a mutation.")
 class UserError:
     """An error of a mutation, with the path of the argument that caused it."""
 
@@ -216,7 +216,7 @@ class WebhookMutations:
     def webhook_subscription_update(
         self, info: Info, id: strawberry.ID, webhook_subscription: WebhookSubscriptionInput
     ) -> WebhookSubscriptionUpdatePayload | None:
-        """Update a subscription; omitted fields stay unchanged."""
+        """Update a subscription; omitted fields do not change."""
         updated, errors = _update(info, id, webhook_subscription)
         return WebhookSubscriptionUpdatePayload(webhook_subscription=updated, user_errors=_user_errors(errors))
 
@@ -233,7 +233,8 @@ class WebhookMutations:
         )
 
     @strawberry.mutation(
-        description="Subscribe the calling app with a Google Cloud Pub/Sub endpoint.", metadata=DEPRECATED_MUTATION
+        description="Subscribe the calling app to a topic, with a Google Cloud Pub/Sub endpoint.",
+        metadata=DEPRECATED_MUTATION,
     )
     def pub_sub_webhook_subscription_create(
         self, info: Info, topic: Topic, webhook_subscription: PubSubWebhookSubscriptionInput
@@ -253,7 +254,7 @@ class WebhookMutations:
     def pub_sub_webhook_subscription_update(
         self, info: Info, id: strawberry.ID, webhook_subscription: PubSubWebhookSubscriptionInput
     ) -> PubSubWebhookSubscriptionUpdatePayload | None:
-        """Update a subscription to Google Cloud Pub/Sub; omitted fields stay unchanged."""
+        """Update a subscription to Google Cloud Pub/Sub; omitted fields do not change."""
         updated, field_errors = _update(info, id, webhook_subscription)
         codes = PubSubWebhookSubscriptionUpdateUserErrorCode
         errors = [
@@ -263,7 +264,8 @@ class WebhookMutations:
         return PubSubWebhookSubscriptionUpdatePayload(webhook_subscription=updated, user_errors=errors)
 
     @strawberry.mutation(
-        description="Subscribe the calling app with an Amazon EventBridge endpoint.", metadata=DEPRECATED_MUTATION
+        description="Subscribe the calling app to a topic, with an Amazon EventBridge endpoint.",
+        metadata=DEPRECATED_MUTATION,
     )
     def event_bridge_webhook_subscription_create(
         self, info: Info, topic: Topic, webhook_subscription: EventBridgeWebhookSubscriptionInput
@@ -280,7 +282,7 @@ class WebhookMutations:
     def event_bridge_webhook_subscription_update(
         self, info: Info, id: strawberry.ID, webhook_subscription: EventBridgeWebhookSubscriptionInput
     ) -> EventBridgeWebhookSubscriptionUpdatePayload | None:
-        """Update a subscription to Amazon EventBridge; omitted fields stay unchanged."""
+        """Update a subscription to Amazon EventBridge; omitted fields do not change."""
         updated, errors = _update(info, id, webhook_subscription)
         return EventBridgeWebhookSubscriptionUpdatePayload(
             webhook_subscription=updated, user_errors=_user_errors(errors)
@@ -306,7 +308,7 @@ def _update(info: Info, id: str, input: Input) -> tuple[WebhookSubscriptionType 
 def _with_row(
     info: Info, id: str, work: Callable[[Subscription], None]
 ) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
-    """Apply a change to the caller's subscription with this global ID, and return it as a GraphQL type."""
+    """Change the caller's subscription with this global ID, and return the subscription as a GraphQL type."""
     row = find_subscription(info, parse_number_of_type(id, KIND))
     if row is None:
         return None, [(["id"], NO_SUCH_SUBSCRIPTION)]
@@ -364,7 +366,7 @@ def _iterate_values(input: Input) -> Iterator[tuple[str, Any]]:
 
 
 def _path(field: str) -> list[str]:
-    """Return the path of the argument for a field."""
+    """Return the path of the argument that sets a field."""
     return [field] if field in {"topic", "id"} else [INPUT_ARGUMENT, _ARGUMENT_NAMES.get(field, field)]
 
 

@@ -42,9 +42,9 @@ _SORT_COLUMNS = {
 MAX_COUNT = 10_000
 
 
-@strawberry.enum(description="Whether a count is exact.")
+@strawberry.enum(description="The precision of a count.")
 class CountPrecision(Enum):
-    """Whether a count is exact or was capped at the limit."""
+    """The precision of a count, which is exact or a minimum."""
 
     EXACT = "exact"
     AT_LEAST = "at_least"
@@ -52,7 +52,7 @@ class CountPrecision(Enum):
 
 @strawberry.type(description="A number of rows.")
 class Count:
-    """A number of rows, with its precision."""
+    """A number of rows, with the precision of the count."""
 
     count: int
     precision: CountPrecision
@@ -61,11 +61,11 @@ class Count:
 @registry.register_queries
 @strawberry.type
 class WebhookQueries:
-    """Queries for the subscriptions that the calling app created, without the ones from its configuration file."""
+    """Queries for the subscriptions that the calling app created, without subscriptions from a configuration file."""
 
     @strawberry.field(description="A webhook subscription of the calling app, by global ID.")
     def webhook_subscription(self, info: Info, id: strawberry.ID) -> WebhookSubscriptionType | None:
-        """Return the subscription with this ID, or null if the app has none."""
+        """Return the subscription with this ID, or null if the app has no such subscription."""
         row = find_subscription(info, parse_number_of_type(id, KIND))
         return None if row is None else to_subscription_type(row)
 
@@ -117,7 +117,7 @@ def _search_subscriptions(info: Info, query: str | None) -> TimestampedQuerySet[
     """Return the caller's subscriptions that match a search query.
 
     Raises:
-        GraphQLError: The query is invalid; the message says where.
+        GraphQLError: The query is invalid. The message contains the position of the error.
     """
     caller = info.context
     rows = subscriptions.get_api_subscriptions(caller.shop, caller.access.installation.app_id)

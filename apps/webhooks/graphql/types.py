@@ -26,7 +26,7 @@ def _constant(topic: str) -> str:
     return topic.replace("/", "_").replace(".", "_").upper()
 
 
-# Maps GraphQL constants to topic names. All apps have registered their topics before this module is imported.
+# Maps GraphQL constants to topic names. Import this module only after all apps have registered their topics.
 _TOPICS: Any = {
     _constant(topic.name): strawberry.enum_value(topic.name, description=f"{topic.label}: `{topic.name}`.")
     for topic in get_offered_topics()
@@ -45,9 +45,9 @@ class WebhookSubscriptionFormat(Enum):
     XML = "xml"
 
 
-@strawberry.enum(description="The sort keys of a list of subscriptions.")
+@strawberry.enum(description="The sort keys of subscription lists.")
 class WebhookSubscriptionSortKeys(Enum):
-    """The keys by which subscriptions can be sorted."""
+    """The sort keys of subscription lists."""
 
     CREATED_AT = "created_at"
     ID = "id"
@@ -127,13 +127,13 @@ class WebhookSubscriptionType(LegacyInteroperability, Node):
 
     @strawberry.field(deprecation_reason="Private metafields no longer exist.")
     def private_metafield_namespaces(self) -> list[str]:
-        """Return the private metafield namespaces as the app saved them. They have no effect."""
+        """Return the private metafield namespaces as the app saved them. The namespaces have no effect."""
         return list(self.row.private_metafield_namespaces)
 
 
 @strawberry.type(description="A subscription and its cursor.")
 class WebhookSubscriptionEdge:
-    """A subscription with its cursor."""
+    """A subscription with a cursor."""
 
     cursor: str
     node: WebhookSubscriptionType

@@ -48,6 +48,11 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='subscription',
             name='origin',
-            field=models.CharField(choices=[('api', 'Created by the app for this shop'), ('config', "From the app's configuration file, for all its shops")], default='api', editable=False, max_length=10),
+            field=models.CharField(choices=[('api', 'Created by the app for this shop'), ('config', "From the app's configuration file, for all shops")], default='api', editable=False, max_length=10),
+        ),
+        migrations.AlterField(
+            model_name='delivery',
+            name='kind',
+            field=models.CharField(choices=[('event', 'Event'), ('test', 'Test'), ('call', 'Notification')], default='event', max_length=5, verbose_name='kind'),
         ),
     ]

@@ -24,7 +24,7 @@ ERROR_LABELS = {
     "tls": gettext_lazy("The secure connection (TLS) failed"),
     "too_large": gettext_lazy("The response is too large"),
     "unreachable": gettext_lazy("The endpoint could not be reached"),
-    "unsubscribed": gettext_lazy("The subscription was disabled or deleted before sending"),
+    "unsubscribed": gettext_lazy("The subscription was disabled or deleted before the delivery was sent"),
 }
 _STATUS = "status_"
 
@@ -37,9 +37,9 @@ def get_error_label(error: str) -> str:
 
 
 class Pending(ShopOwned):
-    """An outbox entry: an event that has subscribers and waits for its fan-out, which deletes the entry.
+    """An outbox entry for an event that has subscribers and waits for fan-out. Fan-out deletes the entry.
 
-    Event rows are immutable, so this is a separate row, written in the transaction of the event.
+    Event rows are immutable, so the outbox is a separate table. Its rows are written in the event's transaction.
     """
 
     event = models.OneToOneField(Event, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("event"))
@@ -55,11 +55,12 @@ class Pending(ShopOwned):
 
 
 class Host(Timestamped):
-    """A server that receives deliveries, with the state of its circuit breaker, which all processes share.
+    """A server that deliveries are sent to, with the circuit breaker state that all processes share.
 
     Attributes:
-        trips: How often the breaker has opened since the last success. The pause doubles each time.
-        paused_until: No request is sent before this time. After that, a single request probes the server.
+        trips: How often the breaker has opened since the last success. Each trip doubles the pause.
+        paused_until: The end of the pause. Until then, no requests are sent. After that, a single request probes the
+            server.
     """
 
     name = models.CharField(max_length=255, unique=True)
@@ -72,10 +73,10 @@ class Host(Timestamped):
 
 
 class Endpoint(ShopOwned):
-    """A URI that receives deliveries of one shop. The queue of waiting deliveries is grouped by endpoint.
+    """A URI that deliveries of one shop are sent to. Waiting deliveries are queued by endpoint.
 
     ``uri_digest`` is the SHA-256 digest of the URI, which is short enough for an index. ``domain.engine.rate_limits``
-    maintains the limits. ``tokens`` is the level of its token bucket at the time ``tokens_at``.
+    maintains the limits. ``tokens`` is the level of the token bucket at the time ``tokens_at``.
     """
 
     uri = models.TextField(gettext_lazy("URI"))
@@ -96,9 +97,9 @@ class Endpoint(ShopOwned):
 
 
 class Payload(ShopOwned):
-    """The request body of one or more deliveries; it never changes.
+    """The request body of one or more deliveries. The body never changes.
 
-    Deliveries of an event with equal bytes share a payload. ``body`` is empty after an erasure of personal data.
+    Deliveries of an event with equal bytes share a payload. Erasing personal data clears ``body``.
     """
 
     event = models.ForeignKey(
@@ -117,14 +118,14 @@ class Payload(ShopOwned):
 
 
 class Delivery(ShopOwned):
-    """A message to one endpoint: an event for a subscription, a test, or a call that another part of Backoffice sends.
+    """A message to one endpoint: an event for a subscription, a test, or a call by another part of Backoffice.
 
     Attributes:
-        key: The value of ``X-…-Webhook-Id``, derived from event and subscription. It is the same in every attempt and
-            replay.
+        key: The value of ``X-…-Webhook-Id``, derived from the event and subscription. All attempts and replays have the
+            same value.
         ordering_key: The resource of the event if the subscription requires ordered delivery, otherwise blank.
         attempts: The number of attempts that were started.
-        redelivery: Whether the delivery was replayed after an earlier attempt.
+        redelivery: True if the delivery was replayed after an earlier attempt.
         triggered_at: When the event happened.
         error: The class of the last failure, e.g. ``timeout`` or ``status_500``.
     """
@@ -141,7 +142,7 @@ class Delivery(ShopOwned):
     class Kind(models.TextChoices):
         EVENT = "event", gettext_lazy("Event")
         TEST = "test", gettext_lazy("Test")
-        CALL = "call", gettext_lazy("Call")
+        CALL = "call", gettext_lazy("Notification")
 
     key = models.UUIDField(default=uuid6.uuid7, editable=False)
     kind = models.CharField(gettext_lazy("kind"), max_length=5, choices=Kind, default=Kind.EVENT)
@@ -160,8 +161,8 @@ class Delivery(ShopOwned):
         Event, on_delete=models.CASCADE, null=True, related_name="+", db_index=False, verbose_name=gettext_lazy("event")
     )
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="+", db_index=False)
-    # There is no database constraint, because payloads are deleted later in separate batches, and each deletion would
-    # be checked.
+    # There is no database constraint, because payloads are deleted in separate batches and the database would check
+    # each deletion.
     payload = models.ForeignKey(
         Payload, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False
     )
@@ -208,17 +209,17 @@ class Delivery(ShopOwned):
 
     @property
     def problem(self) -> str:
-        """Return the label of the last failure, or "" if there was none."""
+        """Return the label of the last failure, or "" if no attempt has failed."""
         return get_error_label(self.error)
 
 
 class Attempt(ShopOwned):
-    """An HTTP call and its result. ``created_at`` is the start of the call.
+    """A call to an endpoint and the result. ``created_at`` is the start of the call.
 
     Attributes:
         outcome: The class of the result, e.g. ``ok``, ``status``, ``timeout``, ``connect``, ``tls``,
             ``blocked_address``.
-        fenced: Whether the lease had expired when the call ended, so that the result was ignored.
+        fenced: True if the lease had expired when the call ended, so that the result was ignored.
         queued_ms: Milliseconds from the due time to the start of the call. The other durations are measured from the
             start of the call.
     """

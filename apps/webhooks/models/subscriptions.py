@@ -19,27 +19,27 @@ NAME_TAKEN_MESSAGE = gettext_noop("already exists, no duplicate allowed")
 
 
 class Subscription(ShopOwned):
-    """A webhook subscription: an app receives the events of a topic at a URI.
+    """A webhook subscription, which sends the events of a topic to a URI of an app.
 
-    A subscription of origin ``config`` has no shop and covers every shop that has the app. Queries in the scope of a
-    shop see only that shop's own subscriptions; code that needs both uses ``all_shops_scope()`` and filters by shop and
-    app.
+    A subscription of origin ``config`` has no shop and covers every shop that has the app. Queries in a shop's scope
+    return only the shop's own subscriptions. Code that also needs configured subscriptions uses ``all_shops_scope()``
+    and filters by shop and app.
 
-    The row of a deleted subscription is kept as long as it has deliveries.
+    The row of a deleted subscription remains as long as the subscription has deliveries.
 
     Attributes:
         max_in_flight: The maximum number of concurrent calls.
-        max_per_second: The maximum number of calls that may start per second; None means no limit.
-        key_digest: The SHA-256 digest of URI, format and filter, which must be unique per topic.
+        max_per_second: The maximum number of calls that may start per second, or None for no limit.
+        key_digest: The SHA-256 digest of the URI, format and filter. The digest must be unique per topic.
         warnings: Warnings about the filter and the selected fields, as ``[{field, message}]``.
-        reason: Why the subscription is disabled or paused; shown to staff.
-        removed_by_uninstalling: Whether the subscription was deleted because its app was uninstalled. It still receives
-            the event ``app/uninstalled``.
+        reason: Why the subscription is disabled or paused. Staff see the reason.
+        removed_by_uninstalling: True if uninstalling the app deleted the subscription, which then still receives the
+            event ``app/uninstalled``.
     """
 
     class Origin(models.TextChoices):
         API = "api", gettext_lazy("Created by the app for this shop")
-        CONFIG = "config", gettext_lazy("From the app's configuration file, for all its shops")
+        CONFIG = "config", gettext_lazy("From the app's configuration file, for all shops")
 
     class Format(models.TextChoices):
         JSON = "json", gettext_lazy("JSON")
@@ -152,12 +152,12 @@ class Subscription(ShopOwned):
 
 
 class Health(Timestamped):
-    """Results of recent deliveries of a subscription, in a separate table so that subscription rows are rarely written.
+    """Results of a subscription's recent deliveries, in a separate table so that subscription rows rarely change.
 
     Attributes:
         failing_since: The time of the first failure after the last success.
-        dead_in_a_row: The number of deliveries since the last success that failed in all attempts.
-        warned: The stage of the last warning email: 50, 75 or 100 percent, or 0 if none was sent.
+        dead_in_a_row: The number of dead letters since the last success.
+        warned: The stage of the last warning email: 50, 75 or 100 percent, or 0 if no email was sent.
     """
 
     subscription = models.OneToOneField(

@@ -1,4 +1,4 @@
-"""``manage.py openapi``: write or check the files that describe the interface."""
+"""``manage.py openapi``: write or check the files that describe the API."""
 
 import json
 from argparse import ArgumentParser
@@ -18,14 +18,14 @@ CHANGELOG_PATH = _DOCS / "api-changelog.md"
 
 
 class Command(BaseCommand):
-    """Keeps the committed files in step with the interface, so that a review shows every change."""
+    """Writes the committed description files, so that code reviews show every API change."""
 
     help = "Write docs/openapi.json, docs/postman.json and docs/api-changelog.md, or check them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--check", action="store_true", help="fail if a file is out of date; write nothing")
         parser.add_argument("--postman", action="store_true", help="only the Postman collection")
-        parser.add_argument("--changelog", action="store_true", help="only the interface changes per version")
+        parser.add_argument("--changelog", action="store_true", help="only the API changes per version")
 
     def handle(self, *args: object, **options: object) -> None:
         texts = {}

@@ -1,8 +1,9 @@
-"""The fields of resources: strict validation on input, compiled rendering on output.
+"""Fields of resources, with strict validation and compiled rendering.
 
-On input a field validates one JSON value, with the interface's error messages. On output a field names its database
-columns and, if the stored value is not rendered unchanged, a function that renders it. The API kit compiles these into
-one row builder per resource and version (``apps.api.rows.query_plans``), so no field is called per row.
+For input, a field validates one JSON value and raises the API's error messages. For output, a field names the
+database columns and, unless the stored value is rendered unchanged, a function that renders the value.
+``apps.api.rows.query_plans`` compiles the fields into one function per resource and version, so reading a row does not
+call field methods.
 """
 
 from apps.api.resources.fields.base import MESSAGES, AnyField, ApiField, Check, ModelDerivedField, Render

@@ -40,14 +40,14 @@ class ApiField(AnyField):
     Args:
         since: The first version with the field.
         until: The first version without the field.
-        missing: The error messages for a create without the field; by default, that the field can't be blank.
+        missing: The error messages if a create request omits the field. The default is ``can't be blank``.
 
     Attributes:
-        inline: Source code that renders the value, with ``{0}`` for the first column; for conversions that are too
-            small and too common for a function call.
-        omitted_when_null: If True, the key is left out if the value is null; only for top-level fields of a resource.
-        schema: The JSON schema, if it does not follow from the field's class.
-        rendered_versions: The versions that render the field; other versions only accept it.
+        inline: Python source that renders the value, with ``{0}`` for the first column. It avoids a function call per
+            row.
+        omitted_when_null: If True, rendered objects omit the field when the value is null. Only for top-level fields.
+        schema: The JSON schema of the value, if the schema does not follow from the field class.
+        rendered_versions: The versions that render the field. Other versions only accept the field in bodies.
     """
 
     version_range: VersionRange = ALL_VERSIONS
@@ -81,11 +81,11 @@ class ApiField(AnyField):
         return None
 
     def get_validator(self, version: str) -> Check:
-        """Return the function that validates a value in a version and returns the value of the attribute."""
+        """Return the function that validates a JSON value in a version and converts it to the attribute's value."""
         return self.run_validation
 
     def run_validators(self, value: object) -> None:
-        """Run the validators; a message that is not in the interface's style becomes ``is invalid``."""
+        """Run the validators; replace messages that are not in the API's style with ``is invalid``."""
         messages: list[str] = []
         for validator in self.validators:
             try:
@@ -98,7 +98,7 @@ class ApiField(AnyField):
 
 
 class ModelDerivedField(ApiField):
-    """A placeholder for the field that DRF builds from the model's column; its options override the defaults."""
+    """A placeholder for a field that DRF builds from the model column. The options override DRF's defaults."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Types of the keyword arguments of fields: DRF's options, and the versions that have the field."""
+"""Types for the keyword arguments of fields: DRF's options and the version range."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict

@@ -44,7 +44,7 @@ class ComputedField(ApiField):
         self.schema = schema or {"type": "string"}
 
     def __deepcopy__(self, memo: dict[int, object]) -> "ComputedField":
-        """Create a copy; DRF copies fields by their arguments."""
+        """Create a copy with all arguments, because DRF's own copy would lose them."""
         return type(self)(
             self.render,
             *self.source_columns,
@@ -61,7 +61,7 @@ class ComputedField(ApiField):
 
 
 class ConstantField(ComputedField):
-    """A field that this product has no data for, rendered with the same neutral value for every row."""
+    """A field that Backoffice has no data for. Every row renders the same neutral value."""
 
     def __init__(self, value: object, **versions: Unpack[VersionOptions]) -> None:
         self.value = value

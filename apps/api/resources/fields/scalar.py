@@ -1,4 +1,4 @@
-"""Fields with one value: validated on input, rendered from their column on output."""
+"""Fields for single values, such as strings, numbers, booleans and times."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _DECIMAL = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,6})?", re.ASCII)
 
 
 class TextField(ApiField, serializers.CharField):
-    """Text, stored byte for byte; numbers are accepted as their digits."""
+    """A string that is stored unchanged. JSON numbers are accepted and stored as digits."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
         """Create a text field that does not trim whitespace."""
@@ -32,7 +32,7 @@ class TextField(ApiField, serializers.CharField):
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """Treat a blank text as null if only null is allowed; treat whitespace as blank if a text is required."""
+        """Convert an empty string to null if only null is allowed. Reject whitespace if a value is required."""
         if data == "" and not self.allow_blank and self.allow_null:
             return None
         if isinstance(data, str) and not (self.allow_blank or self.allow_null or data.strip()):
@@ -40,7 +40,7 @@ class TextField(ApiField, serializers.CharField):
         return super().run_validation(data)
 
     def to_internal_value(self, data: object) -> str:
-        """Accept a text, or a number as text."""
+        """Accept a string or a number, and return a string."""
         if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
             self.fail("invalid")
         if isinstance(data, Decimal) and abs(data.adjusted()) > 30:
@@ -64,16 +64,16 @@ class UrlField(TextField):
         self.validators.append(URLValidator(schemes=list(schemes), message=INVALID))
 
     def to_internal_value(self, data: object) -> str:
-        """Lowercase the scheme, because browsers and the database's constraint expect it in lower case."""
+        """Convert the scheme to lowercase, as the database constraint requires."""
         scheme, colon, rest = super().to_internal_value(data).partition(":")
         return f"{scheme.lower()}{colon}{rest}" if colon else scheme
 
 
 class ChoiceField(ApiField, serializers.ChoiceField):
-    """One of a list of values."""
+    """A value from a fixed list."""
 
     def to_internal_value(self, data: object) -> str:
-        """Accept only texts as a choice."""
+        """Accept only strings, because DRF also accepts numbers."""
         if not isinstance(data, str):
             self.fail("invalid_choice", input=data)
         return str(super().to_internal_value(data))
@@ -106,7 +106,7 @@ class FloatField(ApiField, serializers.FloatField):
 
 
 class BooleanField(ApiField, serializers.BooleanField):
-    """A boolean; also accepted as text, including ``True`` and ``False`` as Python clients write them into queries."""
+    """A boolean. Strings are also accepted, including ``True`` and ``False``, which Python clients send in queries."""
 
     WORDS: ClassVar[Mapping[str, bool]] = {
         "true": True,
@@ -127,7 +127,7 @@ class BooleanField(ApiField, serializers.BooleanField):
 
 
 class PublishedField(BooleanField):
-    """A publication flag: rendered from the publication time; setting the flag sets or clears the time."""
+    """A publication flag: true if ``published_at`` is set. Writing the flag sets or clears ``published_at``."""
 
     inline = "{0} is not None"
 
@@ -136,10 +136,10 @@ class PublishedField(BooleanField):
 
 
 class DateTimeField(ApiField, serializers.DateTimeField):
-    """A time, rendered in the shop's time zone and in whole seconds."""
+    """A time, rendered in the shop's time zone without fractions of a second."""
 
     def to_internal_value(self, value: object) -> datetime:
-        """Parse the time; without an offset it is in the shop's time zone."""
+        """Parse the time. A time without a UTC offset is in the shop's time zone."""
         if not isinstance(value, str):
             self.fail("invalid", format="ISO 8601")
         try:
@@ -176,9 +176,9 @@ class DateField(ApiField, serializers.DateField):
 
 
 class DecimalField(ApiField, serializers.DecimalField):
-    """An exact number, rendered as text with its decimals; accepted only as plain digits.
+    """A decimal of at least 0, accepted as plain digits and rendered as a string with the declared decimals.
 
-    Negative numbers, exponents, signs, blanks and digits of other scripts are rejected.
+    Signs, exponents, spaces and non-ASCII digits are rejected.
     """
 
     _PLAIN = re.compile(r"[0-9]{1,12}(?:\.([0-9]{1,6}))?", re.ASCII)
@@ -206,7 +206,7 @@ class DecimalField(ApiField, serializers.DecimalField):
 
 
 class JsonField(ApiField, serializers.JSONField):
-    """A JSON value, stored and rendered unchanged; for columns that the domain validates or computes.
+    """A JSON value that is stored and rendered unchanged, for columns that domain code validates or computes.
 
     Args:
         schema: The JSON schema of the value.
@@ -218,14 +218,13 @@ class JsonField(ApiField, serializers.JSONField):
 
 
 class TagsField(TextField):
-    """Comma-separated tags: trimmed, sorted, without duplicates (ignoring case).
+    """Comma-separated tags, stored trimmed, sorted and without duplicates (ignoring case).
 
-    There may be 250 tags of at most 255 characters. A list of texts is accepted, too. The value is the text as stored
-    and rendered.
+    At most 250 tags of at most 255 characters are allowed. Request bodies may also contain a list of strings.
     """
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Create the field; tags may be absent, null or blank."""
+        """Create the field. By default the tags may be absent, null or blank."""
         options = {"required": False, "allow_blank": True, "allow_null": True, **options}
         options.pop("max_length", None)
         super().__init__(**options)
@@ -235,7 +234,7 @@ class TagsField(TextField):
         return super().run_validation("" if data is None else data)
 
     def to_internal_value(self, data: object) -> str:
-        """Return the canonical text."""
+        """Return the normalized tags as a comma-separated string."""
         if isinstance(data, list):
             if not all(isinstance(item, str) for item in data):
                 self.fail("invalid")

@@ -1,4 +1,4 @@
-"""``manage.py check_consistency``: check that derived data agrees with its source data."""
+"""``manage.py check_consistency``: check that derived data matches the source data."""
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -6,11 +6,9 @@ from apps.jobs.domain import consistency_checks
 
 
 class Command(BaseCommand):
-    """Runs every nightly consistency check; exits with code 1 if something differs."""
+    """Runs all nightly consistency checks, and exits with code 1 if there are differences."""
 
-    help = (
-        "Check inventory, totals, payments, and derived data of customers and products of every shop; changes nothing."
-    )
+    help = "Check inventory, totals, payments and derived customer and product data in every shop. Nothing is changed."
 
     def handle(self, *args: object, **options: object) -> None:
         count = 0
@@ -19,5 +17,5 @@ class Command(BaseCommand):
             count += 1
         names = ", ".join(consistency_checks.get_check_names())
         if count:
-            raise CommandError(f"{count} differences. Checked: {names}.")
+            raise CommandError(f"Differences: {count}. Checked: {names}.")
         self.stdout.write(f"No differences. Checked: {names}.")

@@ -1,4 +1,4 @@
-"""``migrate`` that never blocks the running installation for long."""
+"""``manage.py migrate``: apply migrations without blocking the running installation for long."""
 
 import time
 from typing import Any
@@ -12,25 +12,26 @@ from apps.ground.migration_states import fast_migration_states
 from apps.ground.pooling import uses_transaction_pooling
 from apps.ground.transient_errors import is_lock_timeout
 
-# The maximum time that a statement waits for its lock; all other users of the table wait behind the statement.
+# The maximum time that a statement waits for a table lock. Other queries on the table queue behind the statement.
 LOCK_SECONDS = 2
-# The number of tries and the seconds between them.
+# The number of attempts, and the number of seconds between attempts.
 MAX_TRIES = 5
 PAUSE_SECONDS = 3.0
 
 
 class Command(migrate.Command):
-    """Django's command with a lock timeout of two seconds and retries on PostgreSQL; statements have no time limit.
+    """Django's ``migrate`` with a lock timeout, retries and no statement timeout on PostgreSQL.
 
-    Migrations applied before a failure stay; each atomic migration is rolled back as a whole. Behind a transaction
-    pooler the timeouts are set on the database role, because session settings would leak to other clients.
+    If a migration fails, earlier migrations remain applied, and the failed migration is rolled back if it is atomic.
+    Behind a transaction pooler, the timeouts must be set on the database role, because session settings would leak to
+    other clients.
     """
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate.
+        """Apply the migrations.
 
         Raises:
-            CommandError: A lock was not granted after several tries.
+            CommandError: A table was still locked after several attempts.
         """
         with fast_migration_states():
             self._migrate(connections[options["database"]], *args, **options)
@@ -60,8 +61,8 @@ class Command(migrate.Command):
                     raise
                 if not remaining_tries:
                     raise CommandError(
-                        f"A table was still locked after {MAX_TRIES} tries. "
-                        "Migrations applied so far stay. Run migrate again when there is less traffic."
+                        f"A table was still locked after {MAX_TRIES} attempts. "
+                        "Earlier migrations remain applied. Run migrate when there is less traffic."
                     ) from error
-                self.stderr.write(f"A table is locked; trying again in {PAUSE_SECONDS:.0f} seconds.")
+                self.stderr.write(f"A table is locked. The next attempt starts in {PAUSE_SECONDS:.0f} seconds.")
                 time.sleep(PAUSE_SECONDS)

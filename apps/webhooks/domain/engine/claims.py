@@ -1,10 +1,11 @@
-"""Claims: a process leases waiting deliveries before it sends them.
+"""Claim deliveries: a process leases waiting deliveries before sending them.
 
-A claim gives a delivery a lease with a new token, timed by the database's clock. Only deliveries that can start
-immediately are claimed.
+A claim sets a lease with a new token, based on the database clock. Only deliveries that can start immediately are
+claimed.
 
-PostgreSQL claims with one statement, and SQLite, which has a single writer, with a short transaction. A claim commits
-without waiting for the disk. A server crash can therefore lose leases, and the affected deliveries are sent again.
+On PostgreSQL, a claim is one statement. On SQLite, which allows one writer at a time, a claim is a short transaction. A
+claim commits without waiting for the disk. Therefore a server crash can lose leases, and the affected deliveries are
+sent twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,12 +34,12 @@ class Claim:
 
     Attributes:
         lease_token: The token that is required to write the result.
-        kind: Whether this is a first attempt or a retry.
+        kind: The kind of attempt: a first attempt or a retry.
         number: The number of the attempt, starting at 1.
-        wait_seconds: How long the delivery has been due, in seconds.
+        wait_seconds: The seconds since the delivery was due.
         action: ``send``, or ``hold`` or ``cancel`` if the subscription is not live.
         group: The value of ``X-…-Event-Id``.
-        ordered: Whether later deliveries of the same resource wait for this one.
+        ordered: True if later deliveries of the same resource wait for this delivery.
     """
 
     pk: int
@@ -64,7 +65,7 @@ class Claim:
     action: str
 
 
-# The indexes of the payload's ID and of its body in ``_COLUMNS``.
+# The indexes of the payload ID and the payload body in ``_COLUMNS``.
 _PAYLOAD, _BODY = 12, 14
 _FINAL_TOPICS = ", ".join(f"'{topic}'" for topic in sorted(TOPICS_AFTER_UNINSTALL))
 _COLUMNS = f"""
@@ -98,10 +99,10 @@ LEFT JOIN webhooks_subscription s ON s.id = d.subscription_id
 LEFT JOIN events_event v ON v.id = d.event_id
 """
 
-# Deliveries of a read-only shop are not sent here; the installation that the shop moves to sends them.
+# Deliveries of a read-only shop are not sent. If the shop is moving, the new installation sends them.
 _WRITABLE = "NOT EXISTS (SELECT 1 FROM shops_shop h WHERE h.id = w.shop_id AND h.read_only_at IS NOT NULL)"
 
-# In ordered delivery, no earlier event of the resource may be waiting, in progress, or pending for fan-out.
+# In ordered delivery, no earlier event of the resource may be waiting, in progress or pending for fan-out.
 _IN_ORDER = """
 (w.ordering_key = '' OR NOT (
   EXISTS (
@@ -144,8 +145,8 @@ def claim_deliveries(free_slots: Mapping[int, int], kind: AttemptKind) -> list[C
     """Claim waiting deliveries, up to a limit for each endpoint.
 
     Args:
-        free_slots: The number of calls that may start, by endpoint.
-        kind: Whether to claim first attempts or retries.
+        free_slots: The number of calls that may start, keyed by endpoint ID.
+        kind: The kind of attempt to claim.
     """
     if not free_slots:
         return []
@@ -154,7 +155,7 @@ def claim_deliveries(free_slots: Mapping[int, int], kind: AttemptKind) -> list[C
         rows = execute_prepared(_CLAIM, [list(free_slots), list(free_slots.values()), kind.value, lease, LEASE_SECONDS])
     else:
         rows = _claim_one_by_one(free_slots, kind, lease)
-    # For deliveries that share a payload, only the first row contains its bytes.
+    # If several deliveries share a payload, only the first row contains the bytes.
     bodies: dict[int, bytes] = {}
     for row in rows:
         bodies[row[_PAYLOAD]] = bytes(row[_BODY] or b"") or bodies.get(row[_PAYLOAD], b"")
@@ -194,7 +195,7 @@ def _parse_uuid(value: UUID | str) -> UUID:
 
 
 def parse_timestamp(value: datetime | str) -> datetime:
-    """Parse a timestamp of a query result; SQLite returns timestamps as text in UTC."""
+    """Parse a timestamp from a query result. SQLite returns timestamps as strings in UTC."""
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     return value if value.tzinfo else value.replace(tzinfo=timezone.get_default_timezone())

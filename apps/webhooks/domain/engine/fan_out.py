@@ -1,8 +1,8 @@
-"""Fan-out: creates deliveries from pending events, with the bytes that each subscription receives.
+"""Fan-out: create deliveries from pending events, with the bytes that each subscription receives.
 
 One transaction locks pending events, finds matching subscriptions, renders the bytes, creates deliveries and deletes
 the outbox entries. Concurrent processes never process the same event. A failed transaction changes nothing. The unique
-constraint of deliveries makes it safe to repeat a fan-out.
+constraint on deliveries makes it safe to repeat a fan-out.
 """
 
 import hashlib
@@ -76,7 +76,7 @@ _recent_digests: OrderedDict[tuple[int, str, int], tuple[str, float]] = OrderedD
 
 
 def create_deliveries(limit: int = BATCH_SIZE) -> FanOutResult:
-    """Create deliveries for pending events. The result is empty if there were none."""
+    """Create deliveries for pending events. The result is empty if there are no pending events."""
     try:
         with all_shops_scope(), transaction.atomic():
             _disable_synchronous_commit()
@@ -96,7 +96,7 @@ def create_deliveries(limit: int = BATCH_SIZE) -> FanOutResult:
 
 
 def _disable_synchronous_commit() -> None:
-    """Make the commit not wait for the disk. After a server crash the events are pending again."""
+    """Commit without waiting for the disk. If a server crash loses the commit, the events are still pending."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL synchronous_commit TO off")
@@ -227,7 +227,7 @@ class _FanOutBatch:
         return orjson.dumps(select_fields(full_payload, subscription.include_fields))
 
     def _payload(self, event: Event, digest: str, body: bytes) -> Payload:
-        """Return the payload with these bytes; deliveries of an event with equal bytes share it."""
+        """Return a payload with these bytes. Deliveries of an event with equal bytes share a payload."""
         key = (event.pk, digest)
         if key not in self.payloads:
             self.payloads[key] = Payload(shop_id=event.shop_id, event=event, digest=digest, body=body)
@@ -239,7 +239,7 @@ class _FanOutBatch:
         return match.endpoint
 
     def _is_repetition(self, subscription: Subscription, event: Event, digest: str) -> bool:
-        """Return True if the subscription got the same bytes for the resource within the debounce window."""
+        """Return True if the subscription received the same bytes for the resource within the debounce window."""
         key = (subscription.pk, event.subject_type, event.subject_id)
         if self.sent_digests.get(key) == digest:
             return True
@@ -293,12 +293,12 @@ def _insert(deliveries: Sequence[_NewDelivery]) -> None:
 
 
 def get_delivery_key(event: Event, subscription: Subscription) -> uuid.UUID:
-    """Return ``X-…-Webhook-Id``, which is the same for every attempt and replay of an event to a subscription."""
+    """Return ``X-…-Webhook-Id`` for an event and a subscription. All attempts and replays have the same value."""
     return uuid.uuid5(event.key, str(subscription.pk))
 
 
 def _drop_repetitions(pending: Sequence[Pending]) -> list[Pending]:
-    """Keep only the last event of each topic that an action recorded for a resource, because it has the final state."""
+    """Keep only the last event for each action, topic and resource, because it has the final state."""
     last = {_repetition_key(row): row.pk for row in pending}
     last_ids = {*last.values()}
     return [row for row in pending if row.pk in last_ids]
@@ -318,7 +318,7 @@ def _remember(key: tuple[int, str, int], digest: str) -> None:
 
 
 def get_oldest_pending_seconds() -> float:
-    """Return the age of the oldest pending event in seconds, or 0 if there is none."""
+    """Return the age of the oldest pending event in seconds, or 0 if no event is pending."""
     with all_shops_scope():
         oldest = Pending.objects.order_by("pk").values_list("created_at", flat=True).first()
     return 0.0 if oldest is None else max(0.0, (timezone.now() - oldest).total_seconds())

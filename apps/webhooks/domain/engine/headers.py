@@ -1,6 +1,6 @@
-"""The headers of deliveries: Backoffice's own headers and those of Standard Webhooks.
+"""Build the headers of deliveries: the brand's headers and the headers of Standard Webhooks.
 
-The names are sent with exactly the spelling in this module.
+Header names are sent exactly as this module spells them.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from apps.webhooks.domain.engine.signing import sign_body, sign_message
 
 @cache
 def _names(brand: str) -> tuple[str, ...]:
-    """Return the names of Backoffice's own headers for a brand, in the order in which they are sent."""
+    """Return the names of the brand's headers, in the order in which they are sent."""
     words = ("Topic", "Hmac-Sha256", "Shop-Domain", "API-Version", "Webhook-Id", "Triggered-At", "Event-Id")
     return tuple(f"X-{brand.capitalize()}-{word}" for word in (*words, "Name", "Redelivery"))
 
@@ -26,8 +26,8 @@ def build_headers(claim: Claim, secrets: Sequence[str], timestamp: int) -> dict[
 
     Args:
         claim: The claimed delivery.
-        secrets: The app's signing secrets, the one that receivers already know first.
-        timestamp: The time of the attempt in seconds since 1970. The Standard Webhooks signature covers it.
+        secrets: The app's signing secrets. The app already knows the first secret.
+        timestamp: The time of the attempt in seconds since 1970, which the Standard Webhooks signature includes.
     """
     headers = build_signed_headers(
         claim.topic,
@@ -65,13 +65,13 @@ def build_signed_headers(
     Args:
         topic: The topic of the request.
         body: The bytes to sign.
-        key: The unique ID of the request, which is the same in each attempt.
+        key: The unique ID of the request. All attempts have the same ID.
         domain: The shop's domain.
         api_version: The API version of the content.
         triggered_at: The time of the event.
         secrets: See ``build_headers``.
         timestamp: See ``build_headers``.
-        group: The ID shared by events of the same action.
+        group: The ID that all events of an action share.
     """
     topic_name, signature, shop, version, identity, moment, event, *_ = _names(settings.BRAND)
     return {

@@ -32,7 +32,7 @@ class WaitingEndpoint:
     retry: float | None
 
 
-# This query jumps from endpoint to endpoint in the index, regardless of the number of deliveries in between.
+# The query skips from endpoint to endpoint in the index, so the number of deliveries does not affect the cost.
 _SCAN = """
 WITH RECURSIVE lane (endpoint_id) AS (
   SELECT min(endpoint_id) FROM webhooks_delivery WHERE state IN ('due', 'retry')
@@ -76,10 +76,10 @@ def get_endpoints(pks: Iterable[int]) -> list[Endpoint]:
 
 
 def extend_leases(leased_claims: Collection[Claim]) -> None:
-    """Extend the leases of this process, except those of deliveries that another process has leased since."""
+    """Extend the leases of this process, unless another process has leased the delivery in the meantime."""
     for lease, pks in _by_lease(leased_claims).items():
         if connection.vendor == "postgresql":
-            # The database's clock times leases, as in a claim.
+            # Use the database clock for leases, as in a claim.
             execute_prepared(_EXTEND_LEASES, [LEASE_SECONDS, pks, lease])
         else:
             until = timezone.now() + timedelta(seconds=LEASE_SECONDS)
@@ -103,7 +103,7 @@ def _by_lease(leased_claims: Collection[Claim]) -> dict[UUID, list[int]]:
 def expire_leases() -> int:
     """Release deliveries with an expired lease, and return their number.
 
-    A delivery becomes available again, or is dead if it was attempted too often.
+    A released delivery waits for a retry, or becomes a dead letter if there were too many attempts.
     """
     on_server = connection.vendor == "postgresql"
     moment, lock = ("now()", "FOR UPDATE SKIP LOCKED") if on_server else ("%s", "")
@@ -119,7 +119,7 @@ RETURNING id
 
 
 def share_breaker_state(host: str, *, trips: int, pause: float, error: str) -> None:
-    """Share with other processes that the circuit breaker of a host opened, or closed (0 trips)."""
+    """Share the state of a host's circuit breaker with other processes. 0 trips mean that the breaker closed."""
     until = timezone.now() + timedelta(seconds=pause) if trips else None
     values = {"trips": trips, "paused_until": until, "last_error": error[:255]}
     Host.objects.update_or_create(name=host, defaults=values)

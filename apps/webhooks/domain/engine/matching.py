@@ -1,4 +1,4 @@
-"""Finds the subscriptions that match an event. They are cached by shop and topic, with compiled filters."""
+"""Find the subscriptions that match an event. Subscriptions and compiled filters are cached by shop and topic."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ def clear_match_cache() -> None:
 
 
 def _get_matches(shop: Shop) -> dict[str, list[CompiledSubscription]]:
-    """Return the subscriptions of a shop by topic, cached until the shop's subscriber version changes."""
+    """Return a shop's subscriptions, keyed by topic and cached until the shop's subscriber version changes."""
     cached = _matches.get(shop.pk)
     if cached is not None and cached[0] == shop.listening_version:
         return cached[1]
@@ -71,7 +71,7 @@ def _compile_match(subscription: Subscription, granted: frozenset[str] = frozens
 
 
 def _get_installation_subscriptions(event: Event) -> Iterable[Subscription]:
-    """Return the subscriptions of the event's app, including subscriptions that were deleted by uninstalling it."""
+    """Return the subscriptions of the event's app, even if they were deleted because the app was uninstalled."""
     rows = Subscription.objects.get_queryset().filter(
         Q(deleted_at=None) | Q(removed_by_uninstalling=True, deleted_at__gte=event.created_at - timedelta(seconds=1)),
         Q(shop=event.shop_id) | Q(shop=None),
@@ -82,7 +82,7 @@ def _get_installation_subscriptions(event: Event) -> Iterable[Subscription]:
 
 
 def get_or_create_endpoint(shop: int, uri: str) -> Endpoint:
-    """Return the endpoint for a URI in a shop with current limits, and create it if necessary."""
+    """Return the endpoint for a URI in a shop, with current limits; create the endpoint if necessary."""
     limits = get_strictest_limits(shop, uri)
     values = {"uri": uri, "host": get_host(uri), **limits}
     endpoint, _ = Endpoint.objects.get_or_create(shop_id=shop, uri_digest=get_uri_digest(uri), defaults=values)

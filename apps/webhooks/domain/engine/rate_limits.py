@@ -1,9 +1,10 @@
-"""Rate limits of endpoints: the maximum number of concurrent calls, and of calls that start per second.
+"""Rate limits of endpoints: the maximum number of concurrent calls and of calls per second.
 
-An endpoint row stores the strictest limits of the subscriptions that use it, so a change also applies to waiting
-deliveries. The limit per second is a token bucket in the endpoint's row, timed by the database's clock and shared by
-all dispatchers; only endpoints with such a limit cost extra queries. The bucket holds at most the tokens of a tenth of
-a second, but at least one token. In any second, at most ten percent or one call more than the limit can start.
+An endpoint row stores the strictest limits of all subscriptions with this endpoint, so a change also applies to waiting
+deliveries. The limit per second is a token bucket in the endpoint row. All dispatchers share the bucket, which uses the
+database clock. Only endpoints with a limit per second need extra queries. The bucket's capacity is a tenth of the limit
+per second, but at least one token. Therefore, the calls that start in any second exceed the limit by at most ten
+percent or one call.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ _BURST = 0.1
 
 @dataclass(frozen=True, slots=True)
 class TokenGrant:
-    """The number of calls that may start now, and the seconds until another one may start."""
+    """The number of calls that may start now, and the seconds until another call may start."""
 
     count: int
     wait_seconds: float
@@ -37,7 +38,7 @@ def get_uri_digest(uri: str) -> str:
 
 
 def get_strictest_limits(shop: int, uri: str) -> dict[str, Any]:
-    """Return the strictest limits of the subscriptions that send events of a shop to a URI."""
+    """Return the strictest limits of all subscriptions that send a shop's events to a URI."""
     with all_shops_scope():
         return _strictest(_bound_for(uri).filter(Q(shop=shop) | Q(shop=None)))
 
@@ -63,7 +64,7 @@ def take_tokens(requested_tokens: Mapping[int, int]) -> dict[int, TokenGrant]:
     """Take tokens from the buckets of endpoints that have a limit per second, and return the grant for each endpoint.
 
     Args:
-        requested_tokens: The maximum number of tokens by endpoint.
+        requested_tokens: The maximum number of tokens to take, keyed by endpoint ID.
     """
     granted: dict[int, TokenGrant] = {}
     with transaction.atomic(), all_shops_scope():

@@ -1,9 +1,8 @@
-"""Writes results of deliveries in batches.
+"""Write the results of deliveries to the database, many results with one statement.
 
-A result is written together with its attempt, but only if the delivery still has the lease token of the claim. A late
-result is *fenced*: the attempt is logged, but the state of the delivery does not change. PostgreSQL writes with one
-statement, and SQLite, which has a single writer, with a short transaction. Unlike claims, results are committed
-durably.
+A result is written together with an attempt row. The state of the delivery changes only if the delivery still has the
+lease token of the claim. The attempt of a late result is logged as *fenced*. On SQLite, results are written in a short
+transaction instead of one statement. Unlike claims, results are committed durably.
 """
 
 from collections.abc import Sequence
@@ -28,8 +27,8 @@ class DeliveryResult:
     Attributes:
         state: The next state of the delivery.
         delay: Seconds until the next attempt, if the state is ``retry``.
-        counts_as_attempt: Whether an attempt was made. If not, the number of attempts is not increased, and no attempt
-            is logged.
+        counts_as_attempt: False if no attempt was made. In that case, the number of attempts does not increase and no
+            attempt is logged.
         seconds_ago: Seconds since the attempt started.
     """
 

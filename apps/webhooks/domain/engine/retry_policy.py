@@ -15,7 +15,7 @@ JITTER = 0.2
 HTTP_GONE = 410
 # Responses with these statuses may set ``Retry-After``.
 _MAY_WAIT = frozenset({408, 425, 429, *range(500, 600)})
-# A delivery of a dead worker is attempted again, but a delivery that kills its workers must end at some point.
+# A delivery gets an extra attempt if its worker died. This limit stops deliveries that crash every worker.
 MAX_STARTED_ATTEMPTS = 2 * MAX_ATTEMPTS
 
 
@@ -27,7 +27,7 @@ class Verdict:
         state: ``done``, ``retry`` or ``dead``.
         delay: Seconds until the next attempt.
         error: The class of the failure, or "" after a success.
-        is_gone: Whether the receiver responded that the endpoint no longer exists.
+        is_gone: True if the response was 410, so the endpoint no longer exists.
     """
 
     state: str
@@ -40,7 +40,7 @@ DONE = Verdict("done")
 
 
 def judge_response(status: int, headers: Mapping[str, str], attempt: int) -> Verdict:
-    """Return the next state of a delivery after a response to its n-th attempt. A redirect counts as a failure."""
+    """Return the next state of a delivery after a response to an attempt. A redirect counts as a failure."""
     if 200 <= status < 300:
         return DONE
     error = f"status_{status}"
@@ -51,12 +51,12 @@ def judge_response(status: int, headers: Mapping[str, str], attempt: int) -> Ver
 
 
 def judge_failure(error: str, attempt: int, *, at_least: float = 0.0) -> Verdict:
-    """Return the next state of a delivery after its n-th attempt failed.
+    """Return the next state of a delivery after an attempt failed.
 
     Args:
         error: The class of the failure.
         attempt: The number of the attempt, starting at 1.
-        at_least: How many seconds the receiver asked to wait. The wait never exceeds the rest of the retry window.
+        at_least: The minimum wait in seconds that the endpoint requested, limited to the remaining retry window.
     """
     if attempt >= MAX_ATTEMPTS:
         return Verdict("dead", error=error)
@@ -67,7 +67,7 @@ def judge_failure(error: str, attempt: int, *, at_least: float = 0.0) -> Verdict
 
 
 def parse_retry_after(text: str) -> float:
-    """Return the seconds to wait according to a ``Retry-After`` header, a number or date, or 0 if it is invalid."""
+    """Return the seconds to wait from a ``Retry-After`` header (a number or date), or 0 if the header is invalid."""
     text = text.strip()
     if text.isascii() and text.isdigit():
         return float(int(text[:9]))

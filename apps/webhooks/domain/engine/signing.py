@@ -1,9 +1,9 @@
-"""Signatures of deliveries.
+"""Sign deliveries.
 
 The key is the app's secret, encoded as UTF-8. ``X-…-Hmac-Sha256`` contains a single signature. While a secret is being
-replaced, this signature uses the old secret, which receivers know, until the grace period ends or the app confirms the
-new secret (see ``apps.shops.domain.app_secrets``). ``webhook-signature`` (Standard Webhooks) contains one signature per
-secret. The libraries of Standard Webhooks expect the secret in the format of ``format_standard_secret``.
+replaced, this signature uses the old secret, which the app already knows, until the grace period ends or the app
+confirms the new secret (see ``apps.shops.domain.app_secrets``). ``webhook-signature`` (Standard Webhooks) contains one
+signature per secret. The libraries of Standard Webhooks expect the secret in the format of ``format_standard_secret``.
 """
 
 import base64
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 
 def format_standard_secret(secret: str) -> str:
-    """Format a secret as the libraries of Standard Webhooks expect it."""
+    """Format a secret for the libraries of Standard Webhooks."""
     return f"whsec_{base64.b64encode(secret.encode()).decode()}"
 
 

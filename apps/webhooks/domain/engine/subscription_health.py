@@ -1,8 +1,8 @@
-"""Subscription health: counts results, sends warnings in stages, and disables failing subscriptions.
+"""Subscription health: count results, send warnings in stages and disable failing subscriptions.
 
-A subscription is disabled after eight dead letters in a row, if there was no success for at least four hours. With
-``WEBHOOK_DELETE_FAILING`` a subscription created through the interface is deleted instead. A subscription from a
-configuration file covers all shops, so it only causes warnings and stays enabled.
+A subscription is disabled after eight dead letters in a row if no delivery has succeeded for at least four hours. With
+``WEBHOOK_DELETE_FAILING``, a subscription that an app created is deleted instead. A subscription from a configuration
+file covers all shops, so it is never disabled and only causes warnings.
 """
 
 import logging
@@ -29,12 +29,12 @@ logger = logging.getLogger(__name__)
 
 MAX_DEAD_IN_A_ROW = 8
 MAX_TIME_WITHOUT_SUCCESS = timedelta(hours=4)
-# The shop is warned at these percentages of the conditions for being disabled.
+# The shop is warned when a failing subscription reaches these percentages of the limits for disabling it.
 WARNING_STAGES = (50, 75, 100)
 SEND_WARNING = "webhooks.warn"
 GONE_REASON = gettext_noop("The endpoint responded with 410 Gone.")
 FAILING_REASON = register_message(
-    gettext_noop("{count} deliveries in a row failed, and none succeeded for four hours.")
+    gettext_noop("{count} deliveries in a row failed, and no delivery succeeded for four hours.")
 ).format(count=MAX_DEAD_IN_A_ROW)
 
 
@@ -68,7 +68,7 @@ def _update(pk: int, tally: Tally) -> None:
     now = timezone.now()
     row = Health.objects.filter(pk=pk)
     if tally.successes:
-        # A single success counts more than failures in the same batch, because it shows that the receiver is reachable.
+        # A single success counts more than failures in the same batch, because it shows that the endpoint is reachable.
         row.update(last_success_at=now, failing_since=None, dead_in_a_row=0, warned=0)
     elif tally.failures:
         row.update(
@@ -81,7 +81,7 @@ def _update(pk: int, tally: Tally) -> None:
 
 @transaction.atomic
 def _warn(pk: int, shop_id: int) -> None:
-    """Send the warning of the current stage, once; at the last stage also disable or delete the subscription."""
+    """Send the warning of the current stage once. At the last stage, also disable or delete the subscription."""
     health = Health.objects.get(pk=pk)
     stage = get_warning_stage(health, timezone.now())
     if stage <= health.warned or not Health.objects.filter(pk=pk, warned__lt=stage).update(warned=stage):
@@ -100,7 +100,7 @@ def get_warning_stage(health: Health, now: datetime) -> int:
 
 
 def _stop(pk: int, reason: str) -> bool:
-    """Disable or delete a failing subscription. A subscription for all shops stays enabled.
+    """Disable or delete a failing subscription. A subscription for all shops remains enabled.
 
     Returns:
         True if the subscription was deleted.

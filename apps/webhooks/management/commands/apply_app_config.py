@@ -22,13 +22,13 @@ from apps.webhooks.domain.app_config import (
 
 
 class Command(BaseCommand):
-    help = "Apply an app's configuration file (TOML): its webhook subscriptions for all shops, its name and its URLs."
+    help = "Apply a configuration file (TOML) to an app: settings of the app and webhook subscriptions for all shops."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--app", default="", help="the app's key; by default the file's client_id")
+        parser.add_argument("--app", default="", help="the app's API key; by default the client_id in the file")
         parser.add_argument(
-            "--create", action="store_true", help="create a new app from the file, and print its keys once"
+            "--create", action="store_true", help="create a new app from the file, and print its API key and secret"
         )
         parser.add_argument("--dry-run", action="store_true", help="show the changes without applying them")
 
@@ -57,7 +57,7 @@ class Command(BaseCommand):
         if configuration.client_id:
             raise CommandError("The file already has a client_id. Remove it to create a new app.")
         if not configuration.app.get("name"):
-            raise CommandError("The file has no name for the app. Add one.")
+            raise CommandError("The file has no app name. Add a name.")
         app = app_registration.register_app(
             {"name": configuration.app["name"]}, owner=None, actor="system", at=timezone.now()
         )

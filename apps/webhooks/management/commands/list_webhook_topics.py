@@ -16,26 +16,24 @@ PAGE = Path(settings.BASE_DIR) / "docs" / "topics.md"
 
 
 class Command(BaseCommand):
-    help = "Write docs/topics.md and its example payloads, rendered from a demo store."
+    help = "Write docs/topics.md and the example payloads of all topics, rendered from a demo shop."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--shop", default="demo-store.localhost", help="domain of the demo store (see manage.py demo)"
+            "--shop", default="demo-store.localhost", help="domain of the demo shop (see manage.py demo)"
         )
-        parser.add_argument(
-            "--check", action="store_true", help="fail if docs/topics.md is out of date, without writing"
-        )
+        parser.add_argument("--check", action="store_true", help="fail if docs/topics.md is out of date; write nothing")
 
     def handle(self, *args: object, **options: Any) -> None:
         if options["check"]:
             if not PAGE.exists() or PAGE.read_text() != topic_examples.render_topics_page():
                 raise CommandError(
-                    "docs/topics.md is out of date: run manage.py list_webhook_topics on a fresh demo store"
+                    "docs/topics.md is out of date. Run manage.py list_webhook_topics on a new demo shop."
                 )
             return
         shop = Shop.objects.filter(domain=options["shop"]).first()
         if shop is None:
-            raise CommandError(f"No shop has the domain {options['shop']}: run manage.py demo first")
+            raise CommandError(f"No shop has the domain {options['shop']}. Run manage.py demo first.")
         with shop_scope(shop):
             rendered = topic_examples.render_examples()
         topic_examples.PATH.write_text(json.dumps(rendered, indent=1, ensure_ascii=False) + "\n")
@@ -43,5 +41,5 @@ class Command(BaseCommand):
         PAGE.write_text(topic_examples.render_topics_page())
         missing = [topic.name for topic in topic_examples.list_subscribable_topics() if topic.name not in rendered]
         self.stdout.write(
-            f"{len(rendered)} examples; the store has no data for {len(missing)} topics: {', '.join(missing)}"
+            f"{len(rendered)} examples. The shop has no data for {len(missing)} topics: {', '.join(missing)}"
         )

@@ -13,13 +13,13 @@ from apps.webhooks.domain.engine.dispatcher.endpoint_slots import SLOTS
 
 
 class Command(BaseCommand):
-    help = "Deliver webhooks until stopped. On shutdown, running deliveries get up to ten seconds to finish."
+    help = "Deliver webhooks until stopped. On shutdown, wait up to ten seconds for running deliveries."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--slots", type=int, default=SLOTS, help="maximum number of concurrent calls")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Switch threads more often, so that database threads do not hold up the event loop.
+        # Switch threads more often, so that database threads do not delay the event loop.
         sys.setswitchinterval(0.001)
         uvloop.run(_run(Dispatcher(options["slots"])))
 

@@ -1,4 +1,4 @@
-"""``manage.py webhook_receiver``: a local receiver that prints webhooks and can simulate failures."""
+"""``manage.py webhook_receiver``: run a local server that prints webhooks and can simulate failures."""
 
 from typing import Any
 
@@ -15,8 +15,9 @@ MAX_DISPLAYED_BYTES = 4000
 
 class Command(BaseCommand):
     help = (
-        "Listen on 127.0.0.1 for webhooks, check their signatures and print them. Let the dispatcher reach it with "
-        "BACKOFFICE_OUTGOING_ALLOW=127.0.0.1, and subscribe http://127.0.0.1:PORT/."
+        "Listen on 127.0.0.1 for webhooks, check their signatures and print them. Set "
+        "BACKOFFICE_OUTGOING_ALLOW=127.0.0.1, so that the dispatcher can reach this command, and create a subscription "
+        "with the URI http://127.0.0.1:PORT/."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,13 +32,13 @@ class Command(BaseCommand):
         parser.add_argument("--retry-after", help="value of the Retry-After header: seconds or a date")
         parser.add_argument("--hang", type=float, default=0.0, help="seconds to wait before each response")
         parser.add_argument(
-            "--failing", type=int, help="respond to this many requests with --status, and to the rest with 200"
+            "--failing", type=int, help="respond to this many requests with --status, and to later requests with 200"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         headers = {"Retry-After": options["retry_after"]} if options["retry_after"] else {}
-        behaviour = ReceiverBehavior(options["status"], headers, options["hang"], options["failing"])
-        catcher = WebhookReceiver(_secrets(options), port=options["port"], behaviour=behaviour, on_request=self._show)
+        behavior = ReceiverBehavior(options["status"], headers, options["hang"], options["failing"])
+        catcher = WebhookReceiver(_secrets(options), port=options["port"], behavior=behavior, on_request=self._show)
         self.stdout.write(f"Listening on {catcher.url} until Ctrl-C.")
         try:
             catcher.listen()
@@ -62,7 +63,7 @@ def _secrets(options: dict[str, Any]) -> list[str]:
         return list(options["secret"])
     app = App.objects.filter(api_key=options["app"]).first()
     if app is None:
-        raise CommandError("There is no app with that API key.")
+        raise CommandError("No app has this API key.")
     return get_valid_secrets(app, timezone.now())
 
 

@@ -1,8 +1,9 @@
 """Circuit breakers, one per host and process, that pause calls to a failing server.
 
-A breaker opens after five connection failures or timeouts in a row, or when half of at least twenty calls in a minute
-failed. While it is open, no request is sent and no attempt is used up. Then a single call probes the host. A success
-closes the breaker, and a failure opens it again for twice as long.
+A breaker opens after five connection failures or timeouts in a row. It also opens if a host gets at least twenty calls
+within a minute and at least half of these calls fail. While the breaker is open, no requests are sent and no attempts
+are counted. Then a single call probes the host. A success closes the breaker. A failure opens the breaker for twice as
+long as before.
 """
 
 import random
@@ -25,7 +26,7 @@ class CircuitBreaker:
     Attributes:
         trips: How often the breaker has opened since the last success.
         open_until: The end of the current pause.
-        is_probing: Whether the probe call is in progress.
+        is_probing: True while the probe call is in progress.
     """
 
     trips: int = 0
@@ -61,7 +62,7 @@ class CircuitBreaker:
 
         Args:
             now: The time of the failure.
-            silent: Whether there was no response. False after a response with a server error.
+            silent: True if there was no response, False if the response was a server error.
         """
         self._note(now, failed=True)
         self._failures_in_a_row = self._failures_in_a_row + 1 if silent else 0
@@ -75,14 +76,14 @@ class CircuitBreaker:
         return True
 
     def trip(self, now: float) -> None:
-        """Open the breaker, for about twice as long as the last time."""
+        """Open the breaker for about twice as long as the previous time."""
         pause = min(FIRST_PAUSE * 2**self.trips, LONGEST_PAUSE) * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
         self.trips = min(self.trips + 1, 16)
         self.open_until = now + pause
         self._failures_in_a_row = 0
 
     def adopt_state(self, trips: int, pause: float, now: float) -> None:
-        """Adopt the state that another process shared, if its breaker is open for longer."""
+        """Adopt the state of another process's breaker if that breaker opened more often or stays open longer."""
         if trips > self.trips or (trips and now + pause > self.open_until + 1):
             self.trips, self.open_until = trips, now + pause
 

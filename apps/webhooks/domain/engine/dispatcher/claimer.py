@@ -1,4 +1,4 @@
-"""Claims deliveries for a dispatcher: finds endpoints with waiting deliveries and free slots, and claims deliveries."""
+"""Claim a dispatcher's deliveries for all endpoints that have waiting deliveries and free slots."""
 
 import time
 from collections import Counter
@@ -22,7 +22,7 @@ Secrets = dict[int, list[str]]
 
 
 class Claimer:
-    """Keeps track of endpoints with waiting deliveries, and claims these deliveries.
+    """Keeps track of endpoints with waiting deliveries and claims the deliveries.
 
     Attributes:
         breakers: Circuit breakers by host.
@@ -75,7 +75,7 @@ class Claimer:
             self.allocator.forget_idle()
 
     def get_next_due_time(self) -> float:
-        """Return the monotonic time at which the next known delivery can start, or infinity if there is none."""
+        """Return the monotonic time when the next known delivery can start, or infinity if no delivery is known."""
         moments = (
             max(moment, slots.breaker.open_until, slots.paused_until)
             for slots in self.allocator.by_endpoint.values()

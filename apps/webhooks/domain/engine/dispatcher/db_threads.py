@@ -1,4 +1,4 @@
-"""Threads in which the event loop runs database work, one per purpose."""
+"""Threads for database work, one per purpose, so that queries do not block the event loop."""
 
 import asyncio
 import functools
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class DatabaseThreads:
-    """Threads with names, each with its own database connection."""
+    """Named threads, each with a separate database connection."""
 
     def __init__(self, *names: str) -> None:
         self._threads = {name: ThreadPoolExecutor(1, f"webhooks-{name}") for name in names}
@@ -41,5 +41,5 @@ def _with_database(work: Callable[..., T], *arguments: Any) -> T:
 
 
 def _close_connection() -> None:
-    """Close the connection of the current thread, because another thread must not close it."""
+    """Close the current thread's connection, which no other thread may close."""
     connection.close()

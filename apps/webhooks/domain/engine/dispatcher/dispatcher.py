@@ -1,8 +1,8 @@
-"""The dispatcher: an event loop that creates deliveries from events, sends them, and writes results in batches.
+"""The dispatcher: an event loop that creates deliveries from events, sends them and writes results in batches.
 
-Several dispatchers can share the work, on the same or on different machines; leases coordinate them. Database work runs
-in threads, one per purpose, so the database never blocks the event loop. Where available, database notifications report
-new events. Polling finds all others, so a lost notification delays an event by at most one second.
+Several dispatchers can share the work, on one or several machines, because each delivery is leased. Database work runs
+in threads, one per purpose, so the database never blocks the event loop. If possible, database notifications announce
+new events. Polling finds events without a notification, so a lost notification delays an event by at most one second.
 """
 
 import asyncio
@@ -32,14 +32,15 @@ from apps.webhooks.domain.engine.transports import open_transports
 logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 10.0
-# The pause between two claims. All slots that become free during the pause are filled by one claim.
+# The pause between two claims, so that one claim fills all slots that became free during the pause.
 CLAIM_SECONDS = 0.005
 SCAN_SECONDS = 1.0
 REAP_SECONDS = 5.0
 POLL_SECONDS = 1.0
 # The interval at which leases of deliveries in progress are extended.
 HEARTBEAT_SECONDS = LEASE_SECONDS / 3
-# After work, the dispatcher polls often for this long, because notifications in quick succession are dropped.
+# After work, the dispatcher polls more often for this many seconds, because notifications in quick succession are
+# dropped.
 BUSY_SECONDS = 0.3
 BUSY_POLL_SECONDS = 0.02
 _OUTAGE_PAUSE = 1.0
@@ -64,11 +65,11 @@ class Dispatcher:
         self._leased: dict[int, tuple[Claim, float]] = {}
         self._calls: set[asyncio.Task[None]] = set()
         self._last_work = 0.0
-        # Created here, because ``stop`` may be called before ``run``.
+        # Create the event before ``run``, because ``stop`` may be called first.
         self._done, self._wake, self._events_waiting = (asyncio.Event() for _ in range(3))
 
     async def run(self) -> None:
-        """Work until ``stop`` is called, then finish calls in progress for at most ten seconds."""
+        """Run until ``stop`` is called, then wait at most ten seconds for calls in progress."""
         self.loop = asyncio.get_running_loop()
         queues = open_transports()
         async with AsyncClient(connections=self.slots) as client:
@@ -121,7 +122,7 @@ class Dispatcher:
                     return
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
-        """Start a background task, which ``_drain`` waits for."""
+        """Start a background task that ``_drain`` waits for."""
         task = asyncio.create_task(work)
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
@@ -131,7 +132,7 @@ class Dispatcher:
         self._last_work = time.monotonic()
         self._events_waiting.set()
 
-    # --- events into deliveries --------------------------------------------------------------------------------------
+    # --- fan-out -----------------------------------------------------------------------------------------------------
 
     async def _fan_out(self) -> None:
         while not self.stopping:
@@ -199,7 +200,7 @@ class Dispatcher:
             await self._writer.write()
 
     def _on_result_written(self, result: DeliveryResult) -> None:
-        """After a result was written, record when the endpoint's next delivery is due."""
+        """Record when the endpoint's next delivery is due, after a result was written."""
         self._leased.pop(result.claim.pk, None)
         slots = self._feeder.allocator.by_endpoint.get(result.claim.endpoint)
         if slots is None:
@@ -208,7 +209,7 @@ class Dispatcher:
         if result.state == "retry":
             slots.expect(AttemptKind.RETRY, now + result.delay, noted_at=now)
         if result.claim.ordered:
-            # The next delivery of the same resource may start now, because it was waiting for this one.
+            # The next delivery of the same resource may start now, because it was waiting for this delivery.
             slots.expect(AttemptKind.DUE, now, noted_at=now)
             slots.expect(AttemptKind.RETRY, now, noted_at=now)
             self._wake.set()
@@ -216,7 +217,7 @@ class Dispatcher:
     # --- maintenance --------------------------------------------------------------------------------------------------
 
     async def _maintain(self) -> None:
-        """Extend leases, expire leases of dead workers, and adopt circuit breakers that other processes opened."""
+        """Extend leases, release deliveries with expired leases, and adopt other processes' open circuit breakers."""
         reaped_at = 0.0
         while not self.stopping:
             now = time.monotonic()
@@ -249,7 +250,7 @@ class Dispatcher:
 
 
 async def _wait_for(event: asyncio.Event, seconds: float) -> None:
-    """Wait until an event is set, but not longer than the timeout."""
+    """Wait until an event is set or the timeout expires."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -258,5 +259,5 @@ async def _wait_for(event: asyncio.Event, seconds: float) -> None:
 
 
 def _sweep_seconds() -> float:
-    """Return the interval for polling for events, in case a notification is missing."""
+    """Return the seconds between two polls for events without a notification."""
     return POLL_SECONDS if settings.DATABASES["default"]["ENGINE"].endswith("postgresql") else POLL_SECONDS / 4

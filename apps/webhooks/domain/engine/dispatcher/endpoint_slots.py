@@ -1,9 +1,9 @@
-"""The concurrency slots of endpoints, and the fair distribution of a process's slots among endpoints.
+"""The concurrency slots of endpoints, and the fair distribution of slots within a process.
 
-An endpoint is the target of one shop's deliveries to one URI. Each slot is filled again as soon as it is free, so a
-receiver that hangs blocks only its own slots. The process distributes its slots round-robin by shop, then by endpoint.
-All slow endpoints together get at most a quarter of the slots, endpoints that have not responded yet at most a half,
-and retries at most a half, so that new events for good receivers are not delayed.
+An endpoint is a URI that one shop sends deliveries to. A free slot is reused immediately, so an endpoint that hangs
+blocks only its own slots. A process distributes slots round-robin by shop, then by endpoint. Slow endpoints together
+get at most a quarter of the slots. Endpoints that have not responded yet get at most half of the slots, and retries get
+at most half. So new events for fast endpoints are not delayed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ _WEIGHT = 0.2
 
 
 class AttemptKind(StrEnum):
-    """The kind of waiting delivery: a first attempt or a retry."""
+    """The kind of attempt that a delivery is waiting for: a first attempt or a retry."""
 
     DUE = "due"
     RETRY = "retry"
@@ -38,11 +38,11 @@ class EndpointSlots:
     """The slots and limits of an endpoint in this process.
 
     Attributes:
-        max_per_second: The maximum number of calls that may start per second in all processes; None means no limit.
-        limit: The current maximum number of concurrent calls. Status 429 halves it, and successes raise it again.
-        due_at: When the next delivery of each kind is due, in seconds of the monotonic clock.
+        max_per_second: The maximum number of calls that may start per second in all processes, or None for no limit.
+        limit: The current maximum number of concurrent calls. Status 429 halves the limit, and successes raise it.
+        due_at: The monotonic time when the next delivery of each kind is due.
         average_seconds: The moving average of call durations.
-        paused_until: No call may start before this time, because of ``max_per_second``.
+        paused_until: The monotonic time before which ``max_per_second`` allows no further call.
         last_kind: The kind of the most recent calls.
     """
 
@@ -79,19 +79,19 @@ class EndpointSlots:
         return free if by_breaker is None else min(free, by_breaker)
 
     def must_yield(self, kind: AttemptKind, now: float) -> bool:
-        """Return True if this kind must wait for the other, so that neither kind uses up the limit per second."""
+        """Return True if this kind must wait for the other kind, so that both kinds share ``max_per_second``."""
         other_times = (moment for other_kind, moment in self.due_at.items() if other_kind is not kind)
         return (
             self.max_per_second is not None and self.last_kind is kind and any(moment <= now for moment in other_times)
         )
 
     def expect(self, kind: AttemptKind, moment: float, *, noted_at: float | None = None) -> None:
-        """Record that a delivery is due at a time. ``noted_at`` is the time when a new delivery became known."""
+        """Record when a delivery is due. ``noted_at`` is the time when a new delivery became known."""
         self.due_at[kind] = min(moment, self.due_at.get(kind, moment))
         self._noted_at = max(self._noted_at, noted_at or 0.0)
 
     def expect_nothing(self, *kinds: AttemptKind, since: float) -> None:
-        """Record that no deliveries were waiting at a time. Due times that became known later are kept."""
+        """Record that no deliveries were waiting at ``since``. Deliveries that became known later remain due."""
         if self._noted_at < since:
             for kind in kinds or tuple(AttemptKind):
                 self.due_at.pop(kind, None)
@@ -104,7 +104,7 @@ class EndpointSlots:
         self.has_responded = self.has_responded or has_response
 
     def decrease_limit(self) -> None:
-        """Halve the limit, because the receiver reported too many requests."""
+        """Halve the limit, because the endpoint responded with status 429."""
         self.limit = max(1.0, self.limit / 2)
 
     def increase_limit(self) -> None:
@@ -150,7 +150,7 @@ class SlotAllocator:
         self.by_endpoint = {pk: slots for pk, slots in self.by_endpoint.items() if slots.in_flight or slots.due_at}
 
     def allocate(self, kind: AttemptKind, now: float) -> dict[int, int]:
-        """Return the number of waiting deliveries of this kind that may start now, by endpoint."""
+        """Return the number of waiting deliveries of this kind that may start now, keyed by endpoint ID."""
         free_slots = self.slots - self.in_flight
         if kind is AttemptKind.RETRY:
             free_slots = min(free_slots, int(self.slots * RETRY_SHARE) - self.retrying)
@@ -165,7 +165,7 @@ class SlotAllocator:
         shares: dict[int, int] = {}
         hosts: dict[int, int] = {}
         for slots in self._iterate_fairly(waiting, now):
-            # All endpoints of a host share the single call that probes it.
+            # All endpoints on a host share the single call that probes the host.
             host_share = hosts.get(id(slots.breaker), 0)
             by_breaker = slots.breaker.get_free_calls(now)
             if (by_breaker is not None and host_share >= by_breaker) or not allowances.take(slots):
@@ -179,7 +179,7 @@ class SlotAllocator:
     def _iterate_fairly(self, waiting: Iterable[EndpointSlots], now: float) -> Iterator[EndpointSlots]:
         """Yield each endpoint once per free slot, round-robin by shop and then by endpoint.
 
-        The start rotates with each call.
+        Each call starts with the next shop and endpoint.
         """
         by_shop: dict[int, list[tuple[EndpointSlots, int]]] = {}
         for slots in waiting:
@@ -199,7 +199,7 @@ class SlotAllocator:
 
 
 class _Allowances:
-    """The remaining slots in total, for slow endpoints, and for endpoints that have not responded yet."""
+    """The remaining slots: in total, for slow endpoints, and for endpoints that have not responded yet."""
 
     def __init__(self, allocator: SlotAllocator, free_slots: int) -> None:
         self.free = free_slots
@@ -219,7 +219,7 @@ class _Allowances:
 
 
 def _round_robin(endpoints: list[tuple[EndpointSlots, int]]) -> Iterator[EndpointSlots]:
-    """Yield each endpoint once, then each endpoint with more than one free slot again, and so on."""
+    """Yield each endpoint as often as it has free slots, with one turn per round."""
     round_number = 0
     while endpoints := [(slots, free_slots) for slots, free_slots in endpoints if free_slots > round_number]:
         yield from (slots for slots, _ in endpoints)

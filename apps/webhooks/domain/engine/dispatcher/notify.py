@@ -1,8 +1,9 @@
-"""Notifies dispatchers of new events through PostgreSQL's LISTEN/NOTIFY, after the commit.
+"""Notify dispatchers of new events with PostgreSQL's LISTEN/NOTIFY after the commit.
 
 NOTIFY inside the transaction would serialize all commits on the channel's lock. Each process sends at most one
-notification in 50 milliseconds; after work, dispatchers poll for longer than that. Without a channel (with SQLite, with
-a connection pooler, or during an outage) dispatchers find events by polling.
+notification per 50 milliseconds and drops all others. After work, dispatchers poll for longer than 50 milliseconds, so
+they also find events with dropped notifications. If there is no channel (with SQLite, with a connection pooler or
+during an outage), dispatchers find events by polling.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ def notify_after_commit() -> None:
 
 
 def notify_dispatchers() -> None:
-    """Notify the dispatchers, unless this process has just done so."""
+    """Notify the dispatchers, unless this process has sent a notification within the last 50 milliseconds."""
     global _notified_at
     now = time.monotonic()
     if now - _notified_at < MIN_INTERVAL_SECONDS:
@@ -47,8 +48,8 @@ def notify_dispatchers() -> None:
 async def listen_for_notifications(on_notification: Callable[[], None]) -> None:
     """Call a function on each notification, forever. Return immediately if there is no channel.
 
-    Behind a connection pooler no notification is received, because the pooler may give the listening session to another
-    client.
+    A connection behind a pooler receives no notifications, because the pooler may assign the listening session to
+    another client.
     """
     if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql") or uses_transaction_pooling():
         return

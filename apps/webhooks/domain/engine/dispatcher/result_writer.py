@@ -1,4 +1,4 @@
-"""Writes results of the dispatcher in batches."""
+"""Collect the results of deliveries in memory, and write them to the database in batches."""
 
 import asyncio
 import time
@@ -10,18 +10,18 @@ from apps.webhooks.domain.engine.dispatcher.db_threads import DatabaseThreads
 from apps.webhooks.domain.engine.results import DeliveryResult
 from apps.webhooks.domain.engine.subscription_health import Tally
 
-# A batch is written when it has this many results, or after this time.
+# A batch is written when it has this many results or after this many seconds.
 BATCH_SIZE = 200
 BATCH_SECONDS = 0.02
 HEALTH_SECONDS = 5.0
 
 
 class ResultWriter:
-    """Writes results in batches. Results stay in memory until the database accepts them.
+    """Writes results in batches. Results remain in memory until the database accepts them.
 
     Attributes:
         waiting: The results to write, each with a flag that is True if the endpoint no longer exists.
-        batch_ready: Set when a batch is complete, or when no more results will come.
+        batch_ready: Set when a batch is complete, or when there will be no more results.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class ResultWriter:
                 await self._threads.run("write", subscription_health.update_health, tallies)
 
     def _tally_for_health(self, group: Collection[tuple[DeliveryResult, bool]], fenced: set[int]) -> dict[int, Tally]:
-        """Tally results by subscription, for updates of its health.
+        """Count results by subscription, to update subscription health.
 
-        Results that confirm the known health are only included every few seconds, but dead letters always.
+        Dead letters are always included. Results that confirm the known health are only included every few seconds.
         """
         rows = [
             (

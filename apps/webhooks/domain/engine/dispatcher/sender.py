@@ -1,4 +1,4 @@
-"""Makes one attempt to send a delivery, and updates the endpoint's limit and circuit breaker."""
+"""Make one attempt to send a delivery, and update the endpoint's limit and circuit breaker."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from apps.webhooks.domain.engine.transports import Transport
 EXCERPT_BYTES = 4096
 MAX_HEADERS, MAX_HEADER_LENGTH = 50, 500
 
-# Called when a circuit breaker opens or closes, with the endpoint and the error that opened it.
+# Called when a circuit breaker opens or closes, with the endpoint and the error ("" if the breaker closes).
 BreakerCallback = Callable[[EndpointSlots, str], None]
 
 
@@ -40,7 +40,7 @@ class Sender:
     async def attempt(
         self, claim: Claim, slots: EndpointSlots, secrets: list[str], progress: Progress
     ) -> tuple[DeliveryResult, bool]:
-        """Send a delivery. Return its result, and True if the endpoint no longer exists."""
+        """Send a delivery. Return the result, and True if the endpoint no longer exists."""
         if claim.action == claims.CANCEL:
             return DeliveryResult(claim, "cancelled", counts_as_attempt=False, error="unsubscribed"), False
         if claim.action == claims.HOLD:

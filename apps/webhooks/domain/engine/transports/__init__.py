@@ -1,9 +1,9 @@
 """Transports other than HTTP: message brokers and event buses that the operator configures.
 
-The operator names the brokers and buses in the environment, with their credentials. The URI of a subscription contains
-only such a name and a key. A URI is therefore never a secret and cannot lead to a server that the operator did not
-choose. A delivery succeeds when the broker or bus confirms that it stored the message. Bytes, headers and IDs are the
-same as over HTTP, in every attempt.
+The operator configures the names and credentials of brokers and buses in environment variables. A subscription URI
+contains only such a name and a key, so it is not secret and cannot refer to a server that the operator did not choose.
+A delivery succeeds when the broker or bus confirms that it stored the message. Bytes, headers and IDs are the same as
+over HTTP and in every attempt.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def get_enabled_schemes() -> list[str]:
 
 
 def open_transports() -> dict[str, Transport]:
-    """Create the configured transports by scheme. Must be called in a running event loop."""
+    """Create the configured transports, keyed by scheme. Call this function in a running event loop."""
     transports: dict[str, Transport] = {}
     if settings.WEBHOOK_BROKERS:
         from apps.webhooks.domain.engine.transports.amqp import AmqpTransport

@@ -1,8 +1,8 @@
 """The AMQP 0-9-1 transport, e.g. for RabbitMQ.
 
-A delivery to ``amqp://NAME/KEY`` is published to the exchange of the broker with that name. The routing key is
+A delivery to ``amqp://NAME/KEY`` is published to the exchange of the broker ``NAME``. The routing key is
 ``APP.KEY``, so that an app cannot imitate messages of another app. Messages are persistent and confirmed by the broker.
-A message that reaches no queue would be lost, so it counts as a failure and is retried.
+A message that the broker cannot route to a queue would be lost, so it counts as a failure and is retried.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class AmqpTransport:
     """A transport with one connection per broker, opened on first use and reopened after a failure."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
-        """Create the transport from broker addresses by name: ``amqp://USER:PASSWORD@HOST/VHOST?exchange=NAME``."""
+        """Create the transport. ``addresses`` maps names to ``amqp://USER:PASSWORD@HOST/VHOST?exchange=NAME``."""
         self._brokers = {name: _Broker(address) for name, address in addresses.items()}
 
     async def send(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
@@ -48,7 +48,7 @@ class AmqpTransport:
             async with asyncio.timeout(TOTAL_SECONDS):
                 await broker.publish(message, f"{claim.app}.{key}", progress)
         except TimeoutError:
-            # Drop the channel, because a late reply on it would be taken for the reply to another message.
+            # Drop the channel, because a late reply on it would be mistaken for the reply to another message.
             await broker.close()
             raise TimedOut from None
         finally:
@@ -61,7 +61,7 @@ class AmqpTransport:
 
 
 class _Broker:
-    """A broker, and the exchange that is named in its address."""
+    """A broker and the exchange that its address names."""
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
@@ -98,7 +98,7 @@ class _Broker:
             await connection.close()
 
     async def _open(self) -> AbstractExchange:
-        """Connect and return the exchange, which must exist because the operator declares it."""
+        """Connect and return the exchange, which the operator must have declared."""
         async with self._opening:
             channel = self._channel
             if self._exchange is None or channel is None or channel.is_closed:

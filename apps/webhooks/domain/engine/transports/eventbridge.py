@@ -1,7 +1,7 @@
 """The Amazon EventBridge transport, which sends events from the app's partner event source.
 
-The ARN of the event source names the region. The detail of an event is ``{"payload": …, "metadata": …}``, with the
-bytes of the delivery and its headers. boto3 finds the credentials in ``AWS_…`` variables or the machine's role.
+The ARN of the event source contains the region. The detail of an event is ``{"payload": …, "metadata": …}``, with the
+body and the headers of the delivery. boto3 finds the credentials in ``AWS_…`` variables or the machine's role.
 """
 
 import asyncio
