@@ -1,5 +1,6 @@
-// Code editor of the panel: replaces every <textarea data-editor="…"> and shows the differences of the two textareas in
-// every [data-diff]. Without this script, the textareas still work. Built into static/panel/editor.js by `npm run build`.
+// The panel's code editor. It replaces every <textarea data-editor="…">, and shows the differences between the two
+// textareas in every [data-diff]. Without this script, the textareas still work. `npm run build` bundles this file into
+// static/panel/editor.js.
 import { autocompletion, closeBrackets } from "@codemirror/autocomplete";
 import { css } from "@codemirror/lang-css";
 import { html } from "@codemirror/lang-html";
@@ -61,7 +62,7 @@ const save = (area) => () => {
   return true;
 };
 
-// Escape leaves the editor, so that keyboard users can move on with Tab.
+// Escape leaves the editor, so that keyboard users can then reach the next field with Tab.
 const leave = (view) => {
   view.contentDOM.blur();
   return true;
@@ -91,7 +92,7 @@ const enhance = (area) => {
   area.after(view.dom);
   area.hidden = true;
   area.style.display = "none";
-  // Line endings stay unchanged unless the text is edited.
+  // Do not change the textarea until the user edits the text, so that the line endings stay the same.
   area.dataset.enhanced = "";
 };
 

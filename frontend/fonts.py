@@ -1,7 +1,7 @@
-"""Build small versions of the panel's fonts: only the icons in use and the letters of European languages.
+"""Build small versions of the panel's fonts, with only the icons in use and the letters of European languages.
 
 ``python frontend/fonts.py`` writes the fonts to ``static/unfold/fonts``, where they override the fonts of the theme.
-Missing letters are rendered in a system font. Run the script after adding an icon or updating the theme.
+The browser uses a system font for missing letters. Run the script after adding an icon or updating the theme.
 """
 
 import re
@@ -19,12 +19,12 @@ THEME = Path(unfold.__file__).parent
 OWN, OTHERS = ROOT / "static/unfold/fonts", THEME / "static/unfold/fonts"
 ICONS = "material-symbols/Material-Symbols-Outlined.woff2"
 TEXTS = tuple(f"inter/Inter-{weight}.woff2" for weight in ("Regular", "Medium", "SemiBold", "Bold"))
-# Latin with extensions, general punctuation, currency signs, arrows, mathematical signs and box drawing in use.
+# Latin with extensions, general punctuation, currency signs, and the symbols, arrows and mathematical signs in use.
 LETTERS = (
     "U+0000-017F,U+0192,U+01CD-01DC,U+0218-021B,U+02C6-02DD,U+1E9E,U+2000-206F,U+20A0-20BF,U+2113,U+2122,"
     "U+2190-2193,U+2212,U+2260-2265"
 )
-# Files that may contain icon names; every word that is an icon name counts.
+# Files that may contain icon names. Every word in these files that is an icon name counts as used.
 SOURCES = (
     *(ROOT / name for name in ("templates", "apps", "backoffice")),
     *sorted(ROOT.glob("static/panel/*.css")),
@@ -60,7 +60,7 @@ def _texts() -> Iterator[str]:
 
 
 def small_icons() -> bytes:
-    """Return the icon font reduced to the icons in use."""
+    """Return the icon font with only the icons in use."""
     font = TTFont(OTHERS / ICONS)
     icons = ligatures(font)
     used_icons = [icons[word] for word in sorted(words() & icons.keys())]
@@ -72,7 +72,7 @@ def small_icons() -> bytes:
 
 
 def small_text(name: str) -> bytes:
-    """Return a text font reduced to the letters of European languages."""
+    """Return a text font with only the letters of European languages."""
     options = _options(layout_features=["kern", "mark", "mkmk", "ccmp", "locl", "calt", "tnum"])
     subsetter = Subsetter(options)
     subsetter.populate(unicodes=parse_unicodes(LETTERS))
@@ -93,7 +93,7 @@ def _subset(font: TTFont, subsetter: Subsetter, options: Options) -> bytes:
 
 
 def main() -> None:
-    """Write all fonts."""
+    """Write all font files."""
     for name in (ICONS, *TEXTS):
         data = small_icons() if name == ICONS else small_text(name)
         target = OWN / name

@@ -1,15 +1,15 @@
-// Warn before invalid Liquid is published: forms with [data-liquid] edit a file of the published theme. Only the syntax
-// is checked, including the tags that themes add to Liquid. The check runs in the browser, so that large files cannot
-// block the server. Built into static/panel/liquid.js by `npm run build`.
+// Warn before invalid Liquid is saved in the published theme. Forms with [data-liquid] edit a file of this theme. Only
+// the syntax is checked, including the tags that themes add to Liquid. The check runs in the browser, so that large
+// files cannot block the server. `npm run build` bundles this file into static/panel/liquid.js.
 import { Liquid, Tag } from "liquidjs";
 import { inWords } from "./liquid_errors.js";
 import { translate } from "./visual/words.js";
 
 const engine = new Liquid();
 
-const unclosed = (token) => new Error(translate("tag {tag} not closed", { tag: token.getText() }));
+const unclosed = (token) => new Error(translate("tag {tag} is never closed", { tag: token.getText() }));
 
-// A tag without a block.
+// A tag that does not open a block.
 class Line extends Tag {
   *render() {}
 }
@@ -29,7 +29,7 @@ const block = (name) =>
     }
   };
 
-// A block tag that contains another language.
+// A block tag that contains code in another language, which is not parsed.
 const foreign = (name) =>
   class extends Line {
     constructor(token, remaining, liquid) {
@@ -44,7 +44,7 @@ for (const name of ["content_for", "layout", "section", "sections"]) engine.regi
 for (const name of ["form", "ifchanged", "paginate", "style"]) engine.registerTag(name, block(name));
 for (const name of ["doc", "javascript", "schema", "stylesheet"]) engine.registerTag(name, foreign(name));
 
-// Return the first syntax error of a text, or "" if there is none.
+// Return the first syntax error in a text, or "" if there is none.
 const flawIn = (text) => {
   try {
     engine.parse(text);

@@ -3,16 +3,16 @@ import { translate } from "./visual/words.js";
 
 const FLAWS = [
   [/^tag "(.+)" not found$/, (tag) => translate("there is no tag “{tag}”", { tag })],
-  [/^tag (.+) not closed$/, (tag) => translate("tag {tag} not closed", { tag: unquoted(tag) })],
-  [/^output (.+) not closed$/, (text) => translate("output {text} not closed", { text: unquoted(text) })],
-  [/^raw (.+) not closed$/, (text) => translate("tag {tag} not closed", { tag: unquoted(text) })],
-  [/^\[ not closed$/, () => translate("[ not closed")],
-  [/^unbalanced parentheses$/, () => translate("a parenthesis is not closed")],
-  [/^invalid range syntax$/, () => translate("write a range like (1..5)")],
+  [/^tag (.+) not closed$/, (tag) => translate("tag {tag} is never closed", { tag: unquoted(tag) })],
+  [/^output (.+) not closed$/, (text) => translate("output {text} is never closed", { text: unquoted(text) })],
+  [/^raw (.+) not closed$/, (text) => translate("tag {tag} is never closed", { tag: unquoted(text) })],
+  [/^\[ not closed$/, () => translate("[ is never closed")],
+  [/^unbalanced parentheses$/, () => translate("a parenthesis is never closed")],
+  [/^invalid range syntax$/, () => translate("write a range in the form (1..5)")],
   [/^invalid value expression: ""$/, () => translate("a value is missing")],
   [/^invalid value expression: (.*)$/, (text) => translate("{text} is not a value", { text: unquoted(text) })],
   [/^unexpected token (.*), value expected$/, (text) => translate("a value is missing before {text}", { text: unquoted(text) })],
-  [/^unexpected character (.*)$/, (text) => translate("{text} does not belong here", { text: unquoted(text) })],
+  [/^unexpected character (.*)$/, (text) => translate("{text} is not allowed here", { text: unquoted(text) })],
   [/^expected "\|" before filter$/, () => translate("“|” is missing before a filter")],
   [/^expected ":" after filter name$/, () => translate("“:” is missing after a filter's name")],
   [/^expected filter name$/, () => translate("a filter's name is missing")],
@@ -37,7 +37,7 @@ const unquoted = (text) => {
   }
 };
 
-// Return the translated error message; unknown messages are returned unchanged.
+// Return the translated error message. Unknown messages are returned unchanged.
 export const inWords = (reason) => {
   for (const [pattern, say] of FLAWS) {
     const found = pattern.exec(reason);

@@ -1,4 +1,4 @@
-// Print the licenses of all packages that are bundled into the editors.
+// Print the licenses of all packages that the built editors contain.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { build } from "esbuild";
 

@@ -1,4 +1,4 @@
-// Translations of CodeMirror's own texts.
+// Translations for CodeMirror's own texts.
 import { translate } from "./visual/words.js";
 
 export const phrases = {
@@ -16,7 +16,7 @@ export const phrases = {
   "close": translate("Close"),
   "current match": translate("Current match"),
   "on line": translate("on line"),
-  "replaced match on line $": translate("Replaced on line {line}", { line: "$" }),
+  "replaced match on line $": translate("Replaced match on line {line}", { line: "$" }),
   "replaced $ matches": translate("{number} replaced", { number: "$" }),
   "Go to line": translate("Go to line"),
   "go": translate("Go"),

@@ -1,6 +1,6 @@
-// Visual editor of the panel: every <textarea data-visual> can be edited visually or as HTML source. The textarea remains
-// the form field: it holds the source, which changes only where the user edits the text (visual/reading.js,
-// visual/writing.js). Built into static/panel/visual.js by `npm run build`.
+// The panel's visual editor. Users can edit each <textarea data-visual> visually or as HTML source. The textarea
+// remains the form field and contains the HTML source, which changes only where the user edits the text (see
+// visual/reading.js and visual/writing.js). `npm run build` bundles this file into static/panel/visual.js.
 import { baseKeymap, chainCommands, toggleMark } from "prosemirror-commands";
 import { dropCursor } from "prosemirror-dropcursor";
 import { gapCursor } from "prosemirror-gapcursor";
@@ -39,7 +39,7 @@ const keys = (area) =>
     },
     Enter: enter,
     "Shift-Enter": breakLine,
-    // Tab moves within lists and tables; Escape leaves the editor, so that keyboard users can move on.
+    // Tab works inside lists and tables. Escape leaves the editor, so that keyboard users can reach the next field.
     Tab: chainCommands(goToCell(1), indent),
     "Shift-Tab": chainCommands(goToCell(-1), outdent),
     Escape: leave,
@@ -79,7 +79,7 @@ class Visual {
     return group;
   }
 
-  // Return the element that shows the source: the code editor if there is one, otherwise the textarea.
+  // Return the element in which users edit the source: the code editor if there is one, otherwise the textarea.
   source() {
     const code = this.area.nextElementSibling?.matches(".cm-editor") ? this.area.nextElementSibling : null;
     return code?.querySelector(".cm-content") ?? this.area;
@@ -92,7 +92,7 @@ class Visual {
     this.stage.replaceChildren();
     this.frame.toggleAttribute("data-open", visual);
     if (visual) this.open();
-    // Notify the code editor, if there is one, of the changed text.
+    // Tell the code editor, if there is one, that the text has changed.
     else this.area.dispatchEvent(new Event("rewritten"));
   }
 

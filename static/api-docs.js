@@ -1,4 +1,4 @@
-// The reference for apps: its search, and sending a request with a token that the reader enters.
+// The API reference: the search, and a form that sends a request with the user's access token.
 (() => {
   "use strict";
 
@@ -121,7 +121,8 @@
 
   const token = document.getElementById("token");
 
-  // The token stands in its field and nowhere else; a page that is kept for going back must not have it.
+  // The token must be stored only in its field. Clear the field when the user leaves, because the browser may keep the
+  // page for the Back button.
   const forget = () => { if (token) token.value = ""; };
   addEventListener("pagehide", forget);
   addEventListener("pageshow", (event) => { if (event.persisted) forget(); });

@@ -7,7 +7,7 @@ import { schema } from "./schema.js";
 
 const { nodes, marks } = schema;
 
-// Convert a text block to a paragraph or heading and keep its attributes.
+// Convert a text block to a paragraph or heading, and keep the attributes of the block.
 export const setText = (name) =>
   setBlockType(name === "p" ? nodes.paragraph : nodes.heading, ({ attrs }) => ({ name, attributes: attrs.attributes, tail: attrs.tail }));
 
@@ -18,7 +18,7 @@ const ancestor = ($pos, test) => {
 export const around = (state, type, name) =>
   ancestor(state.selection.$from, (node) => node.type === type && (!name || node.attrs.name.toLowerCase() === name));
 
-// Remove paragraphs around texts in lists and add paragraphs elsewhere.
+// Remove the paragraphs around texts in lists, and add paragraphs around texts elsewhere.
 const settle = (tr, from, to) => {
   tr.doc.nodesBetween(from, to, (node, pos, parent) => {
     const plain = node.type === nodes.paragraph && !node.attrs.attributes;
@@ -28,7 +28,7 @@ const settle = (tr, from, to) => {
   return tr;
 };
 
-// Wrap in a list of this type, change the type, or lift out of the list.
+// Wrap the selection in a list of this type, change the type of its list, or lift it out of its list.
 export const toggleList = (name) => (state, dispatch) => {
   const { from, to } = state.selection;
   const settled = dispatch && ((tr) => dispatch(settle(tr, Math.max(0, from - 4), Math.min(tr.doc.content.size, to + 4)).scrollIntoView()));
@@ -79,7 +79,7 @@ export const breakLine = chainCommands(exitCode, newLine);
 export const indent = sinkListItem(nodes.item);
 export const outdent = liftListItem(nodes.item);
 
-// Move to the next or previous table cell, for Tab.
+// Move to the next or previous table cell (Tab and Shift+Tab).
 export const goToCell = (direction) => (state, dispatch) => {
   const here = ancestor(state.selection.$from, (node) => node.type === nodes.cell);
   const table = ancestor(state.selection.$from, (node) => node.type === nodes.table);
@@ -99,7 +99,7 @@ export const isActive = (state, type) => {
   return empty ? Boolean(type.isInSet(state.storedMarks ?? $from.marks())) : state.doc.rangeHasMark(from, to, type);
 };
 
-// Return the link at the selection with its range and mark, or null.
+// Return the range and the mark of the link at the selection, or null.
 export const linkHere = (state) => {
   const { $from } = state.selection;
   const found = [$from.parent.childAfter($from.parentOffset), $from.parent.childBefore($from.parentOffset)].find(({ node }) => node && marks.link.isInSet(node.marks));
@@ -117,7 +117,7 @@ export const linkHere = (state) => {
   return { mark, from: place(first), to: place(last + 1) };
 };
 
-// Set a link on the selection, or insert a link with this text; an empty URL removes the link.
+// Set a link on the selection, or insert a link with this text. An empty URL removes the link.
 export const setLink = (address, text) => (state, dispatch) => {
   const here = linkHere(state);
   const { from, to } = state.selection.empty && here ? here : state.selection;

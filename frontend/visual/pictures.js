@@ -1,11 +1,11 @@
-// Images in a text: dropped, pasted, chosen from the shop's files, or inserted by URL.
+// Insert images into a text by drag and drop, by pasting, from the shop's files, or by URL.
 import { insertPicture } from "./commands.js";
 import { askFor, field } from "./toolbar.js";
 import { translate } from "./words.js";
 
 const csrf = () => document.querySelector("[name=csrfmiddlewaretoken]").value;
 
-// Upload an image to the shop's files and return {address, name}; throw the error message of the server.
+// Upload an image to the shop's files, and return {address, name}. If the upload fails, throw the server's message.
 const upload = async (area, file) => {
   const body = new FormData();
   body.set("file", file);
@@ -14,10 +14,10 @@ const upload = async (area, file) => {
   try {
     answer = await fetch(area.dataset.files, { method: "POST", body, headers: { Accept: "application/json" } });
   } catch {
-    throw new Error(translate("The server did not respond. Nothing was uploaded."));
+    throw new Error(translate("The server did not respond. Nothing was uploaded. Try again."));
   }
   const said = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(said.error ?? translate("The upload failed ({status}).", { status: answer.status }));
+  if (!answer.ok) throw new Error(said.error ?? translate("The upload failed ({status}). Try again.", { status: answer.status }));
   return said.file;
 };
 
@@ -33,7 +33,7 @@ const note = (area, text) => {
   line.textContent = text;
 };
 
-// Upload dropped or pasted images one after the other and insert them at the drop position.
+// Upload dropped or pasted images one at a time, and insert them at the selection.
 export const dropped = (area) => (view, event) => {
   const files = [...(event.dataTransfer ?? event.clipboardData)?.files ?? []].filter((file) => file.type.startsWith("image/"));
   if (!files.length || !area.dataset.files) return false;

@@ -1,8 +1,8 @@
-// Parse HTML source into the document of the visual editor. Each node knows its source bytes, and all bytes belong to a
-// node, so that unchanged nodes can be written back unchanged (writing.js).
+// Parse HTML source into a document for the visual editor. Each node stores its part of the source, and no part of the
+// source is lost, so that writing.js can write unchanged nodes back byte for byte.
 //
-// If the parser moves nodes away from their position in the source (text in a table, <b> around half of two paragraphs),
-// the surrounding element is kept as a whole.
+// If the parser moves nodes away from their position in the source (such as text in a table, or a <b> that starts in
+// one paragraph and ends in the next), the surrounding element becomes a single uneditable node.
 import { parseFragment } from "parse5";
 import { schema } from "./schema.js";
 
@@ -11,7 +11,7 @@ const MARKS = { a: "link", b: "strong", strong: "strong", i: "em", em: "em", u: 
 const WRAPS = new Set(["abbr", "acronym", "bdi", "bdo", "big", "cite", "data", "dfn", "font", "ins", "kbd", "mark", "q", "samp", "small", "span", "sub", "sup", "time", "tt", "var"]);
 const TEXTS = { p: "paragraph", h1: "heading", h2: "heading", h3: "heading", h4: "heading", h5: "heading", h6: "heading", pre: "pre" };
 const BOXES = new Set(["article", "aside", "blockquote", "center", "details", "div", "figure", "figcaption", "footer", "header", "main", "nav", "section"]);
-// Allowed children of lists and tables; other children are kept as a whole.
+// Editable children of lists and tables. Any other child becomes a single uneditable node.
 const PARTS = {
   ul: { li: "item" },
   ol: { li: "item" },
@@ -23,9 +23,9 @@ const PARTS = {
 };
 const NESTED = { ul: "list", ol: "list", table: "table" };
 const VOID = new Set(["area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input", "keygen", "link", "meta", "param", "source", "track", "wbr"]);
-// Elements that continue in the next paragraph if they are not closed.
+// Elements without an end tag that the parser continues in the next paragraph.
 const FORMATTING = new Set(["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"]);
-// Elements that swallow everything up to their end tag; the last two may ignore even an existing end tag.
+// Elements whose content the parser does not parse as HTML. The last two may even ignore an existing end tag.
 const RAW = new Set(["iframe", "noembed", "noframes", "style", "textarea", "title", "xmp", "plaintext", "script"]);
 const ENDLESS = new Set(["plaintext", "script"]);
 const DEEPEST = 60;
@@ -38,7 +38,7 @@ const isFormatting = (node) => node.namespaceURI === HTML && FORMATTING.has(node
 const isOpen = ({ sourceCodeLocation: place }) => Boolean(place?.startTag && !place.endTag);
 const isBlank = (text) => !/[^ \t\n\r\f]/.test(text);
 
-// Sibling blocks and the bytes between them; the bytes after a block are its tail.
+// Sibling blocks and the source between them. The source after a block is the block's tail.
 class Row {
   constructor(reader, start) {
     this.reader = reader;
@@ -60,7 +60,7 @@ class Row {
     this.cursor = to;
   }
 
-  // Return the nodes up to the end of their parent. Nodes without an end tag remember their next sibling.
+  // Return the nodes up to the end of their parent. A node without an end tag stores its next sibling.
   nodes(end) {
     this.reach(end);
     const { origins } = this.reader;
@@ -76,7 +76,7 @@ class Row {
   }
 }
 
-// Return the offsets of elements that the parser split, such as a <b> that spans two paragraphs.
+// Return the source offsets of elements that the parser split, such as a <b> that spans two paragraphs.
 const splitAmong = (nodes) => {
   const seen = new Set();
   const split = new Set();
@@ -110,13 +110,13 @@ class Reader {
   span(node) {
     const place = node.sourceCodeLocation;
     if (place) return [place.startOffset, place.endOffset + this.otherEnd(node).length];
-    // An implied element (<tbody>): the range of its children.
+    // An implied element such as <tbody> has no tags in the source. Return the range of its children.
     const children = node.childNodes ?? [];
     if (!children.length) throw new Misplaced();
     return [this.span(children[0])[0], this.span(children.at(-1))[1]];
   }
 
-  // Return the end tag of a heading with a different level, which also closes the heading.
+  // Return the end tag that closes a heading although the tag has a different level, such as </h3> after <h2>.
   otherEnd(node) {
     if (!/^h[1-6]$/.test(node.tagName) || !isOpen(node)) return "";
     const { endOffset } = node.sourceCodeLocation;
@@ -136,7 +136,7 @@ class Reader {
     return { name, attributes, close: this.slice(last, end), inner: [place.startTag.endOffset, last] };
   }
 
-  // Return the children with their source ranges: [node, start, end]; throw if they are out of order.
+  // Return the children with their source ranges as [node, start, end]. Throw if the children are out of order.
   placed(nodes, start, end) {
     let cursor = start;
     return nodes.map((node) => {
@@ -147,7 +147,7 @@ class Reader {
     });
   }
 
-  // Return the blocks in a source range and the bytes before the first block; no byte is lost.
+  // Return the blocks in a source range, and the source before the first block. No part of the range is lost.
   blocks(nodes, start, end, depth) {
     const row = new Row(this, start);
     let run = [];
@@ -182,7 +182,7 @@ class Reader {
     return isElement(node) && (node.tagName in TEXTS || BOXES.has(node.tagName) || node.tagName in NESTED);
   }
 
-  // Keep unknown HTML as a block or inline node.
+  // Return unknown HTML as a single block or inline node that cannot be edited.
   kept(type, node, marks) {
     this.goesOn(node);
     const own = isOpen(node) && !this.otherEnd(node) && !VOID.has(node.tagName) ? `</${node.tagName}>` : "";
@@ -190,7 +190,7 @@ class Reader {
     return type.create({ source: this.slice(...this.span(node)), end }, null, marks);
   }
 
-  // Return the names of elements that would continue after an element, innermost first.
+  // Return the names of the unclosed elements that the parser would continue after an element, innermost first.
   openWithin(node) {
     const inner = (node.childNodes ?? []).toReversed();
     return inner.flatMap((child) => [...this.openWithin(child), ...(this.goesOn(child) ? [child.tagName] : [])]);
@@ -237,7 +237,7 @@ class Reader {
     const { name, attributes, close, inner } = this.tags(node);
     const row = new Row(this, inner[0]);
     for (const [child, from, to] of this.placed(node.childNodes, ...inner)) {
-      // Whitespace between rows becomes the tail of the previous node.
+      // Whitespace between rows becomes the tail of the previous row.
       if (child.nodeName !== "#text" || !isBlank(child.value)) row.add(this.part(child, PARTS[node.tagName], depth + 1), from, to);
     }
     const content = row.nodes(inner[1]);
@@ -250,7 +250,7 @@ class Reader {
     return ["item", "cell"].includes(type) ? this.box(type, node, depth) : this.parts(type, node, depth);
   }
 
-  // Parse inline content. Whitespace is collapsed as in browsers, unless `blanks` is true.
+  // Parse inline content. Whitespace is collapsed as in browsers unless `blanks` is true.
   inlines(placed, blanks) {
     const found = [];
     const walk = (nodes, marks) => nodes.forEach((node) => this.inline(node, marks, found, walk));
@@ -271,7 +271,7 @@ class Reader {
     else found.push({ node: this.kept(schema.nodes.mote, node, marks) });
   }
 
-  // Return true if an element has content and contains no blocks; as a mark, an empty element would be lost.
+  // Return true if an element has content but contains no blocks. An empty element would be lost if it became a mark.
   isFull(node) {
     const place = node.sourceCodeLocation;
     if (!place?.startTag) return false;
@@ -292,7 +292,7 @@ const markOf = (node, name) => {
   return type.create({ href, pairs: pairs(node).filter(([each]) => each !== "href") });
 };
 
-// Collapse whitespace as browsers do: one space for many, none at the ends.
+// Collapse whitespace as browsers do: several characters become one space, and spaces at the ends are removed.
 const collapsed = (found) => {
   let blank = true;
   const nodes = [];
@@ -320,7 +320,8 @@ const trimEnd = (nodes) => {
   if (last.text.length > 1) nodes.push(schema.text(last.text.slice(0, -1), last.marks));
 };
 
-// The document of a source: `doc`, and what its nodes were read from (for `write`); `lead` stands before all of it.
+// Parse HTML source. Return the document (`doc`), the original nodes with their source (`origins`) and the source
+// before the first node (`lead`). `write` needs all three.
 export const read = (source) => {
   const { childNodes } = parseFragment(source, { sourceCodeLocationInfo: true });
   const reader = new Reader(source, childNodes);

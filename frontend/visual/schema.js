@@ -1,11 +1,12 @@
-// ProseMirror schema of the visual editor. Every node parsed from source refers to it (`origin`), so that unchanged nodes
-// are written back byte for byte. Unknown HTML becomes `kept` (a block) or `mote` (inline): shown as a box, moved or
-// deleted as a whole, never rewritten. `end` is the end tag that its source lacks.
+// The ProseMirror schema of the visual editor. Every parsed node has a reference to its source (`origin`), so that
+// unchanged nodes are written back byte for byte. Unknown HTML becomes a `kept` node (block) or a `mote` node (inline).
+// Users see these nodes as boxes, and can only move or delete them. `end` is the end tag that is missing in the source.
 import { Schema } from "prosemirror-model";
 import { translate } from "./words.js";
 
-// Attributes of an element: name and attributes of the start tag, byte for byte; the end tag (`close`), null for a new
-// element; the source between this node and the next (`tail`) and between start tag and first child (`lead`).
+// The attributes of an element node: the name and the attributes of the start tag (byte for byte), the end tag (`close`,
+// null for a new element), the source between this node and the next node (`tail`), and the source between the start tag
+// and the first child (`lead`).
 const element = (name) => ({
   origin: { default: null },
   name: { default: name },
@@ -23,14 +24,15 @@ const look = ({ attributes }) => {
 const spans = ({ attributes }) =>
   Object.fromEntries([...attributes.matchAll(/\b(colspan|rowspan)\s*=\s*["']?(\d{1,3})/gi)].map(([, name, count]) => [name.toLowerCase(), count]));
 
-// Show images of this installation; show only the name of other images, because the panel requests no other hosts.
+// Show images of this installation. Show only the names of other images, because the panel must not load anything from
+// other hosts.
 const picture = ({ pairs }) => {
   const { src = "", alt = "" } = Object.fromEntries(pairs);
   let url = null;
   try {
     url = new URL(src, "https://elsewhere.invalid");
   } catch {
-    // Not a URL: show the text.
+    // The source is not a URL, so show the text.
   }
   if (url?.pathname.startsWith("/storefront/")) return ["img", { src: url.pathname + url.search, alt }];
   return ["span", { class: "bo-visual-mote", title: src }, translate("Image: {name}", { name: alt || src.split("/").pop().split("?")[0] || translate("no URL") })];
@@ -41,7 +43,8 @@ const excerpt = (source) => {
   return line.length > 160 ? `${line.slice(0, 160)}…` : line;
 };
 
-// A random id of this page: cut nodes can be pasted again, and other pages cannot inject markup under this key.
+// A random ID of this page. Users can cut and paste nodes within the page, but other pages cannot insert HTML, because
+// they do not know the ID.
 const PAGE = crypto.randomUUID();
 const kept = new Map();
 const keep = ({ source, end }) => {
@@ -73,7 +76,7 @@ export const schema = new Schema({
       parseDOM: [{ tag: "p" }],
       toDOM: ({ attrs }) => ["p", look(attrs), 0],
     },
-    // Text directly in a container or at the top level, without a paragraph.
+    // Text without a paragraph, directly in a container or at the top level.
     bare: {
       group: "block",
       content: "inline*",
@@ -151,7 +154,7 @@ export const schema = new Schema({
       atom: true,
       attrs: { source: {}, end: { default: "" }, tail: { default: "" } },
       parseDOM: [{ tag: "div[data-kept]", getAttrs: recall }],
-      toDOM: ({ attrs }) => ["div", { class: "bo-visual-kept", "data-kept": keep(attrs), title: translate("Not editable here. Edit the HTML source.") }, excerpt(attrs.source)],
+      toDOM: ({ attrs }) => ["div", { class: "bo-visual-kept", "data-kept": keep(attrs), title: translate("This part can't be edited here. Edit the HTML source instead.") }, excerpt(attrs.source)],
     },
     mote: {
       group: "inline",
@@ -159,7 +162,7 @@ export const schema = new Schema({
       atom: true,
       attrs: { source: {}, end: { default: "" } },
       parseDOM: [{ tag: "span[data-kept]", getAttrs: recall }],
-      toDOM: ({ attrs }) => ["span", { class: "bo-visual-mote", "data-kept": keep(attrs), title: translate("Not editable here. Edit the HTML source.") }, excerpt(attrs.source)],
+      toDOM: ({ attrs }) => ["span", { class: "bo-visual-mote", "data-kept": keep(attrs), title: translate("This part can't be edited here. Edit the HTML source instead.") }, excerpt(attrs.source)],
     },
     image: {
       group: "inline",
@@ -190,10 +193,11 @@ export const schema = new Schema({
       attrs: { href: { default: "" }, pairs: { default: [] } },
       inclusive: false,
       parseDOM: [{ tag: "a[href]", getAttrs: (dom) => href(dom) && { href: href(dom) } }],
-      // No href, so that clicks in the editor do not navigate.
+      // The link has no href, so that a click in the editor does not leave the page.
       toDOM: ({ attrs }) => ["a", { title: attrs.href }, 0],
     },
-    // An inline element without a toolbar button: <span style>, <font>, <small>, …; these can be nested.
+    // An inline element without a toolbar button, such as <span style>, <font> or <small>. These elements can be
+    // nested.
     wrap: { attrs: { name: {}, pairs: { default: [] } }, excludes: "", toDOM: ({ attrs }) => [SHOWN.has(attrs.name) ? attrs.name : "span", 0] },
     strong: { ...emphasis("strong", "b"), toDOM: () => ["strong", 0] },
     em: { ...emphasis("em", "i"), toDOM: () => ["em", 0] },

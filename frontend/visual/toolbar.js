@@ -1,4 +1,4 @@
-// Toolbar of the visual editor and its dialogs.
+// The toolbar and the dialogs of the visual editor.
 import { toggleMark } from "prosemirror-commands";
 import { redo, undo } from "prosemirror-history";
 import { around, indent, insertPicture, isActive, linkHere, outdent, setLink, setText, toggleList, toggleQuote } from "./commands.js";
@@ -26,7 +26,7 @@ const BUTTONS = [
   { face: "↷", title: translate("Redo (Ctrl+Y)"), run: redo },
 ];
 
-// Build the toolbar of a view: a single tab stop; arrow keys move between the buttons.
+// Build the toolbar for an editor view. The toolbar is a single tab stop, and arrow keys move between the buttons.
 export const toolbar = (view, area) => {
   const dom = document.createElement("div");
   dom.className = "bo-visual-tools";
@@ -46,7 +46,7 @@ export const toolbar = (view, area) => {
     button.textContent = face;
     button.title = title;
     button.setAttribute("aria-label", title.replace(/ \(.*/, ""));
-    // Keep the selection in the text.
+    // Prevent a click on the button from removing the selection in the text.
     button.addEventListener("mousedown", (event) => event.preventDefault());
     button.addEventListener("click", () => {
       if (ask) ask(view, area);
@@ -80,7 +80,7 @@ export const toolbar = (view, area) => {
   return { dom, update };
 };
 
-// Show a modal dialog and resolve to its values by name, or to null if it is canceled.
+// Show a modal dialog. The promise resolves to the values by name, or to null if the user cancels.
 export const askFor = (title, parts, submit) => {
   const dialog = document.createElement("dialog");
   dialog.className = "bo bo-visual-dialog";
@@ -131,7 +131,7 @@ export const field = (name, title, value, attributes = {}) => {
   return label;
 };
 
-// Ask for the URL of a link, with a search for products, collections and articles of the shop.
+// Ask for the URL of a link. The dialog includes a search for the shop's products, collections and articles.
 export const askForLink = (view, area) => {
   const here = linkHere(view.state);
   const address = field("address", translate("URL"), here?.mark.attrs.href ?? "", { placeholder: "https://… or /products/…" });

@@ -1,7 +1,7 @@
-// Write the document of the visual editor as HTML source: unchanged nodes byte for byte, changed nodes newly, and as few
-// of them as possible: only the new item of a list, only the changed cell of a table.
+// Convert the visual editor's document to HTML source. Unchanged nodes keep their source byte for byte. The writer
+// generates new source for as few nodes as possible, for example only for a new list item or a changed table cell.
 const TEXTS = new Set(["paragraph", "heading", "bare", "pre"]);
-// Nodes with an end tag that is implied by the next node of the same kind.
+// Nodes without an end tag that end when the next node of the same type begins.
 const IMPLIED = new Set(["item", "rows", "row", "cell"]);
 const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\u00a0/g, "&nbsp;");
 const quoted = (value) => value.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/\u00a0/g, "&nbsp;");
@@ -19,7 +19,7 @@ const inline = (node) => {
   return `<${node.type.name === "image" ? "img" : "br"}${attributes(node.attrs.pairs)}>`;
 };
 
-// Write the inline content of a block; open marks that span several nodes only once.
+// Return the inline content of a block as HTML. A mark that spans several nodes is opened only once.
 const line = (block) => {
   let html = "";
   const open = [];
@@ -44,7 +44,7 @@ class Writer {
     this.origins = origins;
   }
 
-  // Return the original source of an unchanged node; undefined for changed and new nodes.
+  // Return the original source of an unchanged node, or undefined for a changed or new node.
   asRead(node) {
     if (node.type.name === "kept") return node.attrs.source;
     const origin = this.origins[node.attrs.origin];
@@ -60,14 +60,14 @@ class Writer {
     return html;
   }
 
-  // Return the source between a node and the next; new blocks start on a new line.
+  // Return the source between a node and the next node. New blocks start on a new line.
   tail(node, next) {
     const { tail } = node.attrs;
     const isNew = (each) => each.type.name !== "kept" && each.attrs.origin == null;
     return tail || (next && (isNew(node) || isNew(next)) ? "\n" : "");
   }
 
-  // Return true if an omitted optional end tag is required because the next node has changed.
+  // Return true if an end tag that the source omits has become necessary, because the next node has changed.
   needsEnd({ attrs, type }, next) {
     if (type.name === "kept") return Boolean(next) && (next.type.name === "bare" || this.asRead(next) === undefined);
     if (attrs.close !== "" || !attrs.name || !next || IMPLIED.has(type.name)) return false;
@@ -82,7 +82,7 @@ class Writer {
     const end = close === null || this.needsEnd(node, next) ? `</${name}>` : close;
     if (source !== undefined) return close === "" ? source + end : source;
     const inner = TEXTS.has(node.type.name) ? line(node) : lead + this.children(node);
-    // Two adjacent texts without paragraphs would merge.
+    // Two adjacent texts without paragraphs would become a single text, so wrap them in paragraphs.
     if (node.type.name === "bare") return [previous, next].some((each) => each?.type.name === "bare") ? `<p>${inner}</p>` : inner;
     if (!name) return inner;
     // The parser removes the first line break of a <pre>.
@@ -90,7 +90,7 @@ class Writer {
   }
 }
 
-// Return the source of an edited document that `read` returned.
+// Return the HTML source of an edited document. The second argument is the result of `read`.
 export const write = (doc, { origins, lead }) => {
   const writer = new Writer(origins);
   const only = doc.childCount === 1 && doc.firstChild;

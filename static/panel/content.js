@@ -15,7 +15,8 @@
     else frame.srcdoc = new Option(text).innerHTML;
   };
 
-  // Complete the last of several tags: the options contain the tags before it.
+  // Suggest completions for the last tag in the list. Each option contains the whole list, because the browser replaces
+  // the whole value.
   const complete = (input) => {
     const list = document.getElementById(input.getAttribute("list"));
     list.known ??= [...list.options].map((option) => option.value);
@@ -24,11 +25,11 @@
     list.replaceChildren(...list.known.map((word) => new Option("", before + word)));
   };
 
-  // Tabs of the open theme files. Session storage keeps them with their unsaved text, so that switching between tabs
-  // needs no confirmation and loses nothing.
+  // The tabs of open theme files. Session storage contains the tabs and their unsaved text, so that users can switch
+  // between tabs without losing changes.
   const openTabs = (nav) => {
     const { tabs: theme, tab: current } = nav.dataset;
-    // The key contains the user's id: panel/session.js removes the entries of other users.
+    // The key contains the user's ID, so that panel/session.js can delete the entries of other users.
     const place = `code:${document.getElementById("session").dataset.person}:${theme}`;
     const form = document.querySelector("form[data-guard]");
     const area = form?.querySelector("textarea[data-editor]");
@@ -38,7 +39,7 @@
     try {
       tabs = JSON.parse(sessionStorage.getItem(place)) ?? [];
     } catch {
-      // Invalid JSON: start without tabs.
+      // The entry is not valid JSON, so start without tabs.
     }
     tabs = tabs.filter((tab) => there.has(tab.key) || tab.key === current || tab.text !== undefined);
     if (current && !tabs.some((tab) => tab.key === current)) tabs.push({ key: current });
@@ -54,7 +55,7 @@
     };
     const address = (key) => `?key=${encodeURIComponent(key)}`;
     const close = (tab) => {
-      if (tab.text !== undefined && !window.confirm(translate("{name} has unsaved changes. Close it and discard them?", { name: tab.key }))) return;
+      if (tab.text !== undefined && !window.confirm(translate("{name} has unsaved changes. Close the file and discard the changes?", { name: tab.key }))) return;
       const index = tabs.indexOf(tab);
       tabs.splice(index, 1);
       keep();
@@ -103,7 +104,7 @@
     };
     if (mine && area && form.hasAttribute("data-dirty")) remember();
     else if (mine && area && mine.text !== undefined) {
-      // Submit the checksum of the edited version, so that a save by someone else is detected.
+      // Submit the checksum of the version that was edited, so that the server detects changes by someone else.
       area.value = mine.text;
       form.elements.expected.value = mine.expected;
       if (note) note.hidden = false;
@@ -137,7 +138,7 @@
       if (leaving || !tabs.some((tab) => tab.text !== undefined)) return;
       event.preventDefault();
     });
-    // The user confirmed leaving the page: discard the unsaved text.
+    // The user has confirmed leaving the page, so discard the unsaved text.
     window.addEventListener("pagehide", () => {
       if (leaving) return;
       tabs.forEach((tab) => {

@@ -1,4 +1,4 @@
-// The fulfill page: select all or no items, and detect the carrier while tracking numbers are typed.
+// The fulfillment page: select all items or none, and detect the carrier while the user types a tracking number.
 (() => {
   "use strict";
   const lines = (text) => text.split(/[\n,;]/).map((part) => part.trim()).filter(Boolean);
@@ -8,7 +8,7 @@
       input.value = all ? input.dataset.all : 0;
     });
 
-  // Replace only values that this script filled in, never what the user typed.
+  // Replace only a value that this script has filled in, never a value that the user typed.
   const fill = (input, value) => {
     if (input.value && input.value !== input.dataset.filled) return;
     input.value = value;
@@ -20,7 +20,7 @@
     const typed = numbers.value;
     const carriers = [];
     for (const number of lines(typed).slice(0, 10)) {
-      const response = await fetch(`${form.dataset.fulfil}?number=${encodeURIComponent(number)}`);
+      const response = await fetch(`${form.dataset.fulfill}?number=${encodeURIComponent(number)}`);
       if (!response.ok || numbers.value !== typed) return;
       carriers.push(await response.json());
     }
@@ -29,7 +29,7 @@
     fill(form.querySelector("[data-addresses]"), recognized.length === carriers.length ? recognized.map((carrier) => carrier.url).join("\n") : "");
   };
 
-  document.querySelectorAll("form[data-fulfil]").forEach((form) => {
+  document.querySelectorAll("form[data-fulfill]").forEach((form) => {
     let timer;
     form.querySelectorAll("[data-units]").forEach((group) => (group.hidden = false));
     form.querySelector("[data-units-all]")?.addEventListener("click", () => setQuantities(form, true));

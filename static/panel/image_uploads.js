@@ -1,4 +1,4 @@
-// Image uploads of the product form: dropped or selected files are uploaded at once and saved with the product.
+// Image uploads in the product form. Dropped or selected files are uploaded immediately and saved with the product.
 (() => {
   "use strict";
   const box = document.querySelector("[data-pictures]");
@@ -97,7 +97,7 @@
     const bar = document.createElement("progress");
     bar.max = 1;
     bar.value = 0;
-    bar.setAttribute("aria-label", translate("Progress of {name}", { name: file.name }));
+    bar.setAttribute("aria-label", translate("Upload progress of {name}", { name: file.name }));
     const name = document.createElement("span");
     name.textContent = file.name;
     tile.append(name, bar);
@@ -147,7 +147,7 @@
     if (!underway) return;
     event.preventDefault();
     waiting = { submitter: event.submitter };
-    say(translate("The product will be saved when the images are uploaded."));
+    say(translate("The product will be saved as soon as all images are uploaded."));
   });
   box.querySelector("[data-pictures-dropping]").hidden = false;
   tiles().forEach((tile) => finish(tile, tile.dataset.name));

@@ -1,4 +1,5 @@
-// Option values of a product as chips: a new value creates variants, removing a value removes its variants.
+// The option values of a product, shown as chips. Adding a value creates variants. Removing a value removes its
+// variants.
 (() => {
   "use strict";
   const box = document.querySelector("[data-options]");
@@ -7,7 +8,7 @@
   const DEFAULT = "Default Title";
   const COLUMNS = ["option1", "option2", "option3"];
 
-  // The format of the server: comma-separated values, quoted if they contain a comma.
+  // The server expects comma-separated values. A value that contains a comma is quoted.
   const read = (line) =>
     [...line.matchAll(/\s*("(?:[^"]|"")*"|[^,]*)\s*(?:,|$)/g)]
       .map(([, part]) => (part.startsWith('"') && part.length > 1 ? part.slice(1, -1).replaceAll('""', '"') : part).trim())
@@ -100,7 +101,11 @@
     }
     save();
     const count = table.staying().length;
-    table.say(count === 1 ? translate("{value} added: 1 variant.", { value }) : translate("{value} added: {count} variants.", { value, count }));
+    table.say(
+      count === 1
+        ? translate("“{value}” added. The product now has 1 variant.", { value })
+        : translate("“{value}” added. The product now has {count} variants.", { value, count }),
+    );
     return true;
   };
 
@@ -125,8 +130,8 @@
     const titles = rows.map((row) => row.querySelector("[data-row-title]").textContent.trim());
     const go = titles.slice(0, 8).join(", ");
     const said = titles.length > 8
-      ? translate("Removing “{value}” also removes {titles} and {number} more.", { value, titles: go, number: titles.length - 8 })
-      : translate("Removing “{value}” also removes {titles}.", { value, titles: go });
+      ? translate("“{value}” removed. Variants also removed: {titles} and {number} more.", { value, titles: go, number: titles.length - 8 })
+      : translate("“{value}” removed. Variants also removed: {titles}.", { value, titles: go });
     table.say(others && rows.length ? said : translate("“{value}” removed.", { value }), undo);
   };
 
@@ -224,7 +229,7 @@
     draw(group);
     save();
     table.say(doubles.length
-      ? translate("Without this option, {number} variants are duplicates and will be deleted when you save.", { number: doubles.length })
+      ? translate("Option removed. Duplicate variants to be deleted when you save: {number}.", { number: doubles.length })
       : translate("Option removed."));
     more.focus();
   };
@@ -284,7 +289,7 @@
   });
   box.append(more);
 
-  // Removing a row removes the values that no other row uses; restoring the row restores them.
+  // Removing a row removes the option values that no other row uses. Restoring the row restores these values.
   table.sheet.addEventListener("sheet:removed", () => {
     active().forEach((group) => {
       const used = new Set(table.staying().map((row) => of(row).get(group)).filter(Boolean));
@@ -306,7 +311,7 @@
       return [table.button(translate("Also use for other variants with “{value}” ({number})", { number: others.length, value }), () => {
         const before = others.map((one) => [table.cell(one, "picture"), table.cell(one, "picture").value]);
         before.forEach(([input]) => table.write(input, chosen));
-        table.undoable(translate("{number} more variants use this image.", { number: before.length }), before);
+        table.undoable(translate("Other variants that now use this image: {number}.", { number: before.length }), before);
       })];
     });
     if (chosen && offers.length) table.say(translate("Use this image"), ...offers);

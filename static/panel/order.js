@@ -1,4 +1,4 @@
-// Sortable lists: drag an item or use its buttons. The order of the form fields is the new order.
+// Sortable lists. Users drag an item or click its buttons. The order of the form fields is the new order.
 (() => {
   "use strict";
   const status = document.querySelector("[data-sort-said]");
@@ -7,7 +7,7 @@
 
   const announce = (list, item) => {
     const position = items(list).indexOf(item) + 1;
-    if (status) status.textContent = translate("{name}: position {place} of {number}. Save to keep the order.", {
+    if (status) status.textContent = translate("{name}: position {place} of {number}. Save to keep the new position.", {
       name: item.dataset.name,
       place: position,
       number: items(list).length,

@@ -1,2 +1,2 @@
-// The print button of printable pages.
+// The print button on printable pages.
 document.querySelector("[data-print]").addEventListener("click", () => window.print());

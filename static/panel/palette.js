@@ -1,5 +1,5 @@
-// The command palette: select the first result, let Enter open it even before the results arrive, open the palette by
-// Ctrl+K from within fields, and switch the theme without a page load.
+// The command palette: select the first result, open it with Enter even if Enter is pressed before the results arrive,
+// open the palette with Ctrl+K while a field has the focus, and switch the color theme without a page load.
 (() => {
   "use strict";
   const isSearch = (element) => element.id === "search-input-command";
@@ -12,7 +12,7 @@
 
   const open = (event) => {
     if (event.key?.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
-    if (!event.target.matches?.("input, textarea")) return; // The theme handles the key outside of fields.
+    if (!event.target.matches?.("input, textarea")) return; // Outside fields, the panel theme handles the key.
     event.preventDefault();
     if (!isSearch(event.target)) window.dispatchEvent(new CustomEvent("opencommand"));
   };
@@ -28,7 +28,7 @@
     hurried = asked !== event.target.value;
   };
 
-  // The theme's own handler has selected nothing at this point.
+  // At this point, the theme's own handler has not selected a result yet.
   const choose = (event) => {
     if (event.target.id !== "command-results") return;
     asked = event.detail.requestConfig.formData.get("s");
@@ -39,7 +39,7 @@
     if (first && isWaitedFor) first.querySelector("a").click();
   };
 
-  // The fragments are the theme's names of the choices; without this handler the link would only set the fragment.
+  // The URL fragments name the color themes. Without this handler, a link would only change the URL.
   const switchTheme = (event) => {
     const link = event.target.closest?.(SWITCH);
     if (!link) return;
@@ -48,7 +48,7 @@
     palette().switchTheme(link.hash.slice(1));
     field().value = asked = "";
     palette().handleEscape();
-    field().blur(); // The hidden field would otherwise receive Ctrl+K until the next repaint.
+    field().blur(); // Otherwise, the hidden field would receive Ctrl+K until the next repaint.
   };
 
   document.addEventListener("keydown", open);

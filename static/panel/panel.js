@@ -1,6 +1,6 @@
-// Additions to the theme: keyboard access, accessible names and landmarks, and protection against double submission.
-// `translate` returns a text in the reader's language. `manage.py messages` builds `words.<code>.js` from the catalogs.
-// Django's own scripts on the same pages define `gettext`.
+// Additions to the panel theme: keyboard access, accessible names and landmarks, and protection against double
+// submission. `translate` returns a text in the user's language. `manage.py messages` builds `words.<code>.js` from the
+// catalogs. The name is not `gettext`, because Django's own scripts on the same pages define that function.
 window.translate = (text, values = {}) =>
   (window.panelWords?.[text] ?? text).replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
 
@@ -15,8 +15,8 @@ window.translate = (text, values = {}) =>
     storefront: translate("Home"),
     dock_to_right: translate("Show or hide the menu"),
     unfold_more: translate("More"),
-    more_vert: translate("Actions of this row"),
-    more_horiz: translate("Actions of this row"),
+    more_vert: translate("Actions for this row"),
+    more_horiz: translate("Actions for this row"),
     light_mode: translate("Light"),
     dark_mode: translate("Dark"),
     computer: translate("System"),
@@ -41,7 +41,7 @@ window.translate = (text, values = {}) =>
 
   const makeOperable = (element) => {
     if (element.matches(NATIVE) || element.closest("[data-operable]") === element) return;
-    if (element.id === "changelist-filter-close") return; // The backdrop next to the filters; Escape closes them too.
+    if (element.id === "changelist-filter-close") return; // The backdrop. Escape also closes the filters.
     element.dataset.operable = "";
     element.tabIndex = 0;
     if (element.tagName !== "TR") element.setAttribute("role", "button");
@@ -53,13 +53,13 @@ window.translate = (text, values = {}) =>
     });
   };
 
-  // The theme writes the name of a selected file into the text field of its own file widget. For other file inputs it
-  // would fail or overwrite a field of the form.
+  // The theme's script writes the name of a selected file into the text field of the theme's file widget. For other
+  // file inputs, the script would fail or overwrite a form field.
   const keepFileNames = (input) => {
     if (!input.closest(":has(> label > input[type=text]:disabled)")) input.hasChangeListener = true;
   };
 
-  // Scrollable areas are regions and need distinct names.
+  // Screen readers list scrollable areas as regions, so each area needs a distinct name.
   const SCROLLED = [
     ["#nav-sidebar-apps", translate("Pages")],
     ["#changelist-filter", translate("Filters")],
@@ -67,7 +67,7 @@ window.translate = (text, values = {}) =>
   ];
   const scrolled = (box) => {
     const place = SCROLLED.find(([selector]) => box.closest(selector));
-    return box.closest(".inline-group")?.querySelector("h2")?.textContent.trim() || (place ? place[1] : translate("Found"));
+    return box.closest(".inline-group")?.querySelector("h2")?.textContent.trim() || (place ? place[1] : translate("Results"));
   };
 
   const enhance = (root) => {
@@ -109,14 +109,14 @@ window.translate = (text, values = {}) =>
     document.getElementById("searchbar")?.setAttribute("aria-label", translate("Search this list"));
   };
 
-  // Name groups of fields by their heading, to distinguish the city of the shipping address from that of the billing one.
+  // Name field groups after their headings, so that screen readers distinguish the cities of two addresses.
   const groups = () =>
     document.querySelectorAll("fieldset.module").forEach((group) => {
       const heading = group.querySelector("h2")?.textContent.trim();
       if (heading) group.setAttribute("aria-label", heading);
     });
 
-  // Focus the autofocus field, which browsers do unreliably, or the first field of an add form.
+  // Focus the field with autofocus, because browsers do not do so reliably, or the first field of an add form.
   const beginForm = () => {
     if (document.activeElement !== document.body || document.querySelector(":target")) return;
     const fields = [...(document.querySelector("[data-begins]")?.form.elements ?? [])];
@@ -133,7 +133,7 @@ window.translate = (text, values = {}) =>
       return;
     }
     form.dataset.sent = "1";
-    // After going back to this page, the form must work again.
+    // If the user comes back to this page with the Back button, the form must work again.
     window.addEventListener("pageshow", () => delete form.dataset.sent, { once: true });
   };
 
@@ -179,7 +179,7 @@ window.translate = (text, values = {}) =>
       if (held && event.type === "keydown") drop.querySelector("summary").focus();
     });
   };
-  // The event fires after opening: keep the focus if it is already in a field.
+  // Focus the first field of an opened drop-down, unless a field in it already has the focus.
   const openDrop = (event) => {
     if (!event.target.matches?.("details[data-drop][open]")) return;
     if (event.target.querySelector("form")?.contains(document.activeElement)) return;
@@ -187,7 +187,8 @@ window.translate = (text, values = {}) =>
     field?.focus();
   };
 
-  // Enter in a field with `data-enter` clicks that button instead of the form's first one; Ctrl+S saves the form.
+  // Enter in a field with `data-enter` clicks the named button instead of the form's first button. Ctrl+S saves the
+  // form.
   const pressByKey = (event) => {
     if (event.isComposing || event.defaultPrevented) return;
     const saves = event.key.toLowerCase() === "s" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
@@ -198,13 +199,13 @@ window.translate = (text, values = {}) =>
     document.activeElement.blur(); // Some fields process their input on blur.
     button.click();
   };
-  // Move the focus into the opened filters, and back to their button after closing.
+  // Move the focus into the filters when they are opened, and back to the filter button when they are closed.
   const followFilters = (event) => {
     const filters = document.getElementById("changelist-filter");
     const opener = document.querySelector("[x-on\\:click='filterOpen = true']");
     if (!filters || !opener || (event.type === "keydown" && event.key !== "Escape")) return;
     const wasOpen = filters.checkVisibility();
-    // The panel changes in one of the next frames, on a slow machine not in the first.
+    // The filters change in one of the next frames. On a slow machine, this is not the first frame.
     const look = (frames) => {
       if (wasOpen !== filters.checkVisibility())
         (wasOpen ? opener : filters.querySelector("select, input:not([type=hidden]), li a"))?.focus();
@@ -212,7 +213,7 @@ window.translate = (text, values = {}) =>
     };
     setTimeout(look, 0, 30);
   };
-  // Omit unset filters from the URL, where an empty value could be a filter value.
+  // Omit unset filters from the URL, because an empty value could be a valid filter value.
   const sendChosen = (event) => {
     if (event.target.id !== "filter-form") return;
     for (const field of event.target.querySelectorAll("select, input:not([type=hidden])")) {

@@ -1,5 +1,5 @@
-// Load slow parts of a page when they become visible. Until then, and without scripts, they contain a link to the full
-// content.
+// Load slow parts of a page when they become visible. Until then, or without JavaScript, each part contains a link to
+// its full content.
 (() => {
   "use strict";
   const fill = async (place) => {

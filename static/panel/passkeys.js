@@ -1,11 +1,11 @@
-// Show why a passkey could not be created or used; allauth's script only logs the error.
+// Show why a passkey could not be created or used, because allauth's script only logs the error.
 (() => {
   "use strict";
   const REASONS = {
     NotAllowedError: translate("No passkey was used. The request was canceled or timed out, or there is no passkey for this site. Try again."),
-    InvalidStateError: translate("This key is already registered."),
+    InvalidStateError: translate("This passkey is already registered."),
     SecurityError: translate("Passkeys only work on a domain with HTTPS (or on http://localhost)."),
-    NotSupportedError: translate("This key doesn't support the requested features. Try another key."),
+    NotSupportedError: translate("This device doesn't support the required passkey features. Try another device or security key."),
   };
 
   document.addEventListener("allauth.error", (event) => {

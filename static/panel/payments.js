@@ -1,4 +1,4 @@
-// The payment handler form: previews the published entry while the user types.
+// The payment handler form. The page previews the published entry while the user types.
 (() => {
   "use strict";
   const preview = document.querySelector("[data-published]");
@@ -12,7 +12,7 @@
   const update = async () => {
     const request = ++latestRequest;
     const body = new FormData(form);
-    // The one-time form key is reserved for saving.
+    // The idempotency key must only be used to save the form.
     body.delete("form_key");
     try {
       const response = await fetch(preview.dataset.published, { method: "POST", body });

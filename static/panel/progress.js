@@ -1,5 +1,5 @@
-// Poll the progress of a job: refresh parts of the page until the job is done, then reload the page. Stop with a message
-// if the session has expired or the server does not respond.
+// Poll the progress of a job. Refresh parts of the page until the job is done, then reload the page. Stop with a
+// message if the session has expired or the server does not respond.
 (() => {
   "use strict";
   const PAUSE = 2000;
@@ -7,7 +7,7 @@
   const MISSES = 5;
   let missed = 0;
   const parts = (page) => [...page.querySelectorAll("[data-progress]")];
-  // The current states; other content of the page depends on them.
+  // Return the current states. Other content of the page depends on the states, so a change reloads the page.
   const standing = (found) => found.map((part) => part.dataset.progress).join();
 
   const stop = (words, link) => {

@@ -1,4 +1,4 @@
-// The refund form: the server calculates the refund while the user types.
+// The refund form. The server calculates the refund while the user types.
 (() => {
   "use strict";
   const form = document.querySelector("[data-refund]");
@@ -8,7 +8,7 @@
   let timer = 0;
   let latest = 0;
 
-  // A blank amount means the calculated amount, which the field shows as a placeholder.
+  // A blank amount stands for the calculated amount, so show the calculated amount as the placeholder.
   const suggest = () => {
     form.querySelectorAll("input[name^=payment-]").forEach((input) => (input.placeholder = ""));
     summary.querySelectorAll("[data-suggested]").forEach((suggestion) => {
@@ -25,7 +25,7 @@
   const update = async () => {
     const request = ++latest;
     const body = new FormData(form);
-    // The idempotency key of the form is only for submitting it.
+    // The idempotency key must only be used to submit the form.
     body.delete("form_key");
     try {
       const response = await fetch(form.dataset.refund, { method: "POST", body });

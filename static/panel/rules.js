@@ -1,4 +1,4 @@
-// Rules of a smart collection: add and remove rows, limit the operators, and preview the matching products.
+// The rules of a smart collection: add and remove rows, hide invalid operators, and preview the matching products.
 (() => {
   "use strict";
   const rules = document.querySelector("[data-rules]");

@@ -1,6 +1,6 @@
-// Protect input from expired sessions. Before a form is submitted, ask the server for the current user. If the session
-// has expired, the user logs in again in another tab, and the submission continues. The response contains the CSRF token,
-// which changes at login.
+// Protect form input if the session has expired. Before a form is submitted, ask the server for the current user. If
+// the session has expired, the user logs in again in another tab, and the submission continues. The response also
+// contains the CSRF token, which changes at login.
 document.addEventListener("DOMContentLoaded", () => {
   "use strict";
   const about = document.getElementById("session");
@@ -15,10 +15,10 @@ document.addEventListener("DOMContentLoaded", () => {
       .filter((key) => key.startsWith("code:") && !key.startsWith(`code:${person}:`))
       .forEach((key) => sessionStorage.removeItem(key));
   } catch {
-    // Without session storage nothing is stored.
+    // If session storage is not available, nothing is stored.
   }
 
-  // Return the state of the session: "mine", "over", "another's", or "unknown" if the server does not respond.
+  // Return the session's state: "mine", "over", "another's", or "unknown" if the server does not respond.
   const ask = async () => {
     try {
       const answer = await fetch(check, {

@@ -1,4 +1,4 @@
-// Apply the theme's stored choice of light or dark mode to pages outside of the theme.
+// Apply the stored light or dark mode to pages that do not use the panel theme.
 (() => {
   "use strict";
   const KEY = "adminTheme";

@@ -45,7 +45,7 @@
   };
 
   const valueOf = (input) => (input.type === "checkbox" ? (input.checked ? "yes" : "no") : input.value);
-  // Write a text into a cell; return false if the text is not valid for the cell.
+  // Write a text into a cell. Return false if the text is not valid for the cell.
   const write = (input, text) => {
     const wanted = text.trim();
     const word = wanted.toLowerCase();
@@ -105,7 +105,7 @@
       else unread += 1;
     }));
     const words = [translate("Cells pasted: {number}.", { number: before.length })];
-    if (outside) words.push(translate("Cells skipped because they are outside of the table: {number}.", { number: outside }));
+    if (outside) words.push(translate("Cells skipped because they are outside the table: {number}.", { number: outside }));
     if (unread) words.push(translate("Cells skipped because of an invalid value: {number}.", { number: unread }));
     undoable(words.join(" "), before);
   };
@@ -149,7 +149,7 @@
     const select = cell(row, "picture");
     const address = addresses.get(select?.value);
     if (!box) return;
-    select.tabIndex = select.options.length > 1 ? 0 : -1; // Skip it with Tab if there is no image to choose.
+    select.tabIndex = select.options.length > 1 ? 0 : -1; // Tab skips the select if there is no image to choose.
     if (!address) return box.replaceChildren();
     const image = new Image(36, 36);
     image.alt = "";
@@ -176,7 +176,7 @@
     const now = count === 1 ? translate("1 variant") : translate("{count} variants", { count });
     const named = `${names.slice(0, 8).join(", ")}${names.length > 8 ? "…" : ""}`;
     counted.textContent = names.length
-      ? translate("{now}; {count} will be deleted with their inventory when you save: {names}", { now, count: names.length, names: named })
+      ? translate("{now}. Variants to be deleted with their inventory when you save: {count} ({names})", { now, count: names.length, names: named })
       : now;
   };
 
@@ -205,11 +205,11 @@
     });
   };
 
-  // A form with errors returns its rows in creation order; sort them by position.
+  // After a failed save, the server renders the rows in creation order. Sort the rows by position.
   const placed = (row) => Number(place(row)?.value) || Infinity;
   rows().sort((one, other) => placed(one) - placed(other) || 0).forEach((row) => body.insertBefore(row, template));
 
-  // Update the image choices after uploads or removals: [{choice, label, address}].
+  // Update the image choices after images were uploaded or removed. `pictures` is [{choice, label, address}].
   const offer = (pictures) => {
     pictures.forEach((one) => addresses.set(one.choice, one.address));
     [...rows(), template.content].forEach((root) => {
@@ -224,7 +224,7 @@
     sheet.dispatchEvent(new CustomEvent("sheet:offered"));
   };
 
-  // The fill button of a column copies the last used cell of the column, or the first one.
+  // A column's fill button copies the cell that was focused last, or the first cell of the column.
   sheet.querySelectorAll("th[data-column]").forEach((head) => {
     const name = head.dataset.column;
     if (!template.content.querySelector(`[data-cell="${name}"]`) || /^option\d$/.test(name)) return;
@@ -234,7 +234,7 @@
       if (from) fill(from, name);
     });
     filler.className = "bo-fill";
-    filler.tabIndex = -1; // Ctrl+D does the same, and eight more tab stops before the cells would be too many.
+    filler.tabIndex = -1; // Ctrl+D does the same, so eight more tab stops before the cells are not needed.
     filler.title = translate("Fill {name} down", { name: head.textContent.trim() });
     filler.setAttribute("aria-label", filler.title);
     head.append(" ", filler);

@@ -1,4 +1,4 @@
-// The live log of deliveries: updates every two seconds while the page is visible and not paused.
+// The live log of deliveries, which is updated every two seconds while the page is visible and the log is not paused.
 (() => {
   "use strict";
 

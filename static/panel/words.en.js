@@ -1,2 +1,2 @@
-// English is what the scripts say by themselves.
+// English needs no translations, because the texts in the scripts are English.
 window.panelWords = {};
