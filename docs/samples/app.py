@@ -2,7 +2,7 @@
 
     APP_KEY=… APP_SECRET=… BACKOFFICE=http://127.0.0.1:8000 APP=http://127.0.0.1:3000 python app.py
 
-Register the app in the panel (Own apps) with the redirect URL http://127.0.0.1:3000/callback, then open
+Register the app in the panel (In-house apps) with the redirect URL http://127.0.0.1:3000/callback, then open
 http://127.0.0.1:3000/. The sample stores everything in memory; a real app needs a database.
 """
 
