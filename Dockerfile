@@ -1,4 +1,4 @@
-# One image for web, worker, scheduler and webhooks; the command selects the process.
+# One image for web, worker, scheduler and webhooks. The command selects the process.
 FROM python:3.13-slim AS build
 WORKDIR /app
 RUN pip install --no-cache-dir uv==0.13.9
@@ -15,7 +15,7 @@ RUN python -m compileall -q apps backoffice && BACKOFFICE_SECRET_KEY=build BACKO
 USER 10001
 VOLUME /data
 EXPOSE 8000
-# The root file system may be read-only: only /data and /tmp are written. Other processes override the health check
-# (see compose.yaml).
+# The root file system can be read-only, because the processes only write to /data and /tmp. All processes except web
+# need another health check (see compose.yaml).
 HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["python", "-m", "backoffice.heartbeat", "web"]
 CMD ["python", "-m", "backoffice.serve"]

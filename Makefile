@@ -1,29 +1,29 @@
-# Requires make and Python 3.11 or newer; everything else is installed into .venv.
+# Requires make and Python 3.11 or newer. Everything else is installed into .venv.
 PYTHON ?= python3
 NPM ?= npm
 UV := .venv/bin/uv
 RUN := .venv/bin/python
 export PORT ?= 8000
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-# Containers often set it; each process would then compile 2,400 modules and start in 5 seconds instead of 2.
+# Containers often set this variable. Each process would then compile 2,400 modules and take 5 seconds to start, not 2.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test test-pooled environment check check-types check-others format migrate static bench bench-quick bench-bodies bench-million openapi examples soak
 
-## run: start web, worker, scheduler and webhooks on 127.0.0.1:$(PORT); Ctrl-C stops all
+## run: start web, worker, scheduler and webhooks on 127.0.0.1:$(PORT) until Ctrl-C
 run: .venv/runs
 	@exec $(RUN) -m backoffice.run_all
 
-## test: run the test suite on SQLite, or on the PostgreSQL of DATABASE_URL (ARGS=--second-database: what may differ)
+## test: run the tests on SQLite or on the database in DATABASE_URL (ARGS=--second-database: only tests that may differ)
 test: environment node_modules/.package-lock.json
 	@$(RUN) -m pytest -n 3 --dist loadgroup $(ARGS)
 
-## test-pooled: run the database tests through a PgBouncer in front of the PostgreSQL of DATABASE_URL
+## test-pooled: run the database tests through PgBouncer on the PostgreSQL database in DATABASE_URL
 test-pooled: environment node_modules/.package-lock.json
 	@TEST_POOLER=on $(RUN) -m pytest -n 2 --dist loadgroup $(ARGS)
 
 ## check: lint, types, layers, migrations, deployment settings, OpenAPI document, Postman collection, API changelog, translation catalogs
-# mypy takes as long as all other checks together.
+# mypy takes as long as all other checks together, so it runs in parallel.
 check: environment
 	@$(MAKE) --no-print-directory --jobs 2 check-types check-others
 
@@ -45,9 +45,9 @@ check-others: environment
 format: environment
 	ruff check --fix .
 	ruff format .
-	-djlint --reformat --quiet templates apps  # exits with 1 if it changed a file
+	-djlint --reformat --quiet templates apps  # exits with 1 if a file was changed
 
-## soak: run the long tests for rare failures (random input, silent clients, load); SHARE=0.1 shortens them, BOUND stops after that many seconds
+## soak: run the long tests for rare failures (random input, silent clients, load). SHARE=0.1 shortens the tests, BOUND is the time limit in seconds
 soak: SHARE ?= 1
 soak: BOUND ?= 21600
 soak: environment
@@ -56,7 +56,7 @@ soak: environment
 openapi: environment
 	$(RUN) manage.py openapi
 
-## examples: regenerate the requests and responses of /docs/api/ in a demo shop
+## examples: regenerate the example requests and responses of /docs/api/ with a demo shop
 examples: environment
 	BACKOFFICE_EXAMPLES=write $(RUN) -m pytest -n 0 tests/api/test_examples.py
 
@@ -66,35 +66,35 @@ environment: .venv/installed
 	@$(UV) sync --frozen --quiet --inexact --python .venv/bin/python
 	@touch $@ .venv/runs
 
-# Dependencies for running only, a third of the development dependencies.
+# Without the development dependencies, only a third of all packages is installed.
 .venv/runs: .venv/bin/uv pyproject.toml uv.lock
 	@echo "Installing dependencies …"
 	@$(UV) sync --frozen --quiet --inexact --no-dev --python .venv/bin/python
 	@touch $@
 
-# Packages for some tests; npm writes this file last. Without npm these tests are skipped.
+# Some tests need these packages. npm writes this file last. Without npm, these tests are skipped.
 node_modules/.package-lock.json: package.json package-lock.json
 	@{ command -v "$(NPM)" && "$(NPM)" ci --loglevel=error --no-audit --no-fund; } >/dev/null \
-		|| echo "npm did not install the packages of package.json; tests that need them are skipped."
+		|| echo "npm did not install the packages in package.json. Tests that need these packages are skipped."
 
 .venv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Backoffice needs Python 3.11 or newer")'
 	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check uv
 
-## bench: measure every variant under the same load, up to a million rows; needs wrk and PostgreSQL
+## bench: measure every variant under the same load with up to a million rows (needs wrk and PostgreSQL)
 bench: environment
 	$(RUN) -m benchmarks.run
 
-## bench-bodies: measure the CPU time of the largest body of each writing route, in a separate database
+## bench-bodies: measure the CPU time of the largest request body for each write route, in a separate database
 bench-bodies: environment
 	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && export BACKOFFICE_DATA_DIR="$$dir" && unset DATABASE_URL \
 		&& $(RUN) manage.py migrate -v0 && $(RUN) -m benchmarks.bodies
 
-## bench-million: measure the database time of all reads with a million customers and orders; exits with 1 if over the limit
+## bench-million: measure the database time of all reads with a million customers and orders (exits with 1 if a read is too slow)
 bench-million: environment
 	$(RUN) -m benchmarks.million $(ARGS)
 
-## bench-quick: run bench in about three minutes, without the million rows
+## bench-quick: run bench without the million rows, in about three minutes
 bench-quick: environment
 	$(RUN) -m benchmarks.run --quick

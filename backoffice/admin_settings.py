@@ -8,14 +8,14 @@ from django.utils.translation import get_language
 
 FORMAT_MODULE_PATH = "backoffice.formats"
 CSRF_FAILURE_VIEW = "apps.panel.error_pages.csrf_failure"
-# A password reset for an unknown email address sends no email, because the recipient might have no account here.
+# Never send an email to an unknown address when a visitor requests a password reset for it.
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 
 
 def _static_url(name: str) -> Any:
-    """Return a function that builds the URL of a static file when a page is rendered.
+    """Return a function that builds the URL of a static file while a page is rendered.
 
-    The manifest of static files is not loaded yet when the settings are.
+    The manifest of static files is not available yet when Django loads the settings.
     """
 
     def address(request: HttpRequest | None = None) -> str:
@@ -25,11 +25,11 @@ def _static_url(name: str) -> Any:
 
 
 def _script_texts_url(request: HttpRequest | None = None) -> str:
-    """Return the URL of the texts that scripts use, in the language of the page."""
+    """Return the URL of the JavaScript file with the translations for the page's language."""
     return static(f"panel/words.{get_language() or 'en'}.js")
 
 
-# Colors are not set here but in static/panel/panel.css, which is also used by pages without the theme.
+# Colors are set in static/panel/panel.css, because pages without the theme also use them.
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Backoffice",
     "SITE_HEADER": "apps.panel.menu.get_shop_name",

@@ -1,4 +1,4 @@
-"""Routes of the REST interface. The routes of every app are below the API version."""
+"""Routes of the REST API. The URLs of all resources begin with a path that contains the API version."""
 
 from django.urls import URLPattern, URLResolver, include, path
 
@@ -11,7 +11,7 @@ from apps.shops.api.views import AccessScopeView, CurrencyView, InstallationView
 resources: list[URLPattern | URLResolver] = [
     api_path("shop.json", ShopView, get="retrieve"),
     api_path("currencies.json", CurrencyView, get="list"),
-    # Public client libraries expect exactly this path.
+    # Public client libraries require exactly this path.
     api_path("api_permissions/current.json", InstallationView, delete="destroy"),
     path("openapi.json", views.openapi_document, name="openapi"),
     path("", include("apps.graphql.urls")),

@@ -1,4 +1,4 @@
-"""The Celery app: notifies workers of jobs, and schedules periodic tasks.
+"""The Celery app, which notifies workers of jobs and schedules periodic tasks.
 
 Celery messages only notify workers. The jobs themselves are database rows (``apps.jobs``), so a lost, late or duplicate
 message only causes a delay.
@@ -15,8 +15,8 @@ from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 
-# The allowed difference in seconds between the clock of the scheduler, which sets the expiry of a message, and the
-# clock of the worker, which checks it. If no worker runs, messages wait for at most this time.
+# The clocks of the scheduler and the workers may differ by this many seconds. The scheduler sets the expiry time of a
+# message, and the worker checks it. If no worker is running, messages expire after this time.
 MAX_CLOCK_DIFFERENCE = 7200
 
 TRANSPORT_ALIASES["filesystem"] = "backoffice.kombu_filesystem:FolderTransport"
@@ -26,7 +26,7 @@ app = Celery("backoffice", set_as_current=True)
 app.conf.update(
     # The filesystem broker has no host, but Celery requires one in the URL.
     broker_url=settings.BROKER_URL.replace("filesystem://", "filesystem://localhost"),
-    # Retry forever: a worker that gives up would have to be restarted by hand.
+    # Retry forever, because a worker that gives up would have to be restarted by hand.
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_connection_timeout=2,
@@ -39,8 +39,8 @@ app.conf.update(
             "store_processed": False,
         }
         if settings.BROKER_URL == "filesystem://"
-        # Redis redelivers a message of a dead worker only after this many seconds. The sweep is faster, and the lease
-        # makes duplicate messages harmless.
+        # If a worker dies, Redis redelivers its message only after this many seconds. ``requeue_stale_jobs`` is faster,
+        # and leases make duplicate messages harmless.
         else {"visibility_timeout": 7200, "socket_timeout": 5, "socket_connect_timeout": 2}
         if settings.BROKER_URL.startswith("redis")
         else {}
@@ -53,8 +53,8 @@ app.conf.update(
     worker_max_tasks_per_child=500,
     worker_hijack_root_logger=False,
     worker_send_task_events=False,
-    # Remote control is not needed, because job rows already show what workers do. On RabbitMQ it would stop a worker
-    # that is restarted right after a kill, because the exclusive control queue would still be locked.
+    # Remote control is not needed, because job rows already show what workers do. With RabbitMQ, it would also prevent
+    # a killed worker from restarting immediately, because the worker's exclusive control queue is still locked.
     worker_enable_remote_control=False,
     task_time_limit=3600,
     accept_content=["json"],
@@ -76,7 +76,7 @@ app.conf.update(
             "schedule": 3600,
             "options": {"expires": MAX_CLOCK_DIFFERENCE + 1800},
         },
-        # Run the checks at night (UTC), because they read every order.
+        # Run the checks at night (UTC), because the checks read every order.
         "check consistency": {
             "task": "backoffice.reconcile",
             "schedule": crontab(hour=3, minute=17),
@@ -93,7 +93,7 @@ app.conf.update(
 
 @app.task(name="backoffice.run_job")
 def run_job(*keys: str) -> None:
-    """Run the next job. If the message names several jobs, notify other workers of the remaining ones."""
+    """Run the next job. If the message names several jobs, notify other workers of the remaining jobs."""
     from apps.jobs.domain.queue import handle_notification
 
     handle_notification(*map(uuid.UUID, keys))
@@ -117,7 +117,7 @@ def run_minute_tasks() -> None:
 
 @app.task(name="backoffice.housekeeping")
 def run_housekeeping() -> None:
-    """Run the hourly tasks, which delete expired rows and files."""
+    """Run the hourly tasks, such as deleting expired rows and files."""
     from apps.jobs.domain.housekeeping import run_hourly_tasks
 
     run_hourly_tasks()
@@ -140,7 +140,7 @@ def run_nightly_tasks() -> None:
 
 @worker_process_init.connect
 def _reset_connections(**_: object) -> None:
-    """Drop the inherited database connections, because a forked worker must not share them with its parent."""
+    """Drop the inherited database connections, because a forked worker must not share connections with its parent."""
     from django.db import connections
 
     for connection in connections.all(initialized_only=True):

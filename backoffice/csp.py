@@ -1,8 +1,8 @@
 """The Content-Security-Policy of all pages.
 
-This host also serves files of shops: images, theme files and, below ``/storefront/``, scripts of script tags. They must
-not run as scripts in the panel, so scripts are only allowed from the path of the product's own static files. A policy
-names paths together with their host, so it depends on the host of the request.
+The panel's host also serves files of shops: images, theme files and, under ``/storefront/``, scripts of script tags.
+These files must not run as scripts in the panel. The policy therefore allows scripts only from the path of the
+product's own static files. A path in a policy includes the host, so the policy depends on the host of the request.
 """
 
 from csp.constants import UNSAFE_EVAL
@@ -17,10 +17,9 @@ _REFERENCE = "/docs/"
 
 
 def get_script_sources(request: HttpRequest) -> list[str]:
-    """Return the script sources that are allowed for the host of this request.
+    """Return the allowed script sources for the host of the request.
 
-    The static files are allowed. The panel of a shop also needs Django's texts for date fields, which are the only
-    script that is not a static file.
+    These are the static files and, in a shop's panel, Django's translations for date fields, which a view returns.
     """
     host, shop = f"{request.scheme}://{request.get_host()}", get_request_shop(request)
     date_texts = [f"{host}{get_panel_prefix(shop)}jsi18n/"] if shop else []
@@ -28,7 +27,7 @@ def get_script_sources(request: HttpRequest) -> list[str]:
 
 
 class ShopCSPMiddleware(CSPMiddleware):
-    """Middleware that adds the script sources for the host of the request to the policy in the settings."""
+    """Middleware that adds the script sources for the request's host to the policy in the settings."""
 
     def get_policy_parts(
         self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
@@ -37,10 +36,11 @@ class ShopCSPMiddleware(CSPMiddleware):
         parts: PolicyParts = super().get_policy_parts(request, response, report_only)
         sources = get_script_sources(request)
         if request.path.startswith(_REFERENCE):
-            # Users enter an access token on this page, so only the product's own scripts and styles may load.
+            # Users enter an access token in the API reference, so only the product's own scripts and styles are
+            # allowed.
             parts.replace = {"script-src": sources, "style-src": ["'self'"], **(parts.replace or {})}
             return parts
-        # Alpine, which the panel theme uses, needs this because it compiles its attributes with the Function
+        # The panel theme uses Alpine, which needs this source because it compiles attributes with the Function
         # constructor.
         parts.replace = {"script-src": [*sources, UNSAFE_EVAL], **(parts.replace or {})}
         return parts

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from backoffice import env
 
 SCHEMES = ("sqlite", "postgres", "postgresql")
-# Connections are persistent, and Django replaces broken ones.
+# Connections are persistent, and Django replaces broken connections.
 _PERSISTENT = {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
 
 
@@ -18,8 +18,8 @@ def get_replica_settings() -> dict[str, Any]:
     """Return the settings of the replica in ``BACKOFFICE_REPLICA_URL``, or an empty dict if there is no replica.
 
     Raises:
-        ImproperlyConfigured: The database is SQLite, or no shared cache is configured, which announces writes to other
-            processes.
+        ImproperlyConfigured: The database is SQLite, or there is no shared cache. Processes need the cache to announce
+            writes.
     """
     if not env.get_text("BACKOFFICE_REPLICA_URL"):
         return {}
@@ -32,7 +32,7 @@ def get_replica_settings() -> dict[str, Any]:
     database = _add_postgresql_options(
         environ.Env().db_url_config(env.get_url("BACKOFFICE_REPLICA_URL", "", SCHEMES[1:]))
     )
-    # After this timeout, the request uses the primary instead.
+    # After this timeout, the request uses the primary database instead.
     database["OPTIONS"]["connect_timeout"] = 2
     return {"replica": database | {"TEST": {"MIRROR": "default"}}}
 
@@ -43,18 +43,18 @@ def get_database_settings(data_dir: Path) -> dict[str, Any]:
     database = _parse_url(env.get_url("DATABASE_URL", default, SCHEMES, bare=SCHEMES, allow_several=True))
     options = database.setdefault("OPTIONS", {})
     if database["ENGINE"] == "django.db.backends.sqlite3":
-        # The backend has a queue for writers, which would otherwise retry at random times.
+        # This backend queues writers. Without the queue, SQLite would make them retry at random times.
         database["ENGINE"] = "backoffice.sqlite"
-        # A write transaction takes its lock at the start, because a transaction that starts as a reader might fail to
-        # get it later.
+        # Lock at the start of a write transaction, because a transaction that starts as a reader might fail to get the
+        # lock later.
         options.setdefault("transaction_mode", "IMMEDIATE")
-        # Tests also use a file, because databases in memory have different locking rules.
+        # Tests also use a file, because in-memory databases have different locking rules.
         database["TEST"] = {"NAME": str(data_dir / "test.sqlite3")}
         options.setdefault("timeout", env.get_integer("BACKOFFICE_LOCK_TIMEOUT_MS", 20_000) / 1000)
         options.setdefault(
             "init_command",
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;"
-            # Overwrite deleted data with zeros everywhere in the file.
+            # Overwrite all deleted data in the file with zeros.
             "PRAGMA secure_delete=ON;"
             "PRAGMA mmap_size=134217728; PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-16000;",
         )
@@ -89,19 +89,19 @@ def _add_postgresql_options(database: dict[str, Any]) -> dict[str, Any]:
     options.setdefault("keepalives_interval", 5)
     options.setdefault("keepalives_count", 3)
     if env.get_flag("BACKOFFICE_DATABASE_POOLER", default=False):
-        # A pooler may switch sessions between transactions, so prepared statements, cursors and settings of a session
-        # would not work. Timeouts are set on the role or the database instead (docs/operators.md).
+        # A pooler may switch sessions between transactions. Prepared statements, server-side cursors and session
+        # settings would therefore not work. Set the timeouts for the role or the database instead (docs/operators.md).
         database["DISABLE_SERVER_SIDE_CURSORS"] = True
         options.setdefault("prepare_threshold", None)
         return database | _PERSISTENT
-    # Without a threshold psycopg prepares no statements, even if a call asks for it.
+    # Without a threshold, psycopg never prepares a statement, even if a call requests it.
     options.setdefault("prepare_threshold", 5)
     options.setdefault(
         "options",
         f"-c statement_timeout={env.get_integer('BACKOFFICE_STATEMENT_TIMEOUT_MS', 60_000)}"
         f" -c lock_timeout={env.get_integer('BACKOFFICE_LOCK_TIMEOUT_MS', 5_000)}"
         " -c idle_in_transaction_session_timeout=60000"
-        # Prepared statements look up rows by key, so one generic plan fits all parameters.
+        # Prepared statements look up rows by key, so one generic plan is good for all parameters.
         " -c plan_cache_mode=force_generic_plan",
     )
     return database | _PERSISTENT

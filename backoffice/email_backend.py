@@ -1,6 +1,6 @@
-"""Email backend for installations without ``EMAIL_URL``. The demo prints emails; other installations refuse to send.
+"""Email backend for installations without ``EMAIL_URL``, which prints emails in the demo and fails elsewhere.
 
-Other installations must not print emails, because valid links, for example to set a password, would end up in logs.
+Other installations must not print emails, because logs would then contain valid links, for example to set a password.
 """
 
 from collections.abc import Sequence
@@ -14,26 +14,26 @@ _NOT_SENT = "Email can't be sent: set EMAIL_URL."
 
 
 class MailNotConfigured(OSError):
-    """Raised when no mail server is configured. Jobs then retry, and the panel shows the message."""
+    """Raised when no mail server is configured. Jobs retry, and the panel shows the message."""
 
 
 def is_demo() -> bool:
-    """Return True if ``manage.py demo`` created this installation on its own database.
+    """Return True if this installation uses SQLite and ``manage.py demo`` created it.
 
-    The command stores the demo's password in the data folder, which identifies the demo.
+    The command stores the demo's password in a file in the data folder. The file identifies the demo.
     """
     on_file = settings.DATABASES["default"]["ENGINE"] == "backoffice.sqlite"
     return bool(on_file and (settings.DATA_DIR / "demo-password").exists())
 
 
 class DemoEmailBackend(EmailBackend):
-    """An email backend that prints emails in the demo and refuses to send elsewhere."""
+    """Email backend that prints emails in the demo and raises an error in other installations."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         """Print the emails with a notice.
 
         Raises:
-            MailNotConfigured: This is not the demo; nothing is printed.
+            MailNotConfigured: This installation is not the demo.
         """
         if not email_messages:
             return 0

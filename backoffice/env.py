@@ -1,4 +1,4 @@
-"""Reads and validates environment variables.
+"""Read and validate environment variables.
 
 The error for an invalid value is a single sentence that contains the name of the variable.
 """
@@ -30,12 +30,12 @@ def exit_on_configuration_error() -> Iterator[None]:
 
 
 def get_text(name: str, default: str = "") -> str:
-    """Return the text in a variable. An empty variable counts as not set."""
+    """Return the value of a variable, or the default if the variable is empty or not set."""
     return os.environ.get(name) or default
 
 
 def get_integer(name: str, default: int, *, least: int = 0, most: int = 2**31) -> int:
-    """Return the integer in a variable, after checking its range."""
+    """Return the integer in a variable. Check that the integer is in the allowed range."""
     value = os.environ.get(name, "").strip()
     if not value:
         return default
@@ -101,14 +101,14 @@ def parse_hosts(url: str) -> list[SplitResult]:
 def get_url(
     name: str, default: str, schemes: Collection[str], *, bare: Collection[str] = (), allow_several: bool = False
 ) -> str:
-    """Return the URL in a variable, after checking its scheme and hosts.
+    """Return the URL in a variable. Check that the scheme is allowed and that the hosts are valid.
 
     Args:
         name: The name of the variable.
         default: The value if the variable is not set.
         schemes: The allowed schemes.
-        bare: The schemes that need no host.
-        allow_several: Whether several hosts are allowed, separated by commas.
+        bare: The schemes that do not need a host.
+        allow_several: True to allow several hosts, separated by commas.
     """
     value = get_text(name, default)
     scheme = value.partition(":")[0]
@@ -124,7 +124,7 @@ def get_url(
 
 
 def get_brokers(name: str) -> dict[str, str]:
-    """Return message brokers by name from a list of ``NAME=amqp://USER:PASSWORD@HOST/VHOST?exchange=E``."""
+    """Map broker names to addresses, parsed from a list of ``NAME=amqp://USER:PASSWORD@HOST/VHOST?exchange=E``."""
     brokers_by_name: dict[str, str] = {}
     for word in get_list(name):
         key, _, address = word.partition("=")
@@ -165,7 +165,7 @@ def get_networks(name: str) -> tuple[Network, ...]:
 
 
 def get_folder(name: str, default: Path) -> Path:
-    """Return the path of a writable folder, and create the folder if it is missing."""
+    """Return the path of a writable folder. Create the folder if it does not exist."""
     path = Path(get_text(name, str(default))).resolve()
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -181,6 +181,6 @@ def _example(schemes: Collection[str]) -> str:
 
 
 def _refuse(name: str, expected: str, *, secret: bool = False) -> NoReturn:
-    """Raise the error for an invalid value. ``secret`` leaves out the value, because a URL may contain a password."""
+    """Raise the error for an invalid value. ``secret`` omits the value, because a URL may contain a password."""
     suffix = "" if secret else f", not {os.environ.get(name, '')!r}"
     raise ImproperlyConfigured(f"{name} must be {expected}{suffix}.")

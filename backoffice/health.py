@@ -23,9 +23,9 @@ from backoffice.server import supervisor
 
 # The results of checks are reused for this many seconds.
 CACHE_SECONDS = 2.0
-# The results expire after this many seconds, even if the next checks are still running.
+# The results expire after this many seconds, even if new checks are still running.
 EXPIRY_SECONDS = 10.0
-# A job that has been due for longer shows that workers are not running or too few.
+# If a job has been due for longer than this, no workers or too few workers are running.
 MAX_JOB_DELAY_SECONDS = 600.0
 
 
@@ -35,7 +35,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Respond whether the process can serve, i.e. the database is reachable and migrated and the broker is reachable.
+    """Report whether the process can serve requests: database and broker are reachable, and all migrations are applied.
 
     If only optional parts fail (shared cache, file storage, job processing), the status is ``degraded`` with code 200.
     Results are cached, because anyone may call this view as often as they like.
@@ -46,18 +46,18 @@ def readyz(request: HttpRequest) -> JsonResponse:
     status = "unavailable" if not ready else "ok" if all(optional.values()) else "degraded"
     report: dict[str, object] = {"status": status, "checks": checks, "parts": optional}
     if (board := supervisor.board) is not None:
-        # The number of serving processes is for information only; this process can serve, because it responds.
+        # The number of serving processes does not affect the status, because this process is able to respond.
         report["processes"] = {"serving": board.serving(), "of": board.places}
     return JsonResponse(report, status=200 if ready else 503)
 
 
 @dataclass
 class CachedChecks:
-    """The cached results of the checks. One thread at a time runs the checks, and no request waits for it.
+    """The cached results of the checks. One thread at a time runs the checks, and no request waits for the results.
 
     Attributes:
-        run_checks: Runs all checks, and returns the result of each part.
-        results: The latest results by part. All are False before the first check.
+        run_checks: A function that runs all checks and returns the result for each part.
+        results: The latest results, keyed by part. All results are False before the first check.
     """
 
     run_checks: Callable[[], dict[str, bool]]
@@ -67,7 +67,7 @@ class CachedChecks:
     check_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get_results(self) -> dict[str, bool]:
-        """Return the results of the checks by part."""
+        """Return the latest results, keyed by part. Results that are too old count as False."""
         if self._age() >= CACHE_SECONDS and self.check_lock.acquire(blocking=False):
             try:
                 if self._age() >= CACHE_SECONDS:
@@ -81,7 +81,7 @@ class CachedChecks:
 
 
 def create_required_checks() -> CachedChecks:
-    """Return the checks of the parts that are required to serve requests."""
+    """Return the checks for the parts that are required to serve requests."""
     return CachedChecks(_check_required, dict.fromkeys(("database", "migrations", "broker"), False))
 
 
@@ -109,7 +109,7 @@ def _is_migrated() -> bool:
 
 @cache
 def _list_migrations() -> frozenset[tuple[str, str]]:
-    """Return the app and the name of each migration in this release."""
+    """Return the app and the name of every migration in this release."""
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
@@ -128,7 +128,7 @@ def _is_broker_up() -> bool:
 
 
 def create_optional_checks() -> CachedChecks:
-    """Return the checks of the parts without which requests can still be served."""
+    """Return the checks for the parts that are not required to serve requests."""
     return CachedChecks(_check_optional, dict.fromkeys(("cache", "storage", "jobs"), False))
 
 
@@ -148,7 +148,7 @@ def _is_cache_up() -> bool:
 def _is_storage_up() -> bool:
     if isinstance(default_storage, FileSystemStorage):
         folder = Path(default_storage.base_location)
-        # A missing folder is no error, because it is created with the first file.
+        # A missing folder is not an error, because the first upload creates the folder.
         return os.access(next(parent for parent in (folder, *folder.parents) if parent.exists()), os.W_OK)
     try:
         default_storage.exists("readyz")

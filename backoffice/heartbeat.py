@@ -1,8 +1,8 @@
 """Health check of the processes on this machine: ``python -m backoffice.heartbeat web|worker|scheduler|webhooks``.
 
-Container and service managers run this command. It checks the web server with a request. The other processes accept no
-requests, so they touch a file every few seconds, which the command checks. ``/metrics`` and ``/readyz`` report their
-progress.
+Container and service managers run this command. The command sends a request to the web server. The other processes
+accept no requests, so they touch a file every few seconds, and the command checks the age of the file. ``/metrics`` and
+``/readyz`` show whether these processes make progress.
 """
 
 import hashlib
@@ -20,12 +20,12 @@ from backoffice.env import exit_on_configuration_error
 
 PROCESS_ROLES = ("web", "worker", "scheduler", "webhooks")
 HEARTBEAT_SECONDS = 10.0
-# A process that has not touched its file for longer than this counts as hung.
+# A process that has not touched its file for this many seconds counts as hung.
 MAX_SILENCE_SECONDS = 60.0
 
 
 def start_heartbeat(role: str) -> None:
-    """Start a thread that touches this process's file regularly until the process ends."""
+    """Start a thread that regularly touches this process's file until the process ends."""
     threading.Thread(target=_touch_regularly, args=(_get_path(role),), name="alive", daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""A message broker without a server, based on kombu's filesystem transport: messages are files in a folder."""
+"""A message broker that needs no server and stores messages as files, based on kombu's filesystem transport."""
 
 import time
 import uuid
@@ -9,7 +9,7 @@ from kombu.exceptions import ChannelError
 from kombu.transport.filesystem import Channel, Transport
 from kombu.utils.json import dumps
 
-# The interval in seconds at which a worker polls for new messages and for a stop request.
+# At this interval in seconds, a worker checks for new messages and a stop request.
 POLL_SECONDS = 0.25
 
 
@@ -42,6 +42,6 @@ class FolderTransport(Transport):
     polling_interval = POLL_SECONDS
 
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
-        """Deliver the next message, or raise ``socket.timeout`` after one or two polls; ``timeout`` is ignored."""
+        """Deliver the next message, or raise ``socket.timeout`` after one or two polls. ``timeout`` is ignored."""
         max_wait = None if timeout is None else min(timeout, POLL_SECONDS)
         super().drain_events(connection, timeout=max_wait)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""The Redis broker, based on kombu's transport, without retries."""
+"""A Redis broker without retries, based on kombu's Redis transport."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from redis.retry import Retry
 
 
 class _NoRetry:
-    """Mixin for connections that do not retry.
+    """Mixin for connections that do not retry failed commands.
 
-    redis-py retries three times and sleeps for up to ten seconds in between. This would delay the transaction that
-    creates a job. A lost notification is harmless, and workers reconnect by themselves.
+    By default, redis-py retries three times and sleeps for up to ten seconds in between. This would delay the
+    transaction that creates a job. A lost notification is harmless, and workers reconnect automatically.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -28,13 +28,13 @@ class _NoRetrySSLConnection(_NoRetry, SSLConnection):
 
 
 class NoRetryChannel(Channel):
-    """A channel with connections that do not retry."""
+    """A channel that uses connections without retries."""
 
     connection_class = _NoRetryConnection
     connection_class_ssl = _NoRetrySSLConnection
 
 
 class NoRetryTransport(Transport):
-    """kombu's Redis transport with connections that do not retry."""
+    """Kombu's Redis transport with connections that do not retry."""
 
     Channel = NoRetryChannel

@@ -1,4 +1,4 @@
-"""Log formatters that write one line per record, with the ID of the request or job and without secrets.
+"""Log formatters that write one line per record. A line contains the ID of the request or job, but no secrets.
 
 ``BACKOFFICE_LOG_FORMAT`` selects plain lines for people or JSON objects for log collectors.
 """
@@ -20,8 +20,8 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 FORMATS = ("LINE", "JSON")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
-# The current request, from which logs take the ids of shop, app and staff member.
-current_request: "ContextVar[HttpRequest | None]" = ContextVar("request_in_work", default=None)
+# The current request, from which log records get the IDs of shop, app and staff member.
+current_request: "ContextVar[HttpRequest | None]" = ContextVar("current_request", default=None)
 
 # These patterns match access tokens and secrets of apps, account activation links, and values with a secret-like name.
 _TOKEN = re.compile(r"(bk[os]_)[\w-]{8,}")
@@ -30,27 +30,27 @@ _NAMED_SECRET = re.compile(r"(?i)((?:password|secret|token|authorization|hmac)[\
 
 
 def redact_secrets(text: str) -> str:
-    """Return the text with all secrets replaced."""
+    """Return the text with all secrets replaced by ``[redacted]``."""
     for secret in (_TOKEN, _ACTIVATION_LINK, _NAMED_SECRET):
         text = secret.sub(r"\1[redacted]", text)
     return text
 
 
 def get_current_id() -> str:
-    """Return the id of the current request or else of the current job, or ``-``."""
+    """Return the ID of the current request or, outside a request, of the current job. Otherwise, return ``-``."""
     current = request_id.get()
     return current if current != "-" else get_event_context().request_id or "-"
 
 
 def get_actor_ids(request: "HttpRequest | None") -> dict[str, object]:
-    """Return the ids of the request's ``shop``, and of the ``app`` or the ``staff`` member.
+    """Return the IDs of the request's ``shop``, and of the ``app`` or the ``staff`` member that sent the request.
 
-    Unknown ids are omitted. Outside of a request, the shop is that of the current shop scope.
+    Unknown IDs are omitted. Outside a request, ``shop`` is the shop of the current scope.
     """
     from django_scopes import get_scope
 
     access = getattr(request, "auth", None)
-    # Use the user that Django has cached, because writing a log line must not query the database.
+    # Use the user that Django has cached, because a log call must not query the database.
     user = getattr(request, "_cached_user", None)
     shop = getattr(request, "shop", None) or getattr(access, "shop", None) or get_scope().get("shop")
     ids = {
@@ -62,7 +62,7 @@ def get_actor_ids(request: "HttpRequest | None") -> dict[str, object]:
 
 
 class LineFormatter(logging.Formatter):
-    """Formats a record as ``time level logger [request id] message``, without secrets."""
+    """Formats a record as ``time level logger [request ID] message``, without secrets."""
 
     def __init__(self) -> None:
         """Create the formatter, with times in UTC."""
@@ -98,7 +98,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def get_logging_settings(level: str, form: str = "LINE") -> dict[str, object]:
-    """Return Django's ``LOGGING`` setting, which writes records from ``level`` up to standard error.
+    """Return Django's ``LOGGING`` setting, which writes records of at least ``level`` to standard error.
 
     ``form`` is one of ``FORMATS``.
     """
@@ -110,12 +110,12 @@ def get_logging_settings(level: str, form: str = "LINE") -> dict[str, object]:
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
             "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
-            # Do not log at DEBUG, because Django would log every template variable.
+            # Never log Django at DEBUG, because it would log every template variable.
             "django.template": {"level": max(level, "INFO", key=logging.getLevelName)},
-            # Log only server errors, because client errors are not incidents.
+            # Log only server errors, because client errors need no attention.
             "django.request": {"level": "ERROR"},
             "django.security.DisallowedHost": {"level": "ERROR"},
-            # A separate setting enables the access log, independent of the level.
+            # A separate setting enables the access log, independently of the level.
             "backoffice.access": {"level": "INFO"},
         },
     }

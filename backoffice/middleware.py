@@ -1,7 +1,7 @@
-"""The outermost middleware, helpers for hosts and client addresses, and the compression of pages.
+"""The outermost middleware, helpers for hosts and client addresses, and page compression.
 
-The outermost middleware sets the request id, checks the host, and serves the REST interface directly, without the other
-middleware: the interface needs no session, cookies, messages or CSRF check, and always responds in JSON.
+The outermost middleware sets the request ID, checks the host, and serves the REST API directly. The API
+skips all other middleware, because it needs no session, cookies, messages or CSRF check, and always responds in JSON.
 """
 
 import logging
@@ -32,16 +32,16 @@ _API_PREFIXES = ("/admin/api/", "/admin/api_permissions/", "/admin/oauth/access_
 _SLASHES = re.compile("/{2,}")
 # Prefixes of the URLs where staff log in and work.
 _STAFF_PREFIXES = ("/accounts/", "/admin/", "/s/")
-# Apps redirect staff to this path on the domain of the shop.
+# Apps redirect staff to this path on the shop's domain.
 _AUTHORIZE = "/admin/oauth/authorize"
-# The probes accept any host, because monitoring calls processes by IP address.
+# The probes accept any host, because monitoring systems call processes by IP address.
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
-# A request id must not be longer than its database column, which has 36 characters.
+# Request IDs have at most 36 characters, because the database column has this length.
 _REQUEST_ID = re.compile(r"[\w.:=+/-]{8,36}", re.ASCII)
 
 
-def is_interface(request: HttpRequest) -> bool:
-    """Return True for URLs of the REST interface, even if they contain doubled slashes."""
+def is_api_request(request: HttpRequest) -> bool:
+    """Return True for URLs of the REST API, even if they contain doubled slashes."""
     path = request.path_info
     if "//" in path:
         path = _SLASHES.sub("/", path)
@@ -53,14 +53,14 @@ def is_interface(request: HttpRequest) -> bool:
 
 
 def _add_version(path: str) -> str:
-    """Add the oldest API version to interface URLs without a version, such as ``/admin/products.json``."""
+    """Add the oldest API version to API URLs without a version, such as ``/admin/products.json``."""
     if path.endswith(".json") and path.startswith("/admin/") and not path.startswith(_API_PREFIXES):
         return f"/admin/api/{settings.API_VERSIONS[0]}/{path.removeprefix('/admin/')}"
     return path
 
 
 def request_boundary(get_response: GetResponse) -> GetResponse:
-    """Set the request id, check the host, and serve the interface or a page. This is the outermost middleware."""
+    """Set the request ID, check the host, and serve the API or a page. This is the outermost middleware."""
 
     def layer(request: HttpRequest) -> HttpResponseBase:
         identity = get_request_id(request.META)
@@ -70,7 +70,7 @@ def request_boundary(get_response: GetResponse) -> GetResponse:
         in_work = current_request.set(request)
         try:
             response: HttpResponseBase = (
-                _serve_interface(request) if is_interface(request) else _serve_page(request, get_response)
+                _serve_api(request) if is_api_request(request) else _serve_page(request, get_response)
             )
         finally:
             log_request_id.reset(token)
@@ -110,19 +110,19 @@ def _redirect_to_installation(request: HttpRequest) -> HttpResponseBase:
     return HttpResponseRedirect(f"{settings.BASE_URL}{address}")
 
 
-def _serve_interface(request: HttpRequest) -> HttpResponse:
-    """Serve the REST interface, with all errors in JSON."""
+def _serve_api(request: HttpRequest) -> HttpResponse:
+    """Serve the REST API, with all errors in JSON."""
     try:
         check_host(request)
         match = resolve(_add_version(request.path_info))
         request.resolver_match = match
         response = match.func(request, *match.args, **match.kwargs)
         if getattr(request, "undone", False):
-            # A concurrent transaction caused a rollback and has finished; call the view again.
+            # A concurrent transaction caused a rollback. That transaction has finished, so call the view again.
             logger.info("Retrying a request after a database rollback")
             response = match.func(request, *match.args, **match.kwargs)
     except Exception as error:
-        # Views handle their own errors, so this error was raised outside of a view.
+        # Views handle their own errors, so this error was raised outside a view.
         response = exception_handler(error)
     headers = response.headers
     brand = settings.BRAND.capitalize()
@@ -137,7 +137,7 @@ def _serve_interface(request: HttpRequest) -> HttpResponse:
 
 
 def get_request_id(meta: Mapping[str, Any]) -> str:
-    """Return the ``X-Request-Id`` of a trusted proxy, so that all logs share it, or a new request id."""
+    """Return the ``X-Request-Id`` of a trusted proxy, so that all logs contain the same ID, or a new request ID."""
     request_id: str = meta.get("HTTP_X_REQUEST_ID", "")
     if (
         request_id
@@ -152,9 +152,9 @@ def get_request_id(meta: Mapping[str, Any]) -> str:
 def get_client_address(meta: Mapping[str, Any]) -> str:
     """Return the client's IP address, which is used for login throttling, sessions, the audit log and events.
 
-    If the peer is not a trusted proxy, the peer is the client. Otherwise the client is the last address in
-    ``X-Forwarded-For`` that is not a trusted proxy. Proxies append addresses to the header, so addresses that the
-    client has sent come before it and are ignored.
+    If the peer is not a trusted proxy, the peer is the client. Otherwise, the client is the last address in
+    ``X-Forwarded-For`` that is not a trusted proxy. Proxies append addresses to the header, so all earlier addresses
+    may be forged and are ignored.
     """
     address: str = meta.get("REMOTE_ADDR", "")
     if not settings.TRUSTED_PROXIES or not is_trusted_proxy(address):
@@ -187,16 +187,16 @@ def _is_address(text: str) -> bool:
     return True
 
 
-# Host headers that were accepted before. Their number is limited, because clients can invent them.
+# A cache of accepted Host headers. The size is limited, because clients can send any number of different headers.
 _MAX_ACCEPTED = 1000
 _accepted_hosts: set[str] = set()
 
 
 def check_host(request: HttpRequest) -> None:
-    """Check that the host belongs to this installation or to a shop; if to a shop, set its domain on the request.
+    """Check that the host is a host of this installation or the domain of a shop. Store a shop's domain on the request.
 
     Raises:
-        DisallowedHost: The host belongs to neither.
+        DisallowedHost: The host is unknown.
     """
     raw = request.META.get("HTTP_HOST", "")
     if raw in _accepted_hosts:
@@ -216,8 +216,8 @@ def compress_pages(get_response: GetResponse) -> GetResponse:
 
     An attacker who sees the lengths of compressed responses and can inject guesses could learn a secret that every
     response contains (the BREACH attack). Django protects against this by masking the CSRF token differently for each
-    page and by varying the length at random. Pages below ``/accounts/`` repeat codes and secrets on each request and
-    are never compressed.
+    page and by varying the length at random. Pages under ``/accounts/`` are never compressed, because they repeat the
+    same codes and secrets on each request.
     """
     gzip = GZipMiddleware(get_response)
 

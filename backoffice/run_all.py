@@ -1,7 +1,7 @@
-"""``make run``: the whole product in one terminal (web, worker, scheduler and webhooks) until Ctrl-C.
+"""``make run``: run all processes (web, worker, scheduler and webhooks) in one terminal until Ctrl-C.
 
-The command first checks everything that could prevent the start, before it writes any data. It announces slow steps and
-then shows how to log in. After that the output only contains warnings and errors of the processes.
+The command checks everything that could prevent the start before it writes any data. It announces slow steps and shows
+how to log in. After that, the output contains only warnings and errors of the processes.
 """
 
 import gc
@@ -20,19 +20,19 @@ from backoffice import env
 
 ROOT = Path(__file__).resolve().parent.parent
 PROCESSES = ("serve", "worker", "scheduler", "webhooks")
-# Static files of libraries that are not collected, because no page uses them.
+# Static files of libraries that no page uses, so they are not collected.
 IGNORED_STATIC_FILES = ["rest_framework", "xregexp", "gis"]
-# The seconds that processes have to finish their work before they are killed.
+# The number of seconds that processes have to finish their work before they are killed.
 STOP_SECONDS = 30.0
 
 
 def main() -> None:
-    """Run all processes until Ctrl-C or SIGTERM. If one process ends, stop the others and print its name."""
+    """Run all processes until Ctrl-C or SIGTERM. If a process ends, print its name and stop all other processes."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
     with env.exit_on_configuration_error():
         _require_port()
         _prepare()
-    # Loaded modules stay until the end, so garbage collection would only slow down the exit after Ctrl-C.
+    # Loaded modules are needed until the end, so garbage collection would only slow down the exit after Ctrl-C.
     gc.freeze()
     sys.exit(_run())
 
@@ -40,7 +40,7 @@ def main() -> None:
 def _run() -> int:
     """Start the processes, wait, and return the exit code.
 
-    The code is 0 after a stop signal, otherwise the code of the process that ended.
+    The exit code is 0 after a stop signal. Otherwise, it is the code of the process that ended.
     """
     stop_requested = False
 
@@ -50,7 +50,8 @@ def _run() -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    # Start the processes in their own sessions, so that Ctrl-C only reaches this process, which stops them in order.
+    # Start each process in its own session, so that Ctrl-C reaches only this process, which then stops the others in
+    # order.
     running = {
         name: subprocess.Popen([sys.executable, "-m", f"backoffice.{name}"], cwd=ROOT, start_new_session=True)  # noqa: S603
         for name in PROCESSES
@@ -78,7 +79,7 @@ def _stop(running: dict[str, subprocess.Popen[bytes]]) -> None:
 
 
 def _require_port() -> None:
-    """Raise an error if the port is in use, so that a second instance never writes to the first one's data."""
+    """Raise an error if the port is in use, so that a second instance never changes the data of the first instance."""
     host, port = env.get_text("HOST", "127.0.0.1"), env.get_integer("PORT", 8000, least=1, most=65_535)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
@@ -107,7 +108,7 @@ def _prepare() -> None:
     _print("Collecting static files …")
     call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=IGNORED_STATIC_FILES)
     if env.get_text("DATABASE_URL"):
-        # An existing database contains real data, so create no demo shop and no token in it.
+        # An existing database contains real data, so do not create a demo shop or a token in the database.
         _print(f"\n  Panel  {settings.BASE_URL}/admin/   (create a login: manage.py createsuperuser)\n")
     else:
         call_command("demo", first=True)

@@ -1,4 +1,4 @@
-"""``python -m backoffice.scheduler``: the Celery beat scheduler. Run exactly one such process."""
+"""``python -m backoffice.scheduler``: the Celery beat scheduler. Run exactly one scheduler process."""
 
 from backoffice.env import exit_on_configuration_error
 

@@ -1,7 +1,7 @@
-"""Reports errors to Sentry (``SENTRY_DSN``), without personal data and secrets.
+"""Report errors to Sentry (``SENTRY_DSN``) without personal data or secrets.
 
-A report contains the error, its location in the code, the route, and the ids of request, shop and app. It does not
-contain bodies, query strings, headers, cookies, IP addresses or values of variables.
+A report contains the error, the location in the code, the route, and the IDs of request, shop and app. A report never
+contains bodies, query strings, headers, cookies, IP addresses or values of variables.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ def configure_sentry(dsn: str) -> None:
     """Configure Sentry to report the errors of this process.
 
     Raises:
-        ImproperlyConfigured: The package is not installed, or the DSN is invalid.
+        ImproperlyConfigured: The package ``sentry-sdk`` is not installed, or the DSN is invalid.
     """
     try:
         import sentry_sdk
@@ -52,7 +52,7 @@ def _remove_private_data(event: Any, hint: Any) -> Any:
 
 
 def _redact_texts(value: Any) -> Any:
-    """Return the value with secrets removed from every text in it."""
+    """Return the value with the secrets in all nested strings redacted."""
     if isinstance(value, str):
         return redact_secrets(value)
     if isinstance(value, dict):

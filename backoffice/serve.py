@@ -1,6 +1,6 @@
-"""The entry point of the web server, which environment variables configure.
+"""The entry point of the web server, which is configured by environment variables.
 
-``HOST`` and ``PORT`` set the address; ``WEB_PROCESSES`` and ``WEB_THREADS`` set how many requests run concurrently.
+``HOST`` and ``PORT`` set the address. ``WEB_PROCESSES`` and ``WEB_THREADS`` set how many requests run concurrently.
 """
 
 import os
@@ -17,10 +17,10 @@ from backoffice.server.threads import Application
 
 
 def main() -> None:
-    """Serve until stopped. Accepted requests are finished first."""
+    """Run the web server until stopped. Accepted requests are finished before the process exits."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
-    # Web requests wait only briefly for a locked table, because clients can retry and waiting would block all threads.
-    # Jobs and commands wait longer.
+    # Web requests wait only briefly for a locked table, because clients can retry, and long waits would block all
+    # threads. Jobs and commands wait longer.
     os.environ.setdefault("BACKOFFICE_LOCK_TIMEOUT_MS", "2500")
     limit_malloc_arenas()
     with exit_on_configuration_error(), _share_metrics():
@@ -35,12 +35,12 @@ def main() -> None:
 
 @contextmanager
 def _share_metrics() -> Iterator[None]:
-    """Provide a folder in which the processes share their metrics while the server runs."""
+    """Create a temporary folder in which the processes share their metrics while the server runs."""
     if not settings.METRICS_TOKEN:
         yield
         return
     with TemporaryDirectory(prefix="backoffice-metrics-") as folder:
-        # Set the variable now, because prometheus_client reads it when it is imported with the application.
+        # Set the variable now, because importing the application imports prometheus_client, which reads the variable.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         yield
 

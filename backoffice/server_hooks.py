@@ -1,4 +1,4 @@
-"""Hooks for the web server: body limits, the shop of a request, and the format of early errors."""
+"""Hooks for the web server: body limits, the owner of a request, and the format of early errors."""
 
 from collections.abc import Hashable
 from http import HTTPStatus
@@ -13,7 +13,7 @@ from backoffice.metrics.requests import count_early_error
 from backoffice.server import Door
 from backoffice.server.door import Environ, Headers
 
-# Forms for anonymous visitors are short, so this limit is enough.
+# Forms for anonymous visitors are short, so this limit is sufficient.
 ANONYMOUS_BODY_LIMIT = 64 * 1024
 
 _API_PREFIXES = ("/admin/api/", "/admin/api_permissions/", "/admin/oauth/")
@@ -22,17 +22,17 @@ _MAX_REMEMBERED = 10_000
 
 
 class BackofficeHooks(Door):
-    """The rules of Backoffice for requests that the server has not passed to Django yet."""
+    """Backoffice's hooks for requests that the server has not passed to Django yet."""
 
     def __init__(self) -> None:
         brand = settings.BRAND.upper()
         self._token = f"HTTP_X_{brand}_ACCESS_TOKEN"
         self._session = f"{settings.SESSION_COOKIE_NAME}="
-        # The shop that Django found for earlier requests, by the key of their token or path.
+        # The shop that Django found for earlier requests, by the hash of the request's token or path.
         self._shops: dict[int, tuple[str, int]] = {}
 
     def body_limit(self, environ: Environ) -> int:
-        """Return the large limit only for requests with a token or session, to URLs that accept large bodies."""
+        """Return the large limit for panel and API requests with credentials, otherwise the small limit."""
         path: str = environ["PATH_INFO"]
         if path.startswith(_API_PREFIXES):
             has_credentials = self._token in environ or "HTTP_AUTHORIZATION" in environ
@@ -41,7 +41,7 @@ class BackofficeHooks(Door):
         return settings.DATA_UPLOAD_MAX_MEMORY_SIZE if has_credentials else ANONYMOUS_BODY_LIMIT
 
     def refusal(self, status: HTTPStatus) -> tuple[Headers, bytes]:
-        """Count the rejected request, and return an error in the format of the interface."""
+        """Count the rejected request, and return an error in the format of the API."""
         count_early_error(status)
         return build_error_response(status)
 
@@ -52,19 +52,19 @@ class BackofficeHooks(Door):
         return HTTPStatus.OK, [("Content-Type", "application/json"), _make_request_id_header()], b'{"status": "ok"}'
 
     def owner(self, environ: Environ) -> Hashable:
-        """Return the shop of earlier requests with the same token or path, or else a key of the token or path."""
+        """Return the shop of earlier requests with the same token or path, or a hash if there were no such requests."""
         key = self._get_owner_key(environ)
         return None if key is None else self._shops.get(key, key)
 
     def _get_owner_key(self, environ: Environ) -> int | None:
-        """Return a key of the access token or of the shop in the path, or None if the request has neither."""
+        """Return a hash of the access token or of the shop in the path, or None if the request has neither."""
         if token := environ.get(self._token):
             return hash(("token", token))
         path: str = environ["PATH_INFO"]
         return hash(("path", path.split("/", 3)[2])) if path.startswith("/s/") else None
 
     def answered(self, environ: Environ) -> None:
-        """Remember the shop that Django found for the request."""
+        """Store the shop that Django found for the request."""
         shop, key = environ.get(SHOP_ENVIRON_KEY), self._get_owner_key(environ)
         if shop is None or key is None:
             return
@@ -73,7 +73,7 @@ class BackofficeHooks(Door):
         self._shops[key] = ("shop", shop)
 
     def leave(self) -> None:
-        """Close the thread's database connections and send pending traces; the process may be about to end."""
+        """Close the thread's database connections and send pending traces, because the process may be about to end."""
         connections.close_all()
         if settings.TRACES_ENDPOINT:
             from backoffice.tracing import flush_traces
@@ -82,7 +82,7 @@ class BackofficeHooks(Door):
 
 
 def build_error_response(status: HTTPStatus) -> tuple[Headers, bytes]:
-    """Build an error response without Django, with all headers of interface responses."""
+    """Build an error response without Django, with all headers of API responses."""
     brand = settings.BRAND.capitalize()
     headers = [
         ("Content-Type", "application/json; charset=utf-8"),

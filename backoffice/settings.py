@@ -1,7 +1,7 @@
 """The settings, read from environment variables. An invalid value prevents the start.
 
-Without any variable the product uses SQLite, a message broker based on files and a local folder for uploads, all below
-``BACKOFFICE_DATA_DIR``. ``docs/operators.md`` lists every variable.
+Without any variables, the product uses SQLite, a file-based message broker and a local folder for uploads, all in
+``BACKOFFICE_DATA_DIR``. ``docs/operators.md`` lists all variables.
 """
 
 import secrets
@@ -31,7 +31,7 @@ DATA_DIR = variables.get_folder("BACKOFFICE_DATA_DIR", BASE_DIR / "var")
 
 
 def _get_secret_key() -> str:
-    """Return the key in the environment, or the key in the data folder, which the first start creates."""
+    """Return the key from the environment or from the data folder, where the first start creates a random key."""
     value = variables.get_text("BACKOFFICE_SECRET_KEY")
     if value:
         return value
@@ -70,7 +70,7 @@ WEB_PROCESSES = variables.get_integer("WEB_PROCESSES", 2, least=1, most=256)
 WEB_THREADS = variables.get_integer("WEB_THREADS", 4, least=1, most=256)
 WORKERS = variables.get_integer("WORKERS", 2, least=1, most=256)
 
-# The public URL of this installation, used for links in responses and emails outside of a request.
+# The public URL of this installation, which all links in responses and emails begin with.
 BASE_URL = variables.get_url("BACKOFFICE_BASE_URL", f"http://127.0.0.1:{PORT}", ("http", "https")).rstrip("/")
 
 # The URL of the published schemas of the payment handler, and the path of a shop's payment discovery document.
@@ -91,17 +91,17 @@ OUTGOING_BLOCKED_HOST_CHECK = "apps.shops.domain.hosts.is_shop_domain"
 
 JOB_LEASE_SECONDS = 30
 JOB_SWEEP_SECONDS = 10
-# The maximum number of concurrent jobs of a shop on all machines; 0 means no limit.
+# The maximum number of concurrent jobs of a shop on all machines. 0 means no limit.
 MAX_JOBS_PER_SHOP = variables.get_integer("BACKOFFICE_MAX_JOBS_PER_SHOP", 0, most=1000)
 
-# If a subscription selects fields and the payload equals the previous one, it is not sent again within this many
-# seconds; 0 sends all payloads.
+# A subscription with selected fields does not receive the same payload again within this many seconds. 0 sends every
+# payload.
 WEBHOOK_DEBOUNCE_SECONDS = variables.get_integer("BACKOFFICE_WEBHOOK_DEBOUNCE_SECONDS", 5, most=60)
 # The maximum number of deliveries per second in a replay.
 WEBHOOK_REPLAYS_PER_SECOND = variables.get_integer("BACKOFFICE_WEBHOOK_REPLAYS_PER_SECOND", 50, least=1, most=1000)
-# Whether subscriptions created through the interface are deleted instead of disabled after hours of failures.
+# After hours of failures, subscriptions of apps are deleted (True) or disabled (False).
 WEBHOOK_DELETE_FAILING = variables.get_flag("BACKOFFICE_WEBHOOK_DELETE_FAILING", default=False)
-# Endpoints other than HTTPS: message brokers by name, and whether Amazon EventBridge is enabled.
+# Endpoints other than HTTPS: the message brokers by name, and a flag that enables Amazon EventBridge.
 WEBHOOK_BROKERS = variables.get_brokers("BACKOFFICE_WEBHOOK_BROKERS")
 WEBHOOK_EVENTBRIDGE = variables.get_flag("BACKOFFICE_WEBHOOK_EVENTBRIDGE", default=False)
 
@@ -119,26 +119,26 @@ SECRET_KEY = _get_secret_key()
 SECRET_KEY_FALLBACKS = variables.get_list("BACKOFFICE_SECRET_KEY_FALLBACKS")
 DEBUG = variables.get_flag("BACKOFFICE_DEBUG", default=False)
 
-# Django accepts all hosts, because ``backoffice.middleware.check_host`` checks them and also knows the domains of
+# Django accepts all hosts. ``backoffice.middleware.check_host`` checks the host, because it also knows the domains of
 # shops.
 ALLOWED_HOSTS = ["*"]
 HOSTS = [
     *variables.get_list("BACKOFFICE_HOSTS", "127.0.0.1,localhost,[::1],testserver"),
     split_domain_port(urlsplit(BASE_URL).netloc)[0],
 ]
-# The headers of these proxies determine the client address.
+# Headers such as X-Forwarded-For are trusted only if they come from one of these proxies.
 TRUSTED_PROXIES = variables.get_networks("BACKOFFICE_TRUSTED_PROXIES")
-# Only a proxy may set X-Forwarded-Proto. Without a proxy the header is ignored.
+# Trust X-Forwarded-Proto only behind a proxy. Otherwise, a client could forge the header.
 if variables.get_flag("BACKOFFICE_BEHIND_TLS_PROXY", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_HSTS_SECONDS = 31_536_000
-# The proxy redirects to https. HSTS for subdomains and preload are up to the owner of the domain.
+# The proxy redirects to HTTPS. The owner of the domain decides whether to use HSTS for subdomains and HSTS preloading.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
 
 INSTALLED_APPS = [
     "apps.staff.apps.StaffConfig",
-    "unfold.apps.BasicAppConfig",  # The default config of unfold would replace the product's admin site.
+    "unfold.apps.BasicAppConfig",  # Unfold's default config would replace the product's admin site.
     "unfold.contrib.filters",
     "unfold.contrib.forms",
     "apps.panel.apps.PanelConfig",
@@ -204,7 +204,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
-            # These libraries are available in every template, for translations and localized numbers.
+            # Every template can use these libraries without loading them.
             "builtins": [
                 "django.templatetags.i18n",
                 "django.templatetags.l10n",
@@ -222,15 +222,15 @@ TEMPLATES = [
 
 
 DATABASES = {"default": get_database_settings(DATA_DIR), **get_replica_settings()}
-# The maximum lag in seconds of a replica that is used.
+# A replica is used only if its lag is at most this many seconds.
 REPLICA_LAG_SECONDS = variables.get_integer("BACKOFFICE_REPLICA_LAG_SECONDS", 10, least=1, most=3600)
-# The timeout of statements on PostgreSQL in seconds; 0 means no timeout.
+# The statement timeout on PostgreSQL in seconds. 0 means no timeout.
 STATEMENT_SECONDS = variables.get_integer("BACKOFFICE_STATEMENT_TIMEOUT_MS", 60_000) / 1000
-# The range of IDs that this installation assigns (apps/ground/id_sequences.py).
+# The number of the range from which this installation assigns IDs (apps/ground/id_sequences.py).
 ID_RANGE = variables.get_integer("BACKOFFICE_ID_RANGE", 0, most=9006)
 if ID_RANGE and "sqlite" in DATABASES["default"]["ENGINE"]:
     raise ImproperlyConfigured(
-        "BACKOFFICE_ID_RANGE needs PostgreSQL, because SQLite always continues after the highest id of a table."
+        "BACKOFFICE_ID_RANGE needs PostgreSQL, because SQLite always continues after the highest ID of a table."
     )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -240,7 +240,7 @@ CACHES: dict[str, dict[str, Any]] = {
         {
             "BACKEND": "django.core.cache.backends.redis.RedisCache",
             "LOCATION": CACHE_URL,
-            # The timeout ensures that a Redis that accepts connections but never responds does not block a request.
+            # Without this timeout, a Redis server that accepts connections but never responds would block requests.
             "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
         }
         if CACHE_URL
@@ -275,7 +275,7 @@ ACCOUNT_ADAPTER = "apps.staff.accounts.adapter.StaffAccountAdapter"
 ACCOUNT_RATE_LIMITS = {"login_failed": "30/m/ip,5/5m/key", "login": "60/m/ip"}
 ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_PREVENT_ENUMERATION = True
-# Subjects have no prefix; the default prefix would be the host of the request.
+# Email subjects have no prefix. The default prefix would be the host of the request.
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 MFA_ADAPTER = "apps.staff.accounts.adapter.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
@@ -301,7 +301,7 @@ vars().update(EMAIL_CONFIG)
 DEFAULT_FROM_EMAIL = variables.get_text("BACKOFFICE_EMAIL_FROM", "Backoffice <no-reply@localhost>")
 
 STATIC_URL = "/static/"
-# Collected files are not in the data folder, because they belong to the release and every machine has its own.
+# Collected files are not in the data folder, because they are part of the release and every machine has its own copy.
 STATIC_ROOT = Path(variables.get_text("BACKOFFICE_STATIC_ROOT", str(BASE_DIR / "collected"))).resolve()
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = DATA_DIR / "media"
@@ -313,7 +313,7 @@ STORAGES = {
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 WHITENOISE_USE_FINDERS = not (STATIC_ROOT / "staticfiles.json").exists()
 DATA_UPLOAD_MAX_MEMORY_SIZE = 60 * 1024 * 1024
-# The limit allows for the refund form, which has several fields for each of an order's up to 500 line items.
+# The refund form has several fields for each line item, and an order can have up to 500 line items.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 4000
 
 CONTENT_SECURITY_POLICY = {
@@ -351,7 +351,7 @@ if SENTRY_DSN := variables.get_text("SENTRY_DSN"):
 
 # --- the REST kit ----------------------------------------------------------------------------------------------------
 
-# The REST kit has its own authentication, parsers and renderers in apps/api/requests/.
+# The product implements authentication, parsers and renderers in apps/api/requests/, so the defaults are empty.
 REST_FRAMEWORK: dict[str, str | list[str] | None] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
@@ -362,7 +362,7 @@ REST_FRAMEWORK: dict[str, str | list[str] | None] = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Backoffice",
-    "DESCRIPTION": "The store administration interface.",
+    "DESCRIPTION": "The store administration API.",
     "OAS_VERSION": "3.1.0",
     "DEFAULT_GENERATOR_CLASS": "apps.api.openapi.generators.VersionGenerator",
     "SERVE_INCLUDE_SCHEMA": False,

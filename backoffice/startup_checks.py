@@ -1,4 +1,4 @@
-"""Startup checks of whether the services in the settings are reachable."""
+"""Check at startup that the services in the settings are reachable."""
 
 from urllib.parse import urlsplit
 
@@ -14,7 +14,7 @@ def check_services() -> None:
     """Check the database, the broker, the cache and the file storage.
 
     Raises:
-        ImproperlyConfigured: A service is not reachable; the message names its variable.
+        ImproperlyConfigured: A service is not reachable. The message names the environment variable of the service.
     """
     for variable, check in (
         ("DATABASE_URL", _check_database),
@@ -25,13 +25,13 @@ def check_services() -> None:
         try:
             check()
         except Exception as error:
-            # Each client raises its own exceptions.
+            # Every client library raises its own exceptions.
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise ImproperlyConfigured(f"{variable}: {_describe(variable)} is not available ({reason}).") from error
 
 
 def _describe(variable: str) -> str:
-    """Return the location of a service without its password."""
+    """Return the location of a service, without the password."""
     if variable == "DATABASE_URL":
         values = connection.settings_dict
         return f"the database {values['NAME']}" + (f" at {values['HOST']}" if values["HOST"] else "")

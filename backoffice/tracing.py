@@ -1,11 +1,11 @@
-"""Sends OpenTelemetry traces of requests, jobs and SQL statements (``OTEL_EXPORTER_OTLP_ENDPOINT``).
+"""Send OpenTelemetry traces of requests, jobs and SQL statements (``OTEL_EXPORTER_OTLP_ENDPOINT``).
 
-A trace contains routes and tasks, the ids of request, shop, app and staff member, the status, and the text of
-statements. It does not contain bodies, paths, query strings, headers, IP addresses or parameters of statements.
+A trace contains the route or task, the IDs of request, shop, app and staff member, the status, and the text of SQL
+statements. It does not contain bodies, paths, query strings, headers, IP addresses or statement parameters.
 
-The library reads its own variables, such as ``OTEL_SERVICE_NAME``, ``OTEL_EXPORTER_OTLP_HEADERS`` and
-``OTEL_TRACES_SAMPLER``. A thread sends the spans. It starts with the first span of a process, because threads do not
-survive a fork.
+The OpenTelemetry library reads additional variables, such as ``OTEL_SERVICE_NAME``, ``OTEL_EXPORTER_OTLP_HEADERS`` and
+``OTEL_TRACES_SAMPLER``. A thread sends the spans. The thread starts with the first span of a process, because threads
+do not survive a fork.
 """
 
 import os
@@ -30,13 +30,13 @@ from backoffice.metrics.requests import get_route
 from backoffice.middleware import is_trusted_proxy
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
-# Longer statements are cut to this many characters. Those of pages are shorter, but bulk statements have no limit.
+# Longer statements are truncated to this many characters. Only bulk statements are that long.
 STATEMENT_CHARACTERS = 2000
 FLUSH_MILLISECONDS = 2000
 
 
 def trace_requests(get_response: GetResponse) -> GetResponse:
-    """Record a span for each request, as part of the trace of a trusted proxy if there is one. This is a middleware."""
+    """Middleware that records a span for each request. If a trusted proxy started a trace, the span is added to it."""
 
     def layer(request: HttpRequest) -> HttpResponseBase:
         with _record_span(str(request.method), SpanKind.SERVER, parent=_extract_trace(request)) as span:
@@ -61,7 +61,7 @@ def trace_requests(get_response: GetResponse) -> GetResponse:
 
 @contextmanager
 def trace_job(job: Job) -> Iterator[None]:
-    """Record a span for one attempt of a job."""
+    """Record a span for one attempt to run a job."""
     with _record_span(job.task, SpanKind.CONSUMER) as span:
         span.set_attributes(
             {
@@ -89,7 +89,7 @@ def _get_provider() -> TracerProvider:
 
 
 def _extract_trace(request: HttpRequest) -> Context | None:
-    """Return the trace that a trusted proxy started, or None. Headers of other clients are ignored."""
+    """Return the trace that a trusted proxy started, or None. Headers from other clients are ignored."""
     header = request.META.get("HTTP_TRACEPARENT")
     if not header or not is_trusted_proxy(request.META.get("REMOTE_ADDR", "")):
         return None
@@ -100,7 +100,7 @@ def _extract_trace(request: HttpRequest) -> Context | None:
 def _record_span(name: str, kind: SpanKind, *, parent: Context | None = None) -> Iterator[Span]:
     """Record a span and, if the trace is sampled, spans for its SQL statements.
 
-    Error messages may contain personal data, so only the class of an error is sent.
+    Only the class of an error is sent, because error messages may contain personal data.
     """
     tracer = _get_provider().get_tracer("backoffice")
     with (

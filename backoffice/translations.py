@@ -1,4 +1,4 @@
-"""Translation catalogs: collects the texts of the sources, updates the catalogs and finds untranslated texts."""
+"""Collect translatable strings from the sources, update the translation catalogs, and find problems in them."""
 
 import ast
 import io
@@ -21,12 +21,12 @@ _TEMPLATE_CALL = re.compile(r"\b(np?gettext|pgettext|gettext|_)\(")
 _PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|\{\w*[^{}]*\}")
 _SCRIPT_CALL = re.compile(r"""\btranslate\(\s*("(?:[^"\\]|\\.)*")""")
 SCRIPTS_FOLDER = "static/panel"
-# The dates in catalogs are fixed, so that catalogs change only if their texts change.
+# Catalogs have a fixed date, so that a catalog changes only if its strings change.
 _FIXED_DATE = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class TranslatableText(NamedTuple):
-    """A translatable text: singular, plural, and a context that distinguishes it from the same text elsewhere."""
+    """A translatable string: the singular, the plural, and a context for strings with several meanings."""
 
     singular: str
     plural: str = ""
@@ -34,12 +34,12 @@ class TranslatableText(NamedTuple):
 
     @property
     def id(self) -> str | tuple[str, str]:
-        """The ID of the message in a catalog."""
+        """Return the message ID in a catalog."""
         return (self.singular, self.plural) if self.plural else self.singular
 
 
 def collect_texts(root: Path) -> dict[TranslatableText, list[str]]:
-    """Return every translatable text in the sources, with the files that contain it."""
+    """Return every translatable string in the sources, with the files that contain the string."""
     texts_by_file: dict[TranslatableText, list[str]] = {}
     for folder in ("apps", "backoffice", "templates"):
         for path in sorted((root / folder).rglob("*")):
@@ -104,13 +104,13 @@ def read_catalog(path: Path) -> Catalog:
 def update_catalog(
     path: Path, texts: Mapping[TranslatableText, list[str]], translations: Mapping[str, str | list[str]]
 ) -> Catalog:
-    """Write a catalog that contains exactly the texts of the sources, with all existing translations that still apply.
+    """Write a catalog of exactly the strings in the sources. Existing translations of these strings are kept.
 
     Args:
         path: The ``.po`` file. The ``.mo`` file and the JavaScript file with translations are written, too.
         texts: The result of ``collect_texts``.
-        translations: Additional translations by text; a plural follows the singular after ``|||``, and a context
-            precedes the text, separated by U+0004.
+        translations: Maps strings to new translations. The key of a plural string is the singular and the plural,
+            separated by ``|||``. A context precedes the string, separated by U+0004.
     """
     old_catalog = read_catalog(path) if path.exists() and path.stat().st_size else Catalog(locale=path.parts[-3])
     new_catalog = Catalog(
@@ -144,12 +144,12 @@ def update_catalog(
 
 
 def _get_script_path(path: Path) -> Path:
-    """Return the path of the JavaScript file that belongs to a catalog."""
+    """Return the path of the JavaScript file for a catalog."""
     return path.parents[3] / SCRIPTS_FOLDER / f"words.{path.parts[-3]}.js"
 
 
 def _render_script(catalog: Catalog, texts: Mapping[TranslatableText, list[str]]) -> str:
-    """Return the content of the JavaScript file, which contains the translated texts of scripts."""
+    """Return the content of the JavaScript file with the translations for scripts."""
     script_texts = sorted(text for text, places in texts.items() if any(name.endswith(".js") for name in places))
     translations = {
         text.singular: message.string for text in script_texts if (message := _find(catalog, text)) and message.string
@@ -158,7 +158,7 @@ def _render_script(catalog: Catalog, texts: Mapping[TranslatableText, list[str]]
 
 
 def find_problems(path: Path, texts: Mapping[TranslatableText, list[str]]) -> list[str]:
-    """Return the problems of a catalog: missing or wrong translations, and compiled files that are outdated."""
+    """Return the problems of a catalog: missing or invalid translations, and outdated compiled files."""
     catalog = read_catalog(path)
     problems = [
         f"missing: {text.singular!r} ({places[0]})" for text, places in texts.items() if not _find(catalog, text)
@@ -196,7 +196,7 @@ def _find_message_problems(message: Message) -> Iterator[str]:
         return
     if "fuzzy" in message.flags:
         yield "fuzzy"
-    # A translation of the singular may leave out the number.
+    # The translation of a singular may omit the number.
     allowed = [sorted(set(_PLACEHOLDER.findall(text))) for text in ids]
     if any(sorted(set(_PLACEHOLDER.findall(text))) not in allowed for text in translations):
         yield "wrong placeholders"

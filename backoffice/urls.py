@@ -15,7 +15,7 @@ urlpatterns = [
     path("", include("apps.payments.public.urls")),
     path("accounts/", include("apps.staff.accounts.urls")),
     path("admin/oauth/authorize", redirect_to_approval, name="authorize"),
-    # The panel of a shop is at /s/<handle>/admin/. ShopMiddleware routes these URLs (apps/staff/panel_urls.py).
+    # A shop's panel is at /s/<handle>/admin/. ShopMiddleware routes these URLs (apps/staff/panel_urls.py).
     path("admin/", include("apps.panel.global_urls")),
 ]
 

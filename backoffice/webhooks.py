@@ -6,7 +6,7 @@ from backoffice.env import exit_on_configuration_error
 
 
 def main() -> None:
-    """Deliver webhooks until stopped."""
+    """Run the webhook dispatcher until stopped."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
     with exit_on_configuration_error():
         import django

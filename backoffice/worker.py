@@ -10,7 +10,7 @@ from backoffice.env import exit_on_configuration_error
 
 
 def main() -> None:
-    """Run jobs until stopped. Jobs in progress are finished first."""
+    """Run the worker until stopped. Jobs in progress are finished before the process exits."""
     with exit_on_configuration_error():
         from django.conf import settings
 
@@ -18,12 +18,11 @@ def main() -> None:
         from backoffice.celery import app
 
         heartbeat.start_heartbeat("worker")
-        # Suppress the warning about running as root, which is no risk because messages are JSON and only name a job
-        # row. Also suppress the message about a requested stop.
+        # Suppress the warning about running as root. Root is no risk here, because messages are JSON and only name a
+        # job row. Also suppress the message about a requested stop.
         warnings.filterwarnings("ignore", category=SecurityWarning)
         worker.safe_say = lambda *_: None
-        # Exclude loaded modules from garbage collection, here and in the forked processes, because they stay until the
-        # end.
+        # Loaded modules are never freed, so exclude them from garbage collection in this process and in all forks.
         gc.freeze()
         app.worker_main(
             [

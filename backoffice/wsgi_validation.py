@@ -1,7 +1,7 @@
-"""Checks the WSGI environ before Django builds a request from it. The checks work with every server.
+"""Check the WSGI environ before Django builds a request from it. The checks work with every WSGI server.
 
-* A content type with an unknown charset makes Django raise outside of its own error handling.
-* A chunked body has no length under WSGI, and Django would read it as empty.
+* A content type with an unknown charset is rejected, because it makes Django raise outside its own error handling.
+* A chunked body without a length is rejected, because Django would read it as empty.
 * A body that is too large is rejected before it is read.
 * Any exception while Django builds the request becomes a JSON error without details.
 """
@@ -22,12 +22,12 @@ Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
-# This is more digits than any accepted length has, and Python refuses to parse very long numbers.
+# No accepted length has so many digits, and Python raises an error for very long numbers.
 _MAX_DIGITS = 15
 
 
 def validate_environ(application: Application) -> Application:
-    """Return the application, wrapped in the checks of this module."""
+    """Wrap the application in the checks of this module."""
 
     def guarded(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         status = _find_error_status(environ)
@@ -59,7 +59,7 @@ def _find_error_status(environ: Environ) -> HTTPStatus | None:
 
 
 def _is_utf_8(content_type: str) -> bool:
-    """Return True if Django will decode the request as UTF-8, because the content type names this charset or none."""
+    """Return True if the content type names UTF-8 or no charset, so that Django decodes the request as UTF-8."""
     try:
         charset = parse_header_parameters(content_type)[1].get("charset", "utf-8")
     except (LookupError, ValueError):

@@ -1,4 +1,4 @@
-"""Measures the time that each thread spends waiting for the database."""
+"""Measure the time that each thread spends waiting for the database."""
 
 import threading
 import time
@@ -11,9 +11,10 @@ from django.db.backends.signals import connection_created
 
 @dataclass
 class DatabaseTime(threading.local):
-    """The number of database exchanges of the current thread, and the seconds spent waiting for them.
+    """The number of database round trips of the current thread, and the seconds spent waiting for their results.
 
-    On PostgreSQL an exchange is every wait for the server, including commits; on SQLite a statement or a commit.
+    On PostgreSQL, each wait for the server counts as a round trip, including commits. On SQLite, each statement and
+    each commit counts as a round trip.
     """
 
     seconds: float = 0.0

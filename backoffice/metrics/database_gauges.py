@@ -1,4 +1,4 @@
-"""Gauges that are read from the database on each scrape.
+"""Prometheus gauges that are read from the database on each scrape.
 
 Every web process on every machine reports the same values.
 """
@@ -18,9 +18,9 @@ from backoffice.server import supervisor
 
 
 class DatabaseGauges(Collector):
-    """Collector of gauges for queued work and running processes.
+    """Prometheus collector for gauges of queued work and running processes.
 
-    If the database does not respond, ``backoffice_up`` is 0 and the gauges from the database are missing.
+    If the database does not respond, ``backoffice_up`` is 0 and the other gauges are missing.
     """
 
     def collect(self) -> Iterator[Metric]:

@@ -41,7 +41,7 @@ _refusals = Counter(
 )
 
 
-# Create all series at the start, so that monitoring also notices the first increase.
+# Create all series with the value 0 at the start, so that monitoring notices even the first increase.
 for _status in (400, 408, 411, 413, 414, 415, 431, 503):
     _refusals.labels(str(_status))
 
@@ -81,7 +81,7 @@ def measure_requests(get_response: GetResponse) -> GetResponse:
 def get_route(request: HttpRequest) -> str:
     """Return the URL pattern of the request, e.g. ``admin/api/<str:version>/products/<id:id>.json``.
 
-    Metrics use patterns, because paths with ids would create a series for each id. The result is ``static`` for static
+    Metrics use patterns, because paths with IDs would create a series for each ID. The result is ``static`` for static
     files and ``none`` if no pattern matches.
     """
     match: ResolverMatch | None = getattr(request, "resolver_match", None)
@@ -91,7 +91,7 @@ def get_route(request: HttpRequest) -> str:
 
 
 def _log(request: HttpRequest, response: HttpResponseBase, route: str, duration: float) -> None:
-    """Log a request as a line or as JSON fields. The query string is left out, because it may contain personal data."""
+    """Log a request as a line or as JSON fields. The query string is omitted, because it may contain personal data."""
     size = response.headers.get("Content-Length", "")
     fields = {
         **get_actor_ids(request),

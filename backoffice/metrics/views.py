@@ -14,7 +14,7 @@ from backoffice.metrics import database_gauges, requests
 def metrics_view(request: HttpRequest) -> HttpResponse:
     """Return the metrics of this machine's web processes and the database gauges in the Prometheus text format.
 
-    The request needs the header ``Authorization: Bearer <BACKOFFICE_METRICS_TOKEN>``; otherwise the response is 401.
+    Requests without the header ``Authorization: Bearer <BACKOFFICE_METRICS_TOKEN>`` get a 401 response.
 
     Raises:
         Http404: The installation has no metrics token.

@@ -1,17 +1,17 @@
 """A web server for HTTP/1.1 that runs a WSGI application.
 
 An event loop reads whole requests and sends whole responses, and threads only compute the responses. A slow client
-therefore occupies a socket, but no thread, lock or database connection. llhttp (``httptools``) parses requests; the
-loop is libuv (``uvloop``).
+therefore occupies a socket, but no thread, lock or database connection. llhttp (``httptools``) parses the requests. The
+event loop is libuv (``uvloop``).
 
 * ``supervisor`` starts the processes, and replaces each process that ends with a new fork of the loaded application.
-* ``process`` is a web process, which accepts connections, checks deadlines and shuts down in order.
-* ``connection`` handles the requests, responses and early errors of a client connection.
-* ``reception`` builds the environ and the body of an incoming request, and checks their limits.
+* ``process`` is a web process, which accepts connections, checks deadlines and shuts down gracefully.
+* ``connection`` is a client connection with its requests, responses and early errors.
+* ``reception`` builds the environ and the body of an incoming request, and enforces size limits.
 * ``threads`` is the thread pool that runs the application and builds responses.
-* ``turns`` is the queue of requests, in which no owner can block others.
+* ``turns`` is the fair queue of requests, in which no owner can block others.
 
-The package does not depend on the product, which passes its rules as a ``Door``.
+The package does not depend on the product. The product passes its hooks as a ``Door``.
 """
 
 from backoffice.server.door import Door

@@ -1,4 +1,4 @@
-"""A client connection, which handles requests and responses in order, with a timeout for every wait.
+"""A client connection, which handles requests and responses in order. Every wait has a timeout.
 
 ``deadline`` is the end of the current wait, for example for the head or body of a request, or for the client to read
 the response. There is no deadline while a thread works on a request.
@@ -18,14 +18,14 @@ from backoffice.server.threads import Answer, Job, build_error_response, build_r
 if TYPE_CHECKING:
     from backoffice.server.process import Process
 
-# These timeouts are in seconds. A proxy must close its idle connections sooner than IDLE_SECONDS.
+# These timeouts are in seconds. A proxy must close its idle connections before IDLE_SECONDS have passed.
 FIRST_BYTE_SECONDS = 10.0
 IDLE_SECONDS = 75.0
 HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 BODY_SILENCE_SECONDS = 8.0
 SEND_SILENCE_SECONDS = 30.0
-# Bodies smaller than this do not count towards the limit of the process.
+# Bodies smaller than this do not count toward the process's limit for large bodies.
 SMALL_BODY = 64 * 1024
 # After an early error, the rest of the request is read and discarded for a while. If the socket were closed while bytes
 # are unread, the client would not receive the response.
@@ -84,7 +84,7 @@ class Connection(asyncio.Protocol):
         self._process.connections[self] = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Clean up. If a thread still works on a request, its result is discarded."""
+        """Clean up. If a thread is still processing a request, the result is discarded."""
         self._process.connections.pop(self, None)
         for reception in (self._reception, *self._waiting):
             if reception is not None:
@@ -102,14 +102,14 @@ class Connection(asyncio.Protocol):
         if self._refused is not None:
             return
         if self._working is not None and not self._paused:
-            # Do not read later requests yet; their bytes stay in the kernel.
+            # Do not read further requests while a request is being processed. Unread bytes remain in the kernel.
             self._paused = True
             self._transport.pause_reading()
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            # The client asks for another protocol, which the server does not support. The request is complete and gets
-            # a response.
+            # The client asks for another protocol, which the server does not support. The request itself is complete
+            # and still gets a response.
             self._refused = HTTPStatus.BAD_REQUEST
         except httptools.HttpParserCallbackError as error:
             self._refuse(_status_of(error.__context__))
@@ -117,7 +117,7 @@ class Connection(asyncio.Protocol):
             self._refuse(HTTPStatus.BAD_REQUEST)
 
     def eof_received(self) -> bool:
-        """Respond to the complete requests, although the client sends nothing more."""
+        """Respond to all complete requests, although the client will not send any more data."""
         if self._linger_until or self.is_idle:
             return False
         self._half_closed = True
@@ -126,23 +126,23 @@ class Connection(asyncio.Protocol):
         return True
 
     def pause_writing(self) -> None:
-        """Stop sending the file, because the client reads too slowly."""
+        """Pause sending the file, because the client reads too slowly."""
         self._writable = False
 
     def resume_writing(self) -> None:
-        """Continue to send the file."""
+        """Resume sending the file."""
         self._writable = True
         if self._file is not None:
             self._send_file()
 
     def on_message_begin(self) -> None:
-        """Start to receive a request."""
+        """Start receiving a request."""
         self._reception = Reception(self._environ.copy())
         if self._working is None:
             self.deadline = self._process.loop.time() + HEAD_SECONDS
 
     def on_url(self, url: bytes) -> None:
-        """Add a part of the request target to the current request."""
+        """Append a part of the request target to the current request."""
         if self._reception is not None:
             self._reception.add_target(url)
 
@@ -152,7 +152,7 @@ class Connection(asyncio.Protocol):
             self._reception.add_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Check the head of the request, and decide whether to accept its body."""
+        """Check the head of the request, and decide whether to accept the body."""
         reception = self._reception
         if reception is None:
             return
@@ -171,7 +171,7 @@ class Connection(asyncio.Protocol):
                 self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, chunk: bytes) -> None:
-        """Add a part of the body to the current request."""
+        """Append a part of the body to the current request."""
         reception = self._reception
         if reception is not None:
             if reception.length > SMALL_BODY:
@@ -193,16 +193,16 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Return True if the connection waits for a new request."""
+        """Return True if the connection is waiting for a new request."""
         return self._working is None and self._reception is None and not self._waiting and not self._unsent_bytes()
 
     @property
     def is_working(self) -> bool:
-        """Return True if a thread works on a request of this connection."""
+        """Return True if a thread is processing a request of this connection."""
         return self._working is not None
 
     def _next(self) -> None:
-        """Start the next request, unless another one is in progress."""
+        """Start the next request, unless another request is in progress."""
         if self._working is not None or self._file is not None or self._linger_until:
             return
         if not self._waiting:
@@ -267,7 +267,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(chunk)
 
     def _sent(self) -> None:
-        """Continue with the next request after the whole response was passed to the transport."""
+        """Continue with the next request after the whole response has been passed to the transport."""
         if not self._keep_alive or (self._half_closed and not self._waiting):
             self._finish()
             return
@@ -279,7 +279,7 @@ class Connection(asyncio.Protocol):
         self._next()
 
     def _finish(self) -> None:
-        """Close the connection after its last response was sent."""
+        """Close the connection after the last response has been sent."""
         if self._paused or self._refused is not None or self._reception is not None:
             self._linger()
         else:
@@ -287,7 +287,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _refuse(self, status: HTTPStatus) -> None:
-        """Stop reading requests, and send an error after the response in progress."""
+        """Stop reading requests, and send an error response after the response in progress."""
         if self._reception is not None:
             self._release(self._reception)
         self._refused = status
@@ -300,7 +300,7 @@ class Connection(asyncio.Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Close the sending direction, and discard received bytes for a while."""
+        """Close the sending direction, and discard received bytes for a limited time."""
         now = self._process.loop.time()
         self._linger_until = now + LINGER_SECONDS
         self.deadline = now + LINGER_SILENCE_SECONDS
@@ -320,10 +320,10 @@ class Connection(asyncio.Protocol):
             self.deadline = min(self._process.loop.time() + LINGER_SILENCE_SECONDS, self._linger_until)
 
     def expire(self) -> None:
-        """End the current wait, because its deadline has passed."""
+        """End the current wait after the deadline has passed."""
         unsent = self._unsent_bytes()
         if unsent and unsent != self._unsent:
-            # Extend the deadline, because the client still reads, but slowly.
+            # Extend the deadline, because the client is still reading, although slowly.
             self._unsent = unsent
             self.deadline = self._process.loop.time() + SEND_SILENCE_SECONDS
         elif unsent or self._linger_until:
@@ -334,7 +334,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def hurry(self, seconds: float) -> None:
-        """Shorten the deadline of an idle connection, because the process stops."""
+        """Shorten the deadline of an idle connection, because the process is stopping."""
         if self.is_idle:
             self.deadline = min(self.deadline, self._process.loop.time() + seconds)
 
@@ -357,5 +357,5 @@ class Connection(asyncio.Protocol):
 
 
 def _status_of(error: BaseException | None) -> HTTPStatus:
-    """Return the status to send for an error while a request is received."""
+    """Return the response status for an error that occurred while a request was received."""
     return error.status if isinstance(error, Refused) else HTTPStatus.SERVICE_UNAVAILABLE

@@ -1,15 +1,15 @@
-"""Makes glibc return freed memory to the system.
+"""Make glibc return freed memory to the operating system.
 
-glibc's allocator raises its thresholds after large blocks. It then allocates such blocks in per-thread arenas, which it
-rarely returns to the system. With fixed thresholds, the memory for a large response is mapped separately, and unmapped
-when it is freed. Smaller blocks, which most requests need, are not affected.
+By default, glibc's allocator raises its thresholds when large blocks are freed. It then allocates such blocks in
+per-thread arenas, and rarely returns this memory to the system. With fixed thresholds, each large response gets its own
+memory mapping, which is removed when the response is freed. Smaller blocks, which most requests need, are not affected.
 """
 
 import ctypes
 import os
 from collections.abc import Mapping
 
-# Arguments of ``mallopt()``: M_TRIM_THRESHOLD (-1) and M_MMAP_THRESHOLD (-3) in bytes, and M_ARENA_MAX (-8).
+# Arguments for ``mallopt()``: M_TRIM_THRESHOLD (-1) and M_MMAP_THRESHOLD (-3) in bytes, and M_ARENA_MAX (-8).
 _BOUNDS = {-1: 128 * 1024, -3: 128 * 1024, -8: 2}
 
 
@@ -17,7 +17,7 @@ def limit_malloc_arenas(environment: Mapping[str, str] = os.environ) -> bool:
     """Set fixed thresholds for this process and its forks, unless the environment contains a ``MALLOC_…`` variable.
 
     Returns:
-        True if the thresholds were set. C libraries other than glibc do not have them.
+        True if the thresholds were set. C libraries other than glibc do not have these thresholds.
     """
     if any(name.startswith("MALLOC_") for name in environment):
         return False

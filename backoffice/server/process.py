@@ -1,4 +1,4 @@
-"""A web process, which accepts connections, checks their deadlines and shuts down in order."""
+"""A web process, which accepts connections, checks deadlines and shuts down gracefully."""
 
 import asyncio
 import contextlib
@@ -17,18 +17,18 @@ from backoffice.server.threads import Application, Threads
 logger = logging.getLogger("backoffice.server")
 
 SWEEP_SECONDS = 0.25
-# The maximum number of bytes of large bodies in a process. Only received bytes count, because a client could announce
-# large bodies at no cost and block others.
+# The maximum total size of large bodies in a process. Only received bytes count. Otherwise, a client could block others
+# by merely announcing large bodies.
 RECEIVING_BYTES = 512 * 1024 * 1024
-# After the stop signal, idle connections stay open for this long. A request that is being sent then still gets a
-# response, which announces that the connection closes.
+# After the stop signal, idle connections stay open for this many seconds. A request that a client sends during
+# this time still gets a response, which announces that the connection will be closed.
 STOP_IDLE_SECONDS = 0.5
 STOP_SECONDS = 28.0
 STOP_ACCEPT_SECONDS = 0.5
 
 
 class Process:
-    """A web process: its connections, its threads, and the state that they share."""
+    """A web process with its connections, its threads and their shared state."""
 
     def __init__(
         self, listener: socket.socket, application: Application, door: Door, *, threads: int, processes: int, most: int
@@ -50,7 +50,7 @@ class Process:
         """Serve until SIGTERM or SIGINT, and then finish accepted requests.
 
         Args:
-            beat: Called several times a second as a heartbeat.
+            beat: A function that is called several times a second as a heartbeat.
         """
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(self._serve(beat))
@@ -72,7 +72,7 @@ class Process:
     async def _stop(self, beat: Callable[[], None]) -> None:
         self.closing = self.threads.stopping = True
         self.idle_seconds = STOP_IDLE_SECONDS
-        # Accept waiting connections now, because the kernel has already completed their handshakes.
+        # Accept all waiting connections now, because the kernel has already completed their handshakes.
         until = self.loop.time() + STOP_ACCEPT_SECONDS
         while self._accept() and self.loop.time() < until:
             pass
@@ -94,7 +94,7 @@ class Process:
         self.loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> bool:
-        """Accept a connection from the shared socket, and return True if there was one."""
+        """Accept a connection from the shared socket. Return False if no connection was waiting."""
         try:
             accepted, _ = self._listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -119,7 +119,7 @@ class Process:
             accepted.close()
 
     def _drop_oldest_connection(self) -> None:
-        """Close the oldest connection on which no request is in progress."""
+        """Close the oldest connection without a request in progress."""
         for connection in self.connections:
             if not connection.is_working:
                 connection.abort()
@@ -138,5 +138,5 @@ class Process:
         return True
 
     def give_back(self, size: int) -> None:
-        """Subtract the bytes of a body that was released."""
+        """Subtract the bytes of a body that has been released."""
         self._receiving -= size

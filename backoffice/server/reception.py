@@ -1,4 +1,4 @@
-"""An incoming request. The head becomes a WSGI environ, and the body is kept in memory or in a temporary file."""
+"""An incoming request. The head becomes a WSGI environ. The body is stored in memory or in a temporary file."""
 
 import io
 import sys
@@ -9,11 +9,11 @@ from urllib.parse import unquote_to_bytes
 
 from backoffice.server.door import Environ
 
-# Limits for the head: bytes and number of headers.
+# Limits for the head of a request: the size in bytes and the number of headers.
 TARGET_BYTES = 8 * 1024
 HEAD_BYTES = 64 * 1024
 HEADER_LINES = 100
-# Bodies larger than this go to a temporary file, smaller ones stay in memory.
+# Bodies larger than this are written to a temporary file. Smaller bodies are kept in memory.
 MEMORY_BYTES = 1024 * 1024
 
 _MAX_NAMES = 1000
@@ -39,14 +39,14 @@ class Reception:
         self.lines = 0
         self.head_bytes = 0
         self.length = 0
-        # The bytes of this body that count towards the body limit of the process.
+        # The number of bytes of this body that count toward the process's limit for large bodies.
         self.reserved = 0
         self.keep_alive = False
         self._memory: list[bytes] = []
         self._spool: IO[bytes] | None = None
 
     def add_target(self, part: bytes) -> None:
-        """Add a part of the request target.
+        """Append a part of the request target.
 
         Raises:
             Refused: The target is too long.
@@ -56,10 +56,10 @@ class Reception:
             raise Refused(HTTPStatus.REQUEST_URI_TOO_LONG)
 
     def add_header(self, name: bytes, value: bytes) -> None:
-        """Add a header. Names with an underscore are dropped, because the environ cannot tell it from a dash.
+        """Add a header. Headers with an underscore are dropped, because the environ replaces dashes with underscores.
 
         Raises:
-            Refused: There are too many headers, they are too long, or there are two Host headers.
+            Refused: There are too many headers, the headers are too long, or there are two Host headers.
         """
         self.lines += 1
         self.head_bytes += len(name) + len(value)
@@ -77,7 +77,7 @@ class Reception:
         environ[key] = text
 
     def end_of_head(self, method: bytes, version: str) -> None:
-        """Complete the environ after the last header was received.
+        """Complete the environ after the last header has been received.
 
         Raises:
             Refused: The request uses a feature that the server does not support.
@@ -100,10 +100,10 @@ class Reception:
             self.length = int(length)
 
     def add_body(self, chunk: bytes) -> None:
-        """Add a part of the body.
+        """Append a part of the body.
 
         Raises:
-            OSError: The disk for large bodies is full.
+            OSError: The disk for temporary files is full.
         """
         if self.length <= MEMORY_BYTES:
             self._memory.append(chunk)
@@ -113,7 +113,7 @@ class Reception:
         self._spool.write(chunk)
 
     def end_of_body(self) -> None:
-        """Rewind the complete body, so that the application can read it."""
+        """Rewind the complete body, so that the application reads it from the start."""
         if self._spool is not None:
             self._spool.seek(0)
             self.environ["wsgi.input"] = self._spool
@@ -129,7 +129,7 @@ class Reception:
 
 
 def base_environ(host: str, port: int, *, threads: int, processes: int) -> Environ:
-    """Return the environ keys that are the same for all requests."""
+    """Return the part of the environ that is the same for all requests."""
     return {
         "SCRIPT_NAME": "",
         "SERVER_NAME": host,
@@ -155,7 +155,7 @@ def _environ_name(name: bytes) -> str:
 
 
 def _get_origin_form(target: bytes) -> bytes:
-    """Return the path and query of a request target, which may be an absolute URL.
+    """Return the path and query from a request target, which may be an absolute URL.
 
     Raises:
         Refused: The target is neither a path nor a URL.

@@ -1,6 +1,6 @@
-"""The supervisor, which forks web processes from a loaded application and replaces processes that end.
+"""The supervisor, which forks web processes after loading the application, and replaces processes that end.
 
-The supervisor owns the listening socket. If all processes are killed, clients therefore wait for new ones and are not
+The supervisor owns the listening socket. Even if all processes are killed, clients wait for new processes and are not
 rejected.
 """
 
@@ -27,9 +27,9 @@ from backoffice.server.threads import Application
 logger = logging.getLogger("backoffice.server")
 
 BACKLOG = 1024
-# A process is replaced after its event loop was blocked for this many seconds.
+# A process is killed and replaced if its event loop is blocked for this many seconds.
 HUNG_SECONDS = 60.0
-# If a process ends within this many seconds after its start, it is replaced after a delay.
+# If a process ends within this many seconds of its start, it is replaced after a delay.
 QUICK_SECONDS = 1.0
 STOP_SECONDS = 30.0
 
@@ -38,7 +38,7 @@ _BEAT = struct.Struct("d")
 
 
 class Board:
-    """Shared memory that contains the time of each process's last heartbeat, in seconds of the monotonic clock."""
+    """Shared memory with the time of each process's last heartbeat, in seconds of the monotonic clock."""
 
     def __init__(self, places: int) -> None:
         self.places = places
@@ -49,7 +49,7 @@ class Board:
         _BEAT.pack_into(self._memory, slot * _BEAT.size, time.monotonic())
 
     def clear(self, slot: int) -> None:
-        """Delete the heartbeat of a process that ended."""
+        """Delete the heartbeat of a process that has ended."""
         _BEAT.pack_into(self._memory, slot * _BEAT.size, 0.0)
 
     def age(self, slot: int) -> float | None:
@@ -58,12 +58,12 @@ class Board:
         return time.monotonic() - at if at else None
 
     def serving(self) -> int:
-        """Return the number of processes that are serving."""
+        """Return the number of processes with a recent heartbeat."""
         ages = [self.age(slot) for slot in range(self.places)]
         return sum(age is not None and age < 5 for age in ages)
 
 
-# The board of the server to which this process belongs, or None outside of a server.
+# The board that this process shares with the other processes of the server, or None outside a server.
 board: Board | None = None
 
 
@@ -79,8 +79,8 @@ def run_server(
 ) -> None:
     """Serve an application until SIGTERM or SIGINT, and then finish accepted requests.
 
-    ``load`` imports the application. It is called once, before the processes are forked, so it must not leave threads
-    running or connections open.
+    ``load`` imports the application. It is called once before the processes are forked, so it must not start threads or
+    leave connections open.
 
     Raises:
         SystemExit: The address is not available.
@@ -113,7 +113,7 @@ def run_server(
 
 @contextlib.contextmanager
 def _exit_if_unavailable(host: str, port: int) -> Iterator[None]:
-    """Exit with a single sentence if the address is not available."""
+    """Exit with a one-line error message if the address is not available."""
     try:
         yield
     except OSError as error:
@@ -137,7 +137,7 @@ def _raise_file_limit() -> int:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
             soft = target
-    # Use only half for connections, because temporary files of bodies, databases and uploads need files as well.
+    # Use only half of the limit for connections, because temporary files, databases and uploads also need open files.
     return max(64, min(soft // 2, 4096))
 
 
@@ -149,20 +149,20 @@ class Supervisor:
         self._board = board
         self._work = work
         self._children: dict[int, _Child] = {}
-        # Maps the slots of processes to start to the time when they may start.
+        # The slots without a process, with the time at which a new process may start in each slot.
         self._vacant: dict[int, float] = dict.fromkeys(range(board.places), 0.0)
         self._stopping = False
         self._wake_out, self._wake_in = socket.socketpair()
 
     def run(self) -> None:
-        """Start the processes, and replace ended processes until the stop signal."""
+        """Start the processes. Until the stop signal, replace every process that ends."""
         self._wake_out.setblocking(False)
         self._wake_in.setblocking(False)
         for number in _SIGNALS:
             signal.signal(number, self._handle_signal)
         signal.set_wakeup_fd(self._wake_in.fileno(), warn_on_full_buffer=False)
         gc.collect()
-        # Loaded modules stay in memory pages that the processes share, if garbage collection does not touch them.
+        # Exclude loaded modules from garbage collection, so that the forked processes can share their memory pages.
         gc.freeze()
         while not self._stopping:
             self._fill()
@@ -190,7 +190,7 @@ class Supervisor:
             self._children[pid] = _Child(pid, slot, now)
 
     def _fork(self, slot: int) -> int:
-        # Block all signals, because none may reach the child while it still has the supervisor's handlers.
+        # Block signals, because the child must not receive a signal while it still has the supervisor's handlers.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         pid = os.fork()
         if pid:
@@ -211,7 +211,7 @@ class Supervisor:
         finally:
             logging.shutdown()
             sys.stdout.flush()
-            # Exit here, because code further up the supervisor's stack must not run in the child.
+            # Exit here, because the child must not return to the supervisor's code.
             os._exit(code)
 
     def _reap(self) -> None:
@@ -227,17 +227,17 @@ class Supervisor:
                 continue
             now = time.monotonic()
             self._vacant[child.place] = now + (QUICK_SECONDS if now - child.started < QUICK_SECONDS else 0.0)
-            logger.error("A web process ended (%s) and is replaced", os.waitstatus_to_exitcode(status))
+            logger.error("A web process ended with code %s and will be replaced", os.waitstatus_to_exitcode(status))
 
     def _kill_hung(self) -> None:
         for child in self._children.values():
             age = self._board.age(child.place)
             if age is not None and age > HUNG_SECONDS:
-                logger.error("A web process hangs and is killed")
+                logger.error("A web process does not respond and will be killed")
                 self._signal(child, signal.SIGKILL)
 
     def _stop(self) -> None:
-        """Let the processes finish their requests, and kill the remaining ones after half a minute."""
+        """Allow the processes to finish their requests, and kill the remaining processes after half a minute."""
         self._listener.close()
         until = time.monotonic() + STOP_SECONDS
         for child in self._children.values():

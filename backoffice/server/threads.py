@@ -1,7 +1,7 @@
 """The thread pool that runs the application and builds responses.
 
-A response is computed completely before it is sent. Its length is therefore always known, and no thread waits for a
-client. Long responses go to a temporary file.
+A response is computed completely before it is sent. The length is therefore always known, and no thread waits for a
+client. Long responses are written to a temporary file.
 """
 
 import contextlib
@@ -22,12 +22,12 @@ logger = logging.getLogger("backoffice.server")
 
 Application = Callable[..., Iterable[bytes]]
 
-# The maximum number of queued requests per thread, and the maximum time in the queue. Further requests are rejected, so
-# that those in the queue are served in time.
+# The maximum number of queued requests per thread, and the maximum time in the queue. Further requests are rejected,
+# so that the queued requests are served in time.
 WAITING_PER_THREAD = 32
 WAITING_SECONDS = 10.0
 RETRY_AFTER = ("Retry-After", "1")
-# A response in chunks that is longer than this goes to a temporary file.
+# A response in several chunks that is longer than this is written to a temporary file.
 MEMORY_BYTES = 1024 * 1024
 
 _BODILESS = {204, 304}
@@ -35,7 +35,7 @@ _BODILESS = {204, 304}
 
 @dataclass(slots=True)
 class Answer:
-    """A response. ``data`` contains the head and a short body; ``file`` contains a long body."""
+    """A response. ``data`` contains the head and a short body. ``file`` contains a long body."""
 
     data: bytes
     keep_alive: bool
@@ -43,7 +43,7 @@ class Answer:
 
 
 class Job:
-    """A request that a thread is to process."""
+    """A request for the thread pool. ``answered`` is called with the response."""
 
     __slots__ = ("answered", "environ", "keep_alive", "owner", "since")
 
@@ -58,7 +58,7 @@ class Job:
 
 
 class Threads:
-    """Threads that run as long as the process, so that each keeps its database connection."""
+    """A thread pool. Threads live as long as the process, so that each thread keeps its database connection."""
 
     def __init__(self, application: Application, door: Door, number: int) -> None:
         self._application = application
@@ -68,7 +68,7 @@ class Threads:
         ]
         self._most = number + number * WAITING_PER_THREAD
         self._queue: FairQueue[Job] = FairQueue(number, self._most)
-        # The number of requests in the queue or in a thread. Only the event loop changes it.
+        # The number of requests that are queued or running. Only the event loop changes this number.
         self.busy = 0
         self.stopping = False
 
@@ -81,11 +81,11 @@ class Threads:
         return self.busy < self._most and self._queue.takes(owner)
 
     def submit(self, job: Job) -> None:
-        """Queue a request. A thread calls its ``answered`` once, with the response."""
+        """Queue a request. A thread calls ``job.answered`` once with the response."""
         self._queue.put(job)
 
     def stop(self, seconds: float) -> None:
-        """Stop the threads, and leave those behind that do not stop in time."""
+        """Stop the threads, and wait at most ``seconds`` for all of them to finish."""
         self._queue.end(len(self._threads))
         until = time.monotonic() + seconds
         for thread in self._threads:
@@ -108,14 +108,14 @@ class Threads:
         try:
             return _Run(job, stopping=self.stopping).answer(self._application)
         except Exception:
-            logger.exception("A request failed outside of the application")
+            logger.exception("A request failed outside the application")
             with contextlib.suppress(Exception):
                 return build_error_response(self._door, HTTPStatus.INTERNAL_SERVER_ERROR, job.environ, keep_alive=False)
             return None
 
 
 class _Run:
-    """A call of the application for a request."""
+    """A single call of the WSGI application."""
 
     __slots__ = ("_headers", "_job", "_status", "_stopping", "_written")
 
@@ -151,10 +151,10 @@ class _Run:
 
 
 def _collect_body(chunks: Iterable[bytes], written: list[bytes]) -> tuple[bytes, IO[bytes] | None, int]:
-    """Return the body as bytes or as a file at its start, and the length of the body.
+    """Return the body, either as bytes or as a file positioned at the start, and its length.
 
     Raises:
-        OSError: The disk for long responses is full.
+        OSError: The disk for temporary files is full.
     """
     parts = written
     length = sum(map(len, parts))
@@ -183,8 +183,8 @@ def build_head(
 ) -> tuple[bytes, bool]:
     """Return the head of a response, and True if the connection stays open.
 
-    ``status`` is a text such as ``200 OK``; ``length`` is the size of the body in bytes. If ``length`` is None, the
-    body is not sent, and the application's own Content-Length is kept.
+    ``status`` is a string such as ``200 OK``, and ``length`` is the size of the body in bytes. If ``length`` is None,
+    the body is not sent, and the application's own Content-Length is kept.
     """
     lines = [f"HTTP/1.1 {status}\r\n"]
     for name, value in headers:
@@ -206,7 +206,7 @@ def build_head(
 
 
 def build_error_response(door: Door, status: HTTPStatus, environ: Environ, *, keep_alive: bool) -> Answer:
-    """Build the error response for a request that does not reach the application."""
+    """Build the error response for a request that is not passed to the application."""
     headers, body = door.refusal(status)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers = [*headers, RETRY_AFTER]
@@ -223,7 +223,7 @@ _date_line = (0.0, "")
 
 
 def _date() -> str:
-    """Return the ``Date`` header and the blank line after the head, which are rebuilt once a second."""
+    """Return the ``Date`` header and the blank line that ends the head. The result is rebuilt once a second."""
     global _date_line
     now = float(int(time.time()))
     built_at, line = _date_line

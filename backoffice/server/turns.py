@@ -1,10 +1,10 @@
-"""A fair queue of requests, in which slow or frequent requests of one owner do not block those of others.
+"""A fair queue of requests, in which slow or frequent requests of one owner do not block other owners.
 
-Each request has an owner (``Door.owner``). The next request comes from the owner with the fewest running requests;
-owners with equally many are served in turn. While several owners are active, a quarter of the threads (at least one) is
-reserved for owners other than the busiest. Each owner may then occupy at most half of the queue, and its further
-requests are rejected. A single active owner can use all threads and the whole queue. Requests without an owner (None)
-are served like those of an owner, but they do not count as an active owner. All limits apply to one process.
+Each request has an owner (``Door.owner``). The next request comes from the owner with the fewest running requests.
+Owners with the same number of running requests take turns. While several owners are active, an owner can use at most
+three quarters of the threads. If an owner occupies half of the queue, new requests of this owner are rejected. A single
+active owner can use all threads and the whole queue. All requests without an owner (None) are treated like the requests
+of one owner, except that this owner never counts as active. All limits apply per process.
 """
 
 import threading
@@ -14,7 +14,7 @@ from collections.abc import Hashable
 from queue import SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
-# Several owners count as active for this many seconds after requests of two different owners.
+# After consecutive requests from two owners, the queue assumes for this many seconds that several owners are active.
 SEVERAL_SECONDS = 60.0
 
 
@@ -23,23 +23,24 @@ class Owned(Protocol):
 
     @property
     def owner(self) -> Hashable:
-        """Return a key that is the same for all requests of an owner."""
+        """Return the key of the owner, which is the same for all of the owner's requests."""
 
 
 T = TypeVar("T", bound=Owned)
 
 
 class FairQueue(Generic[T]):
-    """A queue of requests by owner, with the number of running requests of each owner.
+    """A queue of requests by owner that also counts the running requests of each owner.
 
-    The inner queue holds a wake-up for each request; the thread that receives a wake-up picks the next request. If
-    every waiting owner already uses its share of threads, the wake-up is sent again when a running request is done.
+    The inner queue contains one wake-up per request. The thread that receives a wake-up picks the next request. If
+    every waiting owner already uses its share of the threads, the wake-up is sent again after a running request is
+    done.
     """
 
     def __init__(self, threads: int, places: int) -> None:
         self._lock = threading.Lock()
         self._bells: SimpleQueue[bool] = SimpleQueue()
-        # Waiting requests by owner, in the order in which owners are served.
+        # The waiting requests by owner, in the order in which owners are served.
         self._waiting: dict[Hashable, deque[T]] = {}
         self._working: Counter[Hashable] = Counter()
         self._unheard = 0
@@ -49,7 +50,7 @@ class FairQueue(Generic[T]):
         self._several_until = 0.0
 
     def takes(self, owner: Hashable) -> bool:
-        """Mark the owner as active, and return True if the queue has room for another of its requests."""
+        """Mark the owner as active. Return True if the queue has room for another request of this owner."""
         with self._lock:
             if owner is not None and owner != self._last:
                 if self._last is not None:
@@ -70,11 +71,11 @@ class FairQueue(Generic[T]):
         self._bells.put(True)
 
     def get(self) -> T | None:
-        """Wait for the next request and count it as running. Return None after the end of the queue."""
+        """Wait for the next request and count it as running. Return None to stop the thread after ``end``."""
         while True:
             goes_on = self._bells.get()
             with self._lock:
-                # After the end no threads are reserved.
+                # After ``end``, an owner may use all threads.
                 waiting = self._next(self._share if goes_on and self._several() else self._threads)
                 if waiting is None and not goes_on:
                     return None
@@ -90,9 +91,9 @@ class FairQueue(Generic[T]):
             return item
 
     def _next(self, fewest: int) -> deque[T] | None:
-        """Remove the next owner's requests from the order and return them.
+        """Remove the next owner from the order, and return the owner's waiting requests.
 
-        Return None if all waiting owners run at least ``fewest`` requests.
+        Return None if every waiting owner already has at least ``fewest`` running requests.
         """
         best_owner = None
         for owner in self._waiting:
@@ -111,6 +112,6 @@ class FairQueue(Generic[T]):
             self._bells.put(True)
 
     def end(self, threads: int) -> None:
-        """End this many threads, after the requests that are already queued."""
+        """Stop this many threads after all queued requests have been processed."""
         for _ in range(threads):
             self._bells.put(False)

@@ -7,10 +7,10 @@ from django.db.backends.sqlite3 import base
 
 from backoffice.sqlite.write_queue import WriteQueue
 
-# A wait shorter than this share of the timeout is not subtracted from SQLite's own timeout, because changing that
-# timeout takes two statements.
+# A wait shorter than this fraction of the timeout is not subtracted from SQLite's own timeout, because changing the
+# timeout requires two statements.
 _NEGLIGIBLE = 0.1
-# The type stubs lack the internals of database backends.
+# The type stubs do not include the internals of database backends.
 _Django: Any = base.DatabaseWrapper
 
 
@@ -18,16 +18,16 @@ class DatabaseWrapper(_Django):
     """Django's SQLite backend with a queue for write transactions.
 
     A write transaction waits in the queue for as long as SQLite itself would wait (``PRAGMA busy_timeout``), and then
-    raises the same error as SQLite. The next writer may start when the transaction, the connection or the process ends.
+    raises the same error as SQLite. The next writer can start when the transaction, the connection or the process ends.
     """
 
     _write_queue: WriteQueue | None = None
 
     def _start_transaction_under_autocommit(self) -> None:
-        """Begin a transaction after those of earlier writers.
+        """Wait for the transactions of earlier writers, then begin a transaction.
 
         Raises:
-            OperationalError: Other writers did not finish in time: "database is locked".
+            OperationalError: Other writers did not finish in time ("database is locked").
         """
         write_queue = self._get_queue()
         if write_queue is None:
@@ -43,9 +43,9 @@ class DatabaseWrapper(_Django):
             raise
 
     def _get_queue(self) -> WriteQueue | None:
-        """Return the write queue of the database file, or None if this connection needs none.
+        """Return the write queue of the database file, or None if this connection needs no queue.
 
-        Databases in memory and transactions that begin as readers need no queue.
+        In-memory databases and transactions that begin as readers need no queue.
         """
         if self.transaction_mode != "IMMEDIATE" or self.is_in_memory_db():
             return None
@@ -63,7 +63,8 @@ class DatabaseWrapper(_Django):
         if waited_ms < timeout_ms * _NEGLIGIBLE:
             super()._start_transaction_under_autocommit()
             return
-        # Only a writer that does not use the queue can still lock the file; wait for it for the rest of the timeout.
+        # Only a writer that does not use the queue can still lock the file. SQLite waits for that writer until the
+        # original timeout expires.
         self.connection.execute(f"PRAGMA busy_timeout = {max(0, int(timeout_ms - waited_ms))}")
         try:
             super()._start_transaction_under_autocommit()

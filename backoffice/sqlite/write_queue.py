@@ -1,19 +1,20 @@
 """A fair write queue for a SQLite file. It serves writers of all processes in the order of their arrival.
 
-SQLite's own wait is no queue: a blocked writer sleeps for longer and longer, and the next writer that happens to find
-the file free goes first. With many writers, most are quick but some wait for seconds.
+SQLite's own waiting is not a queue. A blocked writer sleeps for longer and longer, and the first writer that happens to
+find the file unlocked goes next. With many writers, most are quick, but some wait for seconds.
 
 The queue consists of kernel locks on bytes of an empty file. A writer takes a timestamp from the monotonic clock, which
-all processes share, and locks the byte at that position. The writer may start once it can lock all bytes up to its own,
+all processes share, and locks the byte at that position. The writer may start once it can also lock all earlier bytes,
 because then no earlier writer is waiting or writing. The kernel releases the locks of a killed process, so a crash
 cannot block the queue.
 
-Waiting for a kernel lock cannot be combined with a timeout. Each waiter therefore opens a socket with an address that
-contains its timestamp. A writer that finishes finds the next timestamp and wakes that waiter through the socket.
-Waiters also poll every ``POLL_SECONDS``, in case a process died before it could wake them.
+Waiting for a kernel lock cannot be combined with a timeout. Each waiting writer therefore opens a socket with an
+address that contains the writer's timestamp. A writer that finishes looks for the next timestamp and wakes the waiting
+writer through the socket. Waiting writers also poll every ``POLL_SECONDS``, in case a process was killed before it
+could wake them.
 
-The queue only makes the order fair; SQLite's own lock prevents simultaneous writes. If there can be no queue (because
-the system lacks such locks or the folder is read-only), SQLite works as usual.
+The queue only makes the order fair. SQLite's own lock prevents simultaneous writes. If the queue is not available
+(because the system does not support such locks or the folder is read-only), SQLite works as usual.
 """
 
 import contextlib
@@ -39,10 +40,10 @@ _unusable_paths: set[str] = set()
 
 
 class WriteQueue:
-    """The position of a connection in the write queue. Its turn to write lasts until ``leave`` or ``close``."""
+    """A connection's access to the write queue. The connection's turn to write lasts until ``leave`` or ``close``."""
 
     def __init__(self, path: str, fd: int) -> None:
-        """Create the queue with its own open file, because connections that share a file would count as one writer."""
+        """Initialize the queue. Each queue needs its own open file, because a shared file would count as one writer."""
         self._path, self._fd, self._has_turn = path, fd, False
         status = os.fstat(fd)
         self._name = f"\0backoffice-gate-{status.st_dev:x}-{status.st_ino:x}-"
@@ -51,7 +52,7 @@ class WriteQueue:
 
     @classmethod
     def open_for(cls, database: str) -> "Self | None":
-        """Return the queue of a database file. If the file can have no queue, log this once and return None."""
+        """Return the queue for a database file. If the queue is not available, log this once and return None."""
         path = f"{os.path.realpath(database)}-gate"
         try:
             if _SUPPORTED:
@@ -62,20 +63,20 @@ class WriteQueue:
         if path not in _unusable_paths:
             _unusable_paths.add(path)
             logger.warning(
-                "The write queue for %s is not available (%s): under load some writers may wait long.", database, reason
+                "No write queue for %s (%s). Under load, some writers may wait for a long time.", database, reason
             )
         return None
 
     def try_enter(self) -> bool:
-        """Take the turn to write if no other writer is writing or waiting."""
+        """Start the turn if no other writer is writing or waiting. Return True if this connection has the turn."""
         self._has_turn = self._has_turn or self._lock(0, time.monotonic_ns() + 1)
         return self._has_turn
 
     def wait(self, seconds: float) -> bool:
-        """Wait in the queue, and return True if the turn came in time."""
+        """Wait in the queue for the turn. Return False if the turn did not come in time."""
         deadline = time.monotonic() + seconds
         while not self._lock(stamp := time.monotonic_ns(), 1):
-            # Another writer that read the clock later already has the turn, so take a new timestamp.
+            # Another writer with a later timestamp already has the turn, so get a new timestamp.
             continue
         try:
             with self._open_wakeup_socket(stamp) as wakeup_socket:
@@ -89,22 +90,22 @@ class WriteQueue:
             return True
         finally:
             if not self._has_turn:
-                # An earlier writer may have sent its wake-up to this socket, so wake the next writer.
+                # An earlier writer may have just sent the wake-up to this socket, so wake the next writer.
                 self._release()
 
     def leave(self) -> None:
-        """End the turn and wake the next writer. Do nothing without a turn."""
+        """End the turn and wake the next writer. Do nothing if it is not this connection's turn."""
         if self._has_turn:
             self._has_turn = False
             self._release()
 
     def close(self) -> None:
-        """Leave the queue and close its file."""
+        """Leave the queue and close the queue file."""
         self.leave()
         self._finalizer()
 
     def close_inherited(self) -> None:
-        """Close the file in a forked process, without releasing the lock, which belongs to the parent."""
+        """Close the file in a forked process. The lock is not released, because it belongs to the parent process."""
         self._has_turn = False
         self._finalizer()
 
@@ -115,7 +116,7 @@ class WriteQueue:
 
     def _release(self) -> None:
         self._set_lock(fcntl.F_UNLCK, 0, 0)
-        # If the wake-up fails, the next writer notices by polling.
+        # If the wake-up fails, the next writer notices its turn by polling.
         with contextlib.suppress(OSError):
             if (stamp := self._find_next_stamp()) > 0:
                 with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender_socket:
@@ -123,7 +124,7 @@ class WriteQueue:
                     sender_socket.sendto(b"!", f"{self._name}{stamp}")
 
     def _find_next_stamp(self) -> int:
-        """Return the timestamp of the next writer, or 0 if a writer has the turn or no writer waits."""
+        """Return the timestamp of the next writer. Return 0 if another writer has the turn or no writer is waiting."""
         next_stamp, end = 0, 0
         while True:
             request = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, end, 0)
@@ -132,11 +133,11 @@ class WriteQueue:
                 return next_stamp
             if start == 0:
                 return 0
-            # The kernel reports any one of the locks, so look for an earlier one.
+            # The kernel reports an arbitrary lock in the range, so look for an earlier lock.
             next_stamp = end = start
 
     def _open_wakeup_socket(self, stamp: int) -> socket.socket:
-        """Return a socket on which other writers can wake this one. If it cannot be bound, polling is sufficient."""
+        """Return a socket through which other writers can wake this writer. If binding fails, polling is sufficient."""
         wakeup_socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         with contextlib.suppress(OSError):
             wakeup_socket.bind(f"{self._name}{stamp}")
@@ -154,9 +155,9 @@ class WriteQueue:
 
 
 def _open_file(path: str, database: str) -> int:
-    """Open the queue's file with the permissions and, if the user is root, the owner of the database file.
+    """Open the queue file. Copy the permissions of the database file and, if running as root, its owner.
 
-    SQLite does the same for its own additional files.
+    SQLite does the same for the other files next to a database.
     """
     status = Path(database).stat()
     try:

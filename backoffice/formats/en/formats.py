@@ -1,4 +1,4 @@
-"""English date formats. The day comes first and the month is a word, so that every reader understands the date."""
+"""English date formats. The month is a word, so that day and month cannot be confused in any country."""
 
 DATE_FORMAT = SHORT_DATE_FORMAT = "j M Y"
 TIME_FORMAT = "H:i"
