@@ -1,4 +1,4 @@
-"""Settings of the staff panel: the admin theme and the login pages."""
+"""Settings for the staff panel: the admin theme and the login pages."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Routes of the REST API. The URLs of all resources begin with a path that contains the API version."""
+"""Routes for the REST API. The URLs of all resources begin with a path that contains the API version."""
 
 from django.urls import URLPattern, URLResolver, include, path
 

@@ -1,7 +1,7 @@
 """The Content-Security-Policy of all pages.
 
-The panel's host also serves files of shops: images, theme files and, under ``/storefront/``, scripts of script tags.
-These files must not run as scripts in the panel. The policy therefore allows scripts only from the path of the
+The panel's host also serves shops' files: images, theme files and, under ``/storefront/``, scripts that script tags
+load. These files must not run as scripts in the panel. The policy therefore allows scripts only from the path of the
 product's own static files. A path in a policy includes the host, so the policy depends on the host of the request.
 """
 

@@ -65,7 +65,7 @@ def get_database_settings(data_dir: Path) -> dict[str, Any]:
 def _parse_url(url: str) -> dict[str, Any]:
     """Parse a database URL into Django's database settings.
 
-    With several hosts, the driver tries them in order until one accepts writes.
+    If the URL names several hosts, the driver tries them in order until one accepts writes.
     """
     hosts = env.parse_hosts(url)
     if len(hosts) == 1:

@@ -181,6 +181,6 @@ def _example(schemes: Collection[str]) -> str:
 
 
 def _refuse(name: str, expected: str, *, secret: bool = False) -> NoReturn:
-    """Raise the error for an invalid value. ``secret`` omits the value, because a URL may contain a password."""
+    """Raise the error for an invalid value. Omit a ``secret`` value, because it may contain a password."""
     suffix = "" if secret else f", not {os.environ.get(name, '')!r}"
     raise ImproperlyConfigured(f"{name} must be {expected}{suffix}.")

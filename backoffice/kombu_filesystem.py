@@ -42,6 +42,6 @@ class FolderTransport(Transport):
     polling_interval = POLL_SECONDS
 
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
-        """Deliver the next message, or raise ``socket.timeout`` after one or two polls. ``timeout`` is ignored."""
+        """Deliver the next message. If ``timeout`` is set, raise ``socket.timeout`` after at most two polls."""
         max_wait = None if timeout is None else min(timeout, POLL_SECONDS)
         super().drain_events(connection, timeout=max_wait)  # type: ignore[no-untyped-call]

@@ -77,7 +77,7 @@ class LineFormatter(logging.Formatter):
 class JsonFormatter(logging.Formatter):
     """Formats a record as one JSON object, without secrets.
 
-    The keys are ``time`` (RFC 3339, UTC), ``level``, ``logger``, ``message``, ``request_id`` (the key of a job),
+    The keys are ``time`` (RFC 3339, UTC), ``level``, ``logger``, ``message``, ``request_id`` (or the key of a job),
     ``shop``, ``app`` and ``staff`` if known, ``error`` (the traceback), and the record's ``fields``.
     """
 

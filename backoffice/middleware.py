@@ -193,7 +193,7 @@ _accepted_hosts: set[str] = set()
 
 
 def check_host(request: HttpRequest) -> None:
-    """Check that the host is a host of this installation or the domain of a shop. Store a shop's domain on the request.
+    """Check that the host belongs to this installation or to a shop. If it is a shop's domain, store it on the request.
 
     Raises:
         DisallowedHost: The host is unknown.

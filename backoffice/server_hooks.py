@@ -28,7 +28,7 @@ class BackofficeHooks(Door):
         brand = settings.BRAND.upper()
         self._token = f"HTTP_X_{brand}_ACCESS_TOKEN"
         self._session = f"{settings.SESSION_COOKIE_NAME}="
-        # The shop that Django found for earlier requests, by the hash of the request's token or path.
+        # The shop that Django found for earlier requests, keyed by the hash of the request's token or path.
         self._shops: dict[int, tuple[str, int]] = {}
 
     def body_limit(self, environ: Environ) -> int:

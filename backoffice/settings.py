@@ -94,14 +94,14 @@ JOB_SWEEP_SECONDS = 10
 # The maximum number of concurrent jobs of a shop on all machines. 0 means no limit.
 MAX_JOBS_PER_SHOP = variables.get_integer("BACKOFFICE_MAX_JOBS_PER_SHOP", 0, most=1000)
 
-# A subscription with selected fields does not receive the same payload again within this many seconds. 0 sends every
-# payload.
+# A subscription with selected fields does not receive the same payload again within this many seconds. 0 means that
+# every payload is sent.
 WEBHOOK_DEBOUNCE_SECONDS = variables.get_integer("BACKOFFICE_WEBHOOK_DEBOUNCE_SECONDS", 5, most=60)
 # The maximum number of deliveries per second in a replay.
 WEBHOOK_REPLAYS_PER_SECOND = variables.get_integer("BACKOFFICE_WEBHOOK_REPLAYS_PER_SECOND", 50, least=1, most=1000)
-# After hours of failures, subscriptions of apps are deleted (True) or disabled (False).
+# If a subscription that an app created fails for hours, it is deleted (True) or disabled (False).
 WEBHOOK_DELETE_FAILING = variables.get_flag("BACKOFFICE_WEBHOOK_DELETE_FAILING", default=False)
-# Endpoints other than HTTPS: the message brokers by name, and a flag that enables Amazon EventBridge.
+# Endpoints that do not use HTTPS: the message brokers, keyed by name, and a flag that enables Amazon EventBridge.
 WEBHOOK_BROKERS = variables.get_brokers("BACKOFFICE_WEBHOOK_BROKERS")
 WEBHOOK_EVENTBRIDGE = variables.get_flag("BACKOFFICE_WEBHOOK_EVENTBRIDGE", default=False)
 

@@ -104,7 +104,7 @@ def read_catalog(path: Path) -> Catalog:
 def update_catalog(
     path: Path, texts: Mapping[TranslatableText, list[str]], translations: Mapping[str, str | list[str]]
 ) -> Catalog:
-    """Write a catalog of exactly the strings in the sources. Existing translations of these strings are kept.
+    """Write a catalog with exactly the strings in the sources. Existing translations of these strings are kept.
 
     Args:
         path: The ``.po`` file. The ``.mo`` file and the JavaScript file with translations are written, too.
@@ -158,7 +158,7 @@ def _render_script(catalog: Catalog, texts: Mapping[TranslatableText, list[str]]
 
 
 def find_problems(path: Path, texts: Mapping[TranslatableText, list[str]]) -> list[str]:
-    """Return the problems of a catalog: missing or invalid translations, and outdated compiled files."""
+    """Return the problems in a catalog: missing or invalid translations, and outdated compiled files."""
     catalog = read_catalog(path)
     problems = [
         f"missing: {text.singular!r} ({places[0]})" for text, places in texts.items() if not _find(catalog, text)

@@ -18,8 +18,8 @@ def main() -> None:
         from backoffice.celery import app
 
         heartbeat.start_heartbeat("worker")
-        # Suppress the warning about running as root. Root is no risk here, because messages are JSON and only name a
-        # job row. Also suppress the message about a requested stop.
+        # Suppress the warning about running as root. Running as root is safe here, because messages are JSON and
+        # contain only the key of a job row. Also suppress the message that a stop was requested.
         warnings.filterwarnings("ignore", category=SecurityWarning)
         worker.safe_say = lambda *_: None
         # Loaded modules are never freed, so exclude them from garbage collection in this process and in all forks.

@@ -1,6 +1,6 @@
 """Check the WSGI environ before Django builds a request from it. The checks work with every WSGI server.
 
-* A content type with an unknown charset is rejected, because it makes Django raise outside its own error handling.
+* A content type with an unknown charset is rejected, because it causes an exception outside Django's error handling.
 * A chunked body without a length is rejected, because Django would read it as empty.
 * A body that is too large is rejected before it is read.
 * Any exception while Django builds the request becomes a JSON error without details.
@@ -22,12 +22,12 @@ Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
-# No accepted length has so many digits, and Python raises an error for very long numbers.
+# No accepted length has more digits, and Python raises an error for very long numbers.
 _MAX_DIGITS = 15
 
 
 def validate_environ(application: Application) -> Application:
-    """Wrap the application in the checks of this module."""
+    """Wrap the application in the checks in this module."""
 
     def guarded(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         status = _find_error_status(environ)

@@ -1,1 +1,1 @@
-"""Benchmarks of the product, see ``benchmarks/README.md``."""
+"""Benchmarks for the product. See ``benchmarks/README.md``."""

@@ -29,7 +29,7 @@ def cycle_values(number: str, values: Sequence[str]) -> str:
 
 
 def quote_literal(text: str) -> str:
-    """Return a text as an SQL literal."""
+    """Return a string as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -57,7 +57,7 @@ class Rows:
         self.first, self.last = first, last
 
     def insert(self, model: type[Model], **expressions: str) -> None:
-        """Insert one row per number into the model's table. ``expressions`` has SQL expressions by column name."""
+        """Insert one row per number into the model's table. ``expressions`` maps column names to SQL."""
         from apps.ground.case_folding import get_folded_columns
 
         fields = {field.column: field for field in model._meta.concrete_fields if field.column}
@@ -65,7 +65,7 @@ class Rows:
             raise ValueError(f"{model._meta.label} has no columns {', '.join(sorted(unknown))}")
         for name, copy in get_folded_columns(model).items():
             if name in expressions and copy.attname not in expressions:
-                # lower() is sufficient, because benchmarks only write uppercase letters in ASCII.
+                # lower() is sufficient, because the only uppercase letters in benchmark data are ASCII letters.
                 expressions[copy.attname] = f"lower({expressions[name]})"
         values = {
             column: expressions.get(column) or get_default_literal(field)

@@ -20,8 +20,8 @@ SIZES = ("Small", "Medium", "Large")
 def fill_products(shop_id: int | str, last: int, *, first: int = 1, **differing: str) -> None:
     """Insert products ``first`` to ``last`` with one option, three variants and two images each.
 
-    ``shop_id`` may be an SQL expression, for rows that alternate between shops. ``differing`` has SQL expressions for
-    product columns.
+    ``shop_id`` may be an SQL expression, for rows that alternate between shops. ``differing`` maps product columns to
+    SQL expressions that replace the defaults.
     """
     from apps.catalog.models import Product, ProductImage, ProductOption, ProductTag, Variant
     from apps.inventory.models import InventoryItem, InventoryLevel
@@ -200,7 +200,7 @@ def fill_work(shop_id: int, last: int) -> None:
 
 
 def _list(text: str) -> str:
-    """Return SQL for a JSON list with one string that needs no escapes."""
+    """Return SQL for a JSON list with one string that needs no escaping."""
     written_text = f"'[\"' || {text} || '\"]'"
     return f"({written_text})::jsonb" if bulk_insert.is_postgres() else written_text
 
@@ -218,8 +218,8 @@ def fill_order_rows(
 ) -> None:
     """Insert orders ``first`` to ``last`` for customers and products with numbers from ``apart + 1``.
 
-    ``shop_id`` may be an SQL expression, for rows that alternate between shops. ``differing`` has SQL expressions for
-    order columns.
+    ``shop_id`` may be an SQL expression, for rows that alternate between shops. ``differing`` maps order columns to SQL
+    expressions that replace the defaults.
     """
     from apps.orders.models import LineItem, Order, ShippingLine
 

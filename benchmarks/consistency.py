@@ -1,7 +1,7 @@
 """Measure ``manage.py check_money`` with a big shop: ``python -m benchmarks.consistency --orders 1000000``.
 
 The command needs a migrated PostgreSQL database in ``DATABASE_URL``. If the database has no orders, the command creates
-paid orders (``benchmarks.paid_orders``). It prints the seconds and the memory of each check, and the number of
+paid orders (``benchmarks.paid_orders``). It prints the duration and the memory usage of each check, and the number of
 differences, which must be zero.
 """
 

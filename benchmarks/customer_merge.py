@@ -108,7 +108,7 @@ def _memory() -> int:
 
 
 def _watched(work: Callable[..., Any], took: list[tuple[float, int]]) -> Callable[..., Any]:
-    """Wrap a function to record the number of statements and the seconds until the commit, while locks are held."""
+    """Wrap a function to record its number of statements and the seconds until the commit releases the locks."""
     from django.db import connection
 
     def watched(*arguments: Any, **kwargs: Any) -> Any:

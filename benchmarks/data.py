@@ -1,7 +1,7 @@
 """Create the data of one shop: customers, products, orders and fulfillments, as the product would store them.
 
 ``python -m benchmarks.data --customers 10000`` fills the migrated database of ``DATABASE_URL`` and prints a JSON object
-with the shop and an access token. Row ``n`` is equal on every machine and database.
+with the shop and an access token. Row ``n`` is the same on every machine and database.
 """
 
 import argparse
@@ -26,8 +26,8 @@ STREETS = ("Storgatan", "Kungsgatan", "Nygatan")
 def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) -> None:
     """Insert customers ``first`` to ``last`` with two addresses each. The first address is the default address.
 
-    ``shop_id`` may be an SQL expression, for rows that alternate between shops. ``differing`` has SQL expressions for
-    customer columns.
+    ``shop_id`` may be an SQL expression, for rows that alternate between shops. ``differing`` maps customer columns to
+    SQL expressions that replace the defaults.
     """
     from apps.customers.domain import sqlite_fts
     from apps.customers.domain.search_columns import END_MARK, FieldMark, mark_whole_text, mark_words
@@ -157,7 +157,7 @@ def get_bench_shop() -> tuple[int, str]:
 
 
 def grow_shop(customers: int) -> dict[str, Any]:
-    """Add customers to the benchmark's shop up to this number. The first call also adds products and orders.
+    """Add customers to the benchmark's shop until it has this many. The first call also adds products and orders.
 
     Returns:
         The shop id, an access token, the number of customers, and the duration in seconds.

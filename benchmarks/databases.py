@@ -39,7 +39,7 @@ class Database:
             return sum(servers.get_processor_seconds(row[0]) for row in rows)
 
     def prepare(self, customers: int) -> None:
-        """Migrate the database, and fill the shop up to this number of customers."""
+        """Migrate the database, and fill the shop until it has this many customers."""
         self.migrate()
         self.grow(customers)
 
@@ -47,7 +47,7 @@ class Database:
         self._manage("manage.py", "migrate", "--verbosity", "0")
 
     def grow(self, customers: int) -> None:
-        """Fill the shop up to this number of customers."""
+        """Fill the shop until it has this many customers."""
         data = json.loads(self._manage("-m", "benchmarks.data", "--customers", str(customers)).splitlines()[-1])
         self.token, self.shop_id, self.seconds = data["token"], data["shop_id"], data["seconds"]
 
@@ -68,7 +68,7 @@ class Database:
 def create_postgres(folder: Path) -> Iterator[Database]:
     """Create a PostgreSQL database and drop it after the block.
 
-    The server is the server in ``DATABASE_URL``, by default 127.0.0.1.
+    ``DATABASE_URL`` determines the server. The default is 127.0.0.1.
 
     Raises:
         Unmeasurable: The server is not reachable.
@@ -95,7 +95,7 @@ def create_sqlite(folder: Path) -> Database:
 
 
 def fill_documents(database: Database) -> None:
-    """Fill floor B's table of rendered documents."""
+    """Fill the table of rendered documents for floor B (``benchmarks.floors.b``)."""
     with psycopg.connect(database.environment["DATABASE_URL"], autocommit=True) as connection:
         connection.execute("SET timezone = 'UTC'")
         for statement in b.FILL.format(shop=database.shop_id).split(";\n"):

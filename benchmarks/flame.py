@@ -20,13 +20,13 @@ from benchmarks.variants import CUSTOMERS, ROWS, SCENARIOS
 WIDTH, HEIGHT = 1200, 17
 LEAST = 0.005
 COLD = "BACKOFFICE_RENDER_CACHE_MB"
-# Frames outside this function are equal for all requests and are omitted.
+# Frames outside this function are the same for all requests and are omitted.
 ROOT = "boundary.<locals>.layer (backoffice/middleware.py"
 Stacks = Counter[tuple[str, ...]]
 
 
 def sample_stacks(scenario: str, seconds: int, *, cold: bool) -> Stacks:
-    """Load a server, and return the number of samples for each stack of functions."""
+    """Put a server under load, and return the number of samples for each stack of functions."""
     kind, path = SCENARIOS[scenario]
     with tempfile.TemporaryDirectory() as name, databases.create_postgres(Path(name)) as database:
         database.prepare(ROWS)
@@ -107,7 +107,7 @@ def draw_flame_graph(stacks: Stacks, title: str) -> str:
 
 
 def _color(name: str) -> str:
-    """Return orange for the product, and a cold color for libraries."""
+    """Return orange for the product, and a cool color for libraries."""
     if "(apps/" in name or "(backoffice/" in name:
         return "#f2a65a"
     return {"psycopg": "#8fb8de", "django": "#9ad1a5"}.get(name.partition("(")[2].partition("/")[0], "#d0d0d0")

@@ -96,13 +96,13 @@ def main() -> None:
 
 
 def fill_orders(shop: "Shop", rows: int) -> tuple[int, int]:
-    """Insert orders of one item, each with a fulfillment order, in the current shop.
+    """Insert orders with one item and one fulfillment order each, in the current shop.
 
-    One of a hundred fulfillment orders is on hold, one of a hundred waits for a service's response, and one of ten has
-    a deadline.
+    One in a hundred fulfillment orders is on hold, one in a hundred is waiting for a service's response, and one in ten
+    has a deadline.
 
     Returns:
-        The ids of a location that fulfills nearly all orders, and of a location that fulfills one of 2,000 orders.
+        The ids of a location that fulfills nearly all orders, and of a location that fulfills one in 2,000 orders.
     """
     from decimal import Decimal
 

@@ -1,9 +1,9 @@
 """Measure imports in objects per second: ``python -m benchmarks.imports --rows 20000``.
 
 The command validates and imports customers, and then orders, from JSON lines files into a new shop in the migrated
-database of ``DATABASE_URL``, in one process like a worker. The floor is inserting the same number of customer rows with
-a database cursor, in batches of 1,000. Rates per second of CPU time, which are more stable on a busy machine, are in
-parentheses.
+database of ``DATABASE_URL``, in one process, as a worker does. The floor is inserting the same number of customer rows
+with a database cursor, in batches of 1,000. Rates per second of CPU time, which are more stable on a busy machine, are
+in parentheses.
 """
 
 import argparse

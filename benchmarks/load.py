@@ -50,7 +50,7 @@ def run_load(port: int, kind: str, token: str, path: str, number: int, seconds: 
     """Send requests to a server for some seconds.
 
     Raises:
-        Unmeasurable: A request failed, was broken off or timed out, or there was no response.
+        Unmeasurable: A request failed, was interrupted or timed out, or there was no response.
     """
     command = ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{seconds:g}s", "--timeout", "20s", "-s", str(SCRIPT)]
     command += [f"http://127.0.0.1:{port}", "--", kind, token, path, str(number), *more]

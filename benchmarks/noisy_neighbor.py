@@ -1,9 +1,9 @@
 """Measure 49 shops while another shop causes a high load: ``python -m benchmarks.noisy_neighbor [--jobs 2000]``.
 
-In the first part, one shop enqueues many jobs, and then each other shop enqueues one job. Two workers handle the
-notifications in order. In the second part, 64 clients of one shop send requests that take 0.2 seconds, and one client
-of each other shop sends short requests, to one process with four threads. Both parts run with and without fair
-scheduling. The command needs a separate migrated database.
+In the first part, one shop enqueues many jobs, and then each of the other shops enqueues one job. Two workers handle
+the notifications in order. In the second part, 64 clients of one shop send requests that take 0.2 seconds, and one
+client of each of the other shops sends short requests, to one process with four threads. Both parts run with and
+without fair scheduling. The command needs a separate migrated database.
 """
 
 import argparse
@@ -34,7 +34,7 @@ WHOSE = "HTTP_X_WHOSE"
 
 
 class HeaderFairness(Door):
-    """Server hooks for fair scheduling, with the shop from a request header."""
+    """Server hooks for fair scheduling that take the shop from a request header."""
 
     def whose(self, environ: Environ) -> Hashable:
         return environ[WHOSE]

@@ -1,8 +1,8 @@
-"""Measure 16 concurrent writers for one product: ``python -m benchmarks.one_product [--rounds 5] [--seconds 4]``.
+"""Measure 16 concurrent writers to one product: ``python -m benchmarks.one_product [--rounds 5] [--seconds 4]``.
 
-Over 16 connections, two processes of the product adjust the inventory of one variant on PostgreSQL. The floor is a
-transaction that only updates the inventory level, also over 16 connections. Both wait for the same row lock, so the
-ratio shows how long the product keeps the row locked.
+Clients on 16 connections adjust the inventory of one variant through two server processes, on PostgreSQL. The floor is
+a transaction that only updates the inventory level, also over 16 connections. Both wait for the same row lock, so the
+ratio shows how long the server processes keep the row locked.
 """
 
 import argparse

@@ -9,7 +9,7 @@ from benchmarks.catalog_data import VARIANTS, fill_products
 from benchmarks.data import BEGIN, PRODUCTS, fill_customers, get_bench_shop
 
 LINES, UNITS, CUSTOMERS = 3, 2, 100_000
-# Every n-th order is partially refunded, has duties, or is fulfilled.
+# One in this many orders is partially refunded, has duties, or is fulfilled, respectively.
 REFUNDED, DECLARED, SENT = 10, 5, 2
 Values = dict[str, str]
 
@@ -168,7 +168,7 @@ def _fill_work(rows: Rows, fulfilled_rows: Rows, own: Values, location: str) -> 
 
 
 def _fill_refunds(rows: Rows, orders: int, own: Values) -> None:
-    """Insert a refund of one item, its duty and the shipping for every tenth order, 19.00 in total."""
+    """For every tenth order, insert a refund of one item with its duty and the shipping, 19.00 in total."""
     from apps.orders.models import Transaction
     from apps.refunds import models
 

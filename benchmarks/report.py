@@ -63,7 +63,7 @@ def _cost(runs: list[dict[str, float]] | None) -> str:
 
 
 def print_ratios(results: Results) -> None:
-    """Print the ratios of ``docs/performance.md`` by rate and by CPU time, which is more stable."""
+    """Print the ratios listed in ``docs/performance.md``, by rate and by CPU time, which is more stable."""
     print("\n| | by rate | by CPU time | must | stretch | result by rate |\n|---|---|---|---|---|---|")
     for name, value, used_seconds, must, stretch, unit in list_criteria(results):
         at_most = unit != "×" or name.startswith(("growth", "page"))

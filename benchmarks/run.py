@@ -73,7 +73,7 @@ def measure_latencies(database: Database, times: int) -> dict[str, float]:
 
 
 def _token(database: Database, before: int) -> str:
-    """Return a page token for customers below an id, as in the API's ``Link`` header."""
+    """Return a page token for customers with lower ids, as in the API's ``Link`` header."""
     for name, value in database.environment.items():
         os.environ[name] = value
     os.environ["DJANGO_SETTINGS_MODULE"] = "backoffice.settings"

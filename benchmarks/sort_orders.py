@@ -1,8 +1,8 @@
 """Measure a page of a collection's products in every sort order, compared with a page sorted by id in the same run.
 
 ``python -m benchmarks.sort_orders`` fills a new shop in the migrated database of ``DATABASE_URL`` with 10,000 products,
-with three variants and two images each. For a custom and a smart collection, it prints the time of an uncached page of
-250 products and the ratio to the page by id, which must be at most 3.
+each with three variants and two images. For a custom and a smart collection, it prints the time of an uncached page of
+250 products and its ratio to the time of a page sorted by id, which must be at most 3.
 """
 
 import os

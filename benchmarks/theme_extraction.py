@@ -98,7 +98,7 @@ def main() -> int:
         FileContent.objects.exclude(pk__in=used).delete()
         shutil.rmtree(FOLDER / "data" / "media" / "shops" / str(shop.pk) / "content", ignore_errors=True)
         if connection.vendor == "sqlite":
-            # Write the changes of the cleanup to disk before the next round.
+            # Flush the cleanup's changes to disk before the next round.
             with connection.cursor() as cursor:
                 cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

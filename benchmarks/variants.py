@@ -117,7 +117,7 @@ def _differences(expected: Any, got: Any, path: str = "") -> str:
 
 
 def _shape(value: Any) -> Any:
-    """Return the field names in a response. Lists only have the names of the first item."""
+    """Return the field names in a response. For a list, return only the names of the first item."""
     if isinstance(value, dict):
         return {
             name: _shape(item) for name, item in value.items() if name != "next" and item is not None and item != ""

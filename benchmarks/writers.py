@@ -1,8 +1,8 @@
 """Measure concurrent writers on SQLite with and without the queue: ``python -m benchmarks.writers [--rounds 5]``.
 
-Two servers use the same database file. Each server in turn receives requests that create customers over 16 connections,
-so that other load affects both servers equally. The queue is fair if the 99th percentile of the response time is at
-most five times the median. Otherwise the exit code is 1.
+Two servers use the same database file. The servers take turns receiving requests to create customers, sent over 16
+connections, so that other load affects both servers equally. The queue is fair if the 99th percentile of the response
+time is at most five times the median. Otherwise the exit code is 1.
 """
 
 import argparse

@@ -9,9 +9,9 @@ from typing import Self
 class Subtests:
     """Collects the failures of several blocks and reports all failures at the end.
 
-    >>> with Each() as each:
+    >>> with Subtests() as subtest:
     ...     for value in VALUES:
-    ...         with each(value):
+    ...         with subtest(value):
     ...             assert …
     """
 

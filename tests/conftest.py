@@ -249,7 +249,7 @@ def in_shop(shop: Shop) -> Iterator[Shop]:
 
 @pytest.fixture
 def client_with(shop: Shop) -> ClientWith:
-    """Return a factory of clients: ``client_with("write_products", …)`` has exactly these scopes."""
+    """Return a factory for clients: ``client_with("write_products", …)`` has exactly these scopes."""
 
     def make(*scopes: str, shop: Shop = shop, **app: Any) -> ApiClient:
         installation = factories.make_installation(shop, scopes, **app)
@@ -266,7 +266,7 @@ def api(client_with: ClientWith) -> ApiClient:
 
 @pytest.fixture
 def other_shop_api(client_with: ClientWith, other_shop: Shop) -> ApiClient:
-    """Return a client of the other shop with all scopes."""
+    """Return a client for the other shop, with all scopes."""
     return client_with(*factories.ALL_SCOPES, shop=other_shop)
 
 
@@ -318,7 +318,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = pooled
     for item in items:
         if item.get_closest_marker("postgres") and not services.is_postgres():
-            # Always skipped, never failed: each run has one database, and CI runs the suite on SQLite and PostgreSQL.
+            # Skip these tests and never fail them: each run has one database, and CI runs the suite on both SQLite and
+            # PostgreSQL.
             item.add_marker(pytest.mark.skip(reason="needs PostgreSQL: set DATABASE_URL"))
         if item.get_closest_marker("browser") and not services.find_chromium():
             services.skip_or_fail(item, "Chromium")

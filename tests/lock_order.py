@@ -33,9 +33,9 @@ class LockRecorder:
     """The row locks of each transaction.
 
     Attributes:
-        roots: By table, the root table of the aggregate. A lock on the root row covers the aggregate's other rows.
-        steps: The statement by ``(held, locked)``: a table with locked rows and the table locked next.
-        disorder: Statements that lock rows of a table in an undefined order, or below an already locked key.
+        roots: For each table, the root of its aggregate. A lock on the root row covers the aggregate's other rows.
+        steps: Maps ``(held, locked)``, a table with locked rows and the table locked next, to the statement.
+        disorder: Statements that lock a table's rows in an undefined order, or lock a lower key after a higher one.
     """
 
     roots: Mapping[str, str] = field(default_factory=dict)

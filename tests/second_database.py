@@ -17,7 +17,7 @@ import pytest
 
 TESTS = Path(__file__).parent
 MARKERS = ("both_databases", "deadlocks", "own_sessions", "postgres", "race")
-# By path below tests/, the reason why the tests can behave differently on another database.
+# For each path below tests/, the reason why the tests can behave differently on another database.
 PATHS = {
     "api/test_conditional.py": "versions are counted by the database; with Redis as the cache",
     "api/test_dates.py": "comparison of timestamps with microseconds",

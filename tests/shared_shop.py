@@ -36,7 +36,7 @@ def uses_shop(test: pytest.Item) -> bool:
 
 
 def get_fill(test: pytest.Item) -> Fill | None:
-    """Return the function that adds rows to the shop for a test, if any."""
+    """Return the function that adds rows to the shop for a test, or None."""
     mark = test.get_closest_marker("shop_with")
     return mark.kwargs["fill"] if mark else None
 

@@ -1,4 +1,4 @@
-"""Tests of the architecture: the diagram in the docs matches the import contracts, and names are clear."""
+"""Tests for the architecture: the diagram in the docs matches the import contracts, and names are clear."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Tests of two concurrent changes to the same object: the second change sees the first, without deadlocks."""
+"""Tests for two concurrent changes to the same object: the second change sees the first, without deadlocks."""
 
 from decimal import Decimal
 from typing import Any
@@ -322,7 +322,7 @@ class TestDeadlocks:
     def test_an_erasure_that_holds_the_customer_first_waits_in_a_circle(
         self, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Show the deadlock with an order change if the erasure locks the customer before the order."""
+        """Show that an order change causes a deadlock if the erasure locks the customer before the order."""
         monkeypatch.setattr(personal_data, "_lock_customer", lambda customer, _job: lock_customer(customer))
         order = make_order(shop, email="ada@example.com")
         customer_id = order.customer_id
@@ -342,7 +342,7 @@ class TestDeadlocks:
     def test_an_order_that_holds_its_products_one_by_one_waits_in_a_circle(
         self, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Show the deadlock with another transaction if the order locks products one by one."""
+        """Show that another transaction causes a deadlock if the order locks products one by one."""
         monkeypatch.setattr(stock_reservation, "_lock_products", lambda *_: None)
         untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
         lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]

@@ -10,7 +10,7 @@ from django.db import connection
 pytestmark = pytest.mark.postgres
 
 PAGE = Path(settings.BASE_DIR, "docs", "scaling.md").read_text().partition("## Sharding one shop")[2]
-# The tables with a shop column, and the number of this column.
+# The tables with a shop column, and the column's attribute number.
 SHOP_TABLES = """WITH of_shops AS (
     SELECT a.attrelid AS id, a.attnum AS shop FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     WHERE a.attname = 'shop_id' AND c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace

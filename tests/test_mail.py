@@ -1,4 +1,4 @@
-"""Tests of email without a configured mail server: only the demo prints links."""
+"""Tests for email without a configured mail server: only the demo prints links."""
 
 import logging
 import re

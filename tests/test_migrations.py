@@ -1,6 +1,6 @@
-"""Tests of migrations on a database in use: compatibility with the previous release, and limited waits for locks.
+"""Tests for migrations on a database in use: compatibility with the previous release, and limited waits for locks.
 
-Check F14 of docs/reliability.md.
+See check F14 in docs/reliability.md.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Tests of plain wording in docstrings, comments, docs, the change log and texts for staff."""
+"""Tests for plain wording in docstrings, comments, docs, the change log and texts for staff."""
 
 import ast
 import io

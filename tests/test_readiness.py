@@ -1,4 +1,4 @@
-"""Tests of readiness checks, which must be correct and fast, and must be cheap even for many callers."""
+"""Tests for readiness checks, which must be correct and fast, and must be cheap even for many callers."""
 
 import os
 import threading

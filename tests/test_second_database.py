@@ -1,4 +1,4 @@
-"""Tests of selecting tests for the second database: the listed files exist, and the right tests are selected."""
+"""Tests for selecting tests for the second database: the listed files exist, and the right tests are selected."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,6 +1,6 @@
 """Tests that logs, events, jobs, stored responses and the cache contain no secrets after all flows with secrets.
 
-Check A11 of docs/reliability.md.
+See check A11 in docs/reliability.md.
 """
 
 import base64
@@ -143,7 +143,7 @@ def run_customer_flow(api: ApiClient, shop: Shop) -> set[str]:
 
 
 def run_app_flow(api: ApiClient) -> set[str]:
-    """Send valid and invalid access tokens in all possible places of a request; return the tokens."""
+    """Send valid and invalid access tokens in every possible part of a request; return the tokens."""
     path = "/admin/api/2026-07/shop.json"
     for token in (WRONG_TOKEN, api.token):
         for headers in ({"X-Platform-Access-Token": token}, {"Authorization": f"Bearer {token}"}):

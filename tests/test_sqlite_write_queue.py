@@ -1,4 +1,4 @@
-"""Tests of the write queue for SQLite: threads and processes write in order, and no writer blocks the queue."""
+"""Tests for the write queue for SQLite: threads and processes write in order, and no writer blocks the queue."""
 
 import contextlib
 import gc
@@ -122,7 +122,7 @@ def write_name(name: str, alias: str = "gated") -> None:
 
 @contextlib.contextmanager
 def write_in_thread(name: str, alias: str = "gated") -> Iterator[threading.Thread]:
-    """Start a writer in another thread. The end of the block waits until the name is written."""
+    """Start a writer in another thread. At the end of the block, wait until the name is written."""
 
     def work() -> None:
         write_name(name, alias)

@@ -17,7 +17,7 @@ def get_time_limit(seconds: float) -> float:
 
 
 def wait_until(poll: Callable[[], Any], holds: Callable[[Any], bool], *, seconds: float = 10.0) -> Any:
-    """Call ``poll`` until ``holds`` accepts the result and return it; fail after ``get_time_limit(seconds)``."""
+    """Call ``poll`` until ``holds`` accepts the result, then return it; fail after ``get_time_limit(seconds)``."""
     end = time.monotonic() + get_time_limit(seconds)
     while not holds(value := poll()):
         assert time.monotonic() < end, f"still {value!r}"

@@ -1,4 +1,4 @@
-"""App configuration of the REST API."""
+"""App configuration for the REST API."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""The model of idempotency keys and their stored responses."""
+"""The model for idempotency keys and their stored responses."""
 
 from django.db import models
 

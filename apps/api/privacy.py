@@ -1,4 +1,4 @@
-"""Text columns of idempotency keys that contain no personal data.
+"""Declare which text columns of idempotency keys contain no personal data.
 
 See ``apps.ground.privacy_registry``.
 """

@@ -1,4 +1,4 @@
-"""URL routes of the REST API, resolved with one dictionary lookup.
+"""URL routes for the REST API, resolved with one dictionary lookup.
 
 An app's ``urls.py`` contains routes such as ``api_path("script_tags/<id>.json", ScriptTagViewSet, get="retrieve")``.
 Ids in paths are decimal numbers of at most 64 bits; any other path is a 404.
@@ -41,7 +41,7 @@ def api_path(pattern: str, view: type[ApiView], **actions: str) -> URLPattern:
         pattern: The path after the version. ``<id>`` is the resource's own id; ``<blog_id>`` and similar arguments are
             the ids of parents.
         view: The viewset.
-        actions: The view's method by HTTP method, e.g. ``get="list", post="create"``.
+        actions: The view's methods, keyed by HTTP method, e.g. ``get="list", post="create"``.
     """
     converted = _add_converters(pattern)
     return path(converted, view.as_view(dict(actions)))

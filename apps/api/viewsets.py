@@ -1,4 +1,4 @@
-"""The base viewset of resources: list, count, retrieve, create, update and delete.
+"""The base viewset for resources: list, count, retrieve, create, update and delete.
 
 Viewsets, permission checks, filters and schemas use the classes of DRF and its extensions. A resource is a subclass of
 ``ShopViewSet`` with a few attributes. A custom action parses the request, calls one domain function and renders the
@@ -49,7 +49,8 @@ class ShopViewSet(ApiView, Generic[M]):
         parents: The parent models, keyed by path argument. ``model`` has a column with the same name as the argument.
         renders_created_instance: If True, the created instance already has all stored values and the rendered related
             rows. The response is then rendered from the instance without a query.
-        detail_properties: The JSON schemas, by name, of properties that only responses with a single object contain.
+        detail_properties: The JSON schemas of properties that only responses with a single object contain, keyed by
+            property name.
     """
 
     model: type[M]
@@ -67,7 +68,7 @@ class ShopViewSet(ApiView, Generic[M]):
             SINGULAR_NAMES.add(cls.singular)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the JSON schemas of additional body properties in a version, by name."""
+        """Return the JSON schemas of additional body properties in a version, keyed by name."""
         return {}
 
     def load_parents(self) -> None:

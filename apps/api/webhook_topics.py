@@ -1,4 +1,4 @@
-"""Register webhook topics with the REST representation of a resource as the payload."""
+"""Register webhook topics that have the REST representation of a resource as their payload."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -48,7 +48,7 @@ def register_resource_topics(
         label: The singular label for staff in English, e.g. ``Script tag``, marked with ``gettext_noop``.
         serializer: The resource's serializer. The payload of a deletion is only the id.
         scope: The access scope that can read the resource, or several alternative scopes.
-        verbs: The timeline text by verb; ``{resource}`` is replaced with the label.
+        verbs: The timeline texts, keyed by verb; ``{resource}`` is replaced with the label.
         extra_fields: Returns the fields that responses with a single object contain in addition to the serializer's
             fields.
         is_allowed: Returns True if an app may receive an event. Needed if the scope is not enough to decide.

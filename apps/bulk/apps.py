@@ -1,4 +1,4 @@
-"""App configuration of bulk edits."""
+"""App configuration for bulk edits."""
 
 from django.apps import AppConfig
 

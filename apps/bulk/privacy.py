@@ -1,4 +1,4 @@
-"""Columns of bulk edits that never contain personal data.
+"""Declare which columns of bulk edits never contain personal data.
 
 See ``apps.ground.privacy_registry``.
 """

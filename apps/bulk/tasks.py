@@ -1,4 +1,4 @@
-"""Background tasks of bulk edits."""
+"""Background tasks for bulk edits."""
 
 from apps.bulk.domain import edits, runner
 from apps.jobs.domain import housekeeping

@@ -1,4 +1,4 @@
-"""Audit log topics of bulk edits. Each changed row also has its own events."""
+"""Audit log topics for bulk edits. Each changed row also has its own events."""
 
 from django.db.models import Model
 from django.utils.translation import gettext_noop

@@ -1,10 +1,10 @@
-"""App config of the catalog."""
+"""App config for the catalog."""
 
 from django.apps import AppConfig
 
 
 class CatalogConfig(AppConfig):
-    """App config of the catalog."""
+    """App config for the catalog."""
 
     name = "apps.catalog"
 

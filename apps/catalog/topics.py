@@ -1,4 +1,4 @@
-"""Topics of the catalog."""
+"""Topics for the catalog."""
 
 from django.db.models import Model
 from django.utils.translation import gettext_noop
@@ -17,7 +17,7 @@ _STOCK_VERBS = {
 
 
 def register_catalog_topics() -> None:
-    """Register the topics of products, variants and collections."""
+    """Register the topics for products, variants and collections."""
     register_resource_topics("products", gettext_noop("Product"), ProductSerializer, scope="read_products")
     register_resource_topics(
         "variants", gettext_noop("Variant"), VariantSerializer, scope="read_products", verbs=_STOCK_VERBS

@@ -1,4 +1,4 @@
-"""REST routes of the catalog and the public image URL."""
+"""REST routes for the catalog and the public image URL."""
 
 from django.urls import path
 

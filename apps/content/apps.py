@@ -1,10 +1,10 @@
-"""App config of the content app."""
+"""App config for the content app."""
 
 from django.apps import AppConfig
 
 
 class ContentConfig(AppConfig):
-    """App config of the content app."""
+    """App config for the content app."""
 
     name = "apps.content"
 

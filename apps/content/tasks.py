@@ -1,4 +1,4 @@
-"""Background tasks of the content app."""
+"""Background tasks for the content app."""
 
 from django.utils.translation import gettext_lazy
 

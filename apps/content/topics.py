@@ -1,4 +1,4 @@
-"""Topics of the content app."""
+"""Topics for the content app."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def _render_file(instance: Model, version: str) -> dict[str, Any]:
 
 
 def register_content_topics() -> None:
-    """Register the topics of script tags, blogs, articles, themes, files and mobile apps."""
+    """Register the topics for script tags, blogs, articles, themes, files and mobile apps."""
     register_resource_topics("script_tags", gettext_noop("Script tag"), ScriptTagSerializer, scope="read_script_tags")
     register_resource_topics("blogs", gettext_noop("Blog"), BlogSerializer, scope="read_content")
     register_resource_topics("articles", gettext_noop("Article"), ArticleSerializer, scope="read_content")

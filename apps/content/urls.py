@@ -1,4 +1,4 @@
-"""REST routes of the content app."""
+"""REST routes for the content app."""
 
 from apps.api.routing import api_path
 from apps.content.api.articles import ArticleValuesView, ArticleViewSet

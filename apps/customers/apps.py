@@ -1,11 +1,11 @@
-"""App config of customers."""
+"""App config for customers."""
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
 
 class CustomersConfig(AppConfig):
-    """App config of customers."""
+    """App config for customers."""
 
     name = "apps.customers"
 

@@ -1,4 +1,4 @@
-"""Background tasks of customers."""
+"""Background tasks for customers."""
 
 from django.utils.translation import gettext_lazy
 

@@ -1,4 +1,4 @@
-"""Topics of customers."""
+"""Topics for customers."""
 
 from datetime import UTC
 

@@ -1,4 +1,4 @@
-"""REST routes of customers."""
+"""REST routes for customers."""
 
 from apps.api.routing import api_path
 from apps.customers.api.addresses import AddressViewSet

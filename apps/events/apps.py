@@ -1,4 +1,4 @@
-"""App configuration of events."""
+"""App configuration for events."""
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate

@@ -1,4 +1,4 @@
-"""Text columns of events that contain no personal data.
+"""Declare which text columns of events never contain personal data.
 
 See ``apps.ground.privacy_registry``.
 """

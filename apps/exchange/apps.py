@@ -1,4 +1,4 @@
-"""App configuration of imports and exports."""
+"""App configuration for imports and exports."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""Columns of imports and exports that never contain personal data.
+"""Declare which import and export columns never contain personal data.
 
 See ``apps.ground.privacy_registry``.
 """

@@ -1,4 +1,4 @@
-"""Background tasks of imports and exports."""
+"""Background tasks for imports and exports."""
 
 from apps.exchange.domain import exports, import_tasks, imports, stored_files
 from apps.jobs.domain import housekeeping

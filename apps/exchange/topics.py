@@ -1,4 +1,4 @@
-"""Audit log topics of imports and exports."""
+"""Audit log topics for imports and exports."""
 
 from django.db.models import Model
 from django.utils.translation import gettext, gettext_noop

@@ -104,7 +104,7 @@ def load_demo_fulfillment(shop: Shop, at: datetime) -> None:
 
 
 def _create_unfulfilled_orders(demo_context: DemoContext) -> None:
-    """Create orders that are still unfulfilled: open, late, on hold, scheduled, and partially fulfilled."""
+    """Create orders with unfulfilled items: open, late, on hold, scheduled, and partially fulfilled."""
     first, second, third = (
         demo_context.shop_variants[0],
         demo_context.shop_variants[1 % len(demo_context.shop_variants)],
@@ -187,7 +187,7 @@ def _create_fulfillment(
     events: Sequence[tuple[int, str, str]],
     lines: Sequence[Attrs] | None = None,
 ) -> Fulfillment:
-    """Fulfill all or some items of a fulfillment order, ``hours`` hours in the past, and add tracking events."""
+    """Fulfill all or some items of a fulfillment order, dated ``hours`` hours ago, and add tracking events."""
     at = demo_context.hours_ago(hours)
     fulfillment = fulfillments.create_fulfillment(
         [FulfillmentPart(row, lines)], tracking=tracking.complete_tracking({"number": _UPS}), actor=ACTOR, at=at

@@ -1,4 +1,4 @@
-"""The shipping confirmation email, which is enqueued when a fulfillment is saved, and sent by a worker."""
+"""The shipping confirmation email, which is enqueued when a fulfillment is saved and then sent by a worker."""
 
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _

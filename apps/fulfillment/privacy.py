@@ -1,4 +1,4 @@
-"""Columns that never contain personal data, for ``apps.ground.privacy_registry``.
+"""Declare which fulfillment columns never contain personal data.
 
 These columns contain service names, callback URLs, and carrier data.
 """

@@ -1,4 +1,4 @@
-"""Background tasks of fulfillment."""
+"""Background tasks for fulfillment."""
 
 from datetime import datetime
 from typing import Any

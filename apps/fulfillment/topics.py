@@ -1,4 +1,4 @@
-"""Event topics of fulfillment.
+"""Event topics for fulfillment.
 
 An app only receives events about fulfillment orders and fulfillments at locations that the app's scopes cover (see
 ``domain.scope_filter``).

@@ -1,4 +1,4 @@
-"""REST routes of fulfillment, as the specification defines them."""
+"""REST routes for fulfillment, as the specification defines them."""
 
 from apps.api.routing import api_path
 from apps.fulfillment.api.events import FulfillmentEventViewSet

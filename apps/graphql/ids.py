@@ -1,4 +1,4 @@
-"""Global ids (``gid://<brand>/<Type>/<number>``) and the GraphQL APIs of types with ids."""
+"""Global ids (``gid://<brand>/<Type>/<number>``) and the GraphQL interfaces for types with ids."""
 
 import re
 from typing import Annotated

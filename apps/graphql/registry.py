@@ -1,4 +1,4 @@
-"""Registry of root fields, nodes and field versions."""
+"""Registry for root fields, nodes and field versions."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -49,7 +49,7 @@ def is_in_version(metadata: Mapping[Any, Any] | None, version: str) -> bool:
 
 
 def deprecation_metadata(since: str, reason: str) -> dict[str, tuple[VersionRange, str]]:
-    """Return the ``metadata`` for a field or argument that is deprecated since a version."""
+    """Return the ``metadata`` for a field or argument that is deprecated since the given version."""
     return {_DEPRECATED: (VersionRange(since), reason)}
 
 

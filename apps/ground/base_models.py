@@ -1,4 +1,4 @@
-"""Base models with a shop and timestamps, and a version field for the roots of aggregates."""
+"""Base models with a shop and timestamps, and a version field for aggregate roots."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ MAX_FOLDED = 3 * 255
 def create_version() -> int:
     """Return a new version for a row: the nanoseconds since 1970.
 
-    Two changes of a row never get the same version, because the row's lock prevents concurrent changes.
+    Two changes to a row never get the same version, because the row's lock prevents concurrent changes.
     """
     return time.time_ns()
 

@@ -99,7 +99,7 @@ class CompiledQuery(Generic[R]):
         return compiled.convert(execute_prepared(compiled.sql, compiled.values(arguments)))
 
     def build_call(self, *arguments: object) -> StatementCall:
-        """Return a call of the statement in the current shop, for a batch."""
+        """Return the statement and its parameters for the current shop, so that it can run in a batch."""
         compiled = self._ensure_compiled()
         return StatementCall(compiled.sql, compiled.values(arguments))
 

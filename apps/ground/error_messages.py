@@ -94,7 +94,7 @@ def response_larger_than(limit: int) -> str:
 
 
 def format_bytes(count: int, *, unit: str = "iB") -> str:
-    """Format a number of bytes in the largest unit without a fraction: ``20 MiB`` for 20 · 2²⁰."""
+    """Format a number of bytes in the largest unit that gives a whole number: ``20 MiB`` for 20 · 2²⁰."""
     return next(
         (f"{count // factor} {name}{unit}" for factor, name in _PREFIXES if count % factor == 0), f"{count} bytes"
     )

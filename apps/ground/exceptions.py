@@ -33,7 +33,7 @@ class DomainError(Exception):
 
     @property
     def errors(self) -> dict[str, list[str]]:
-        """Return the messages by field."""
+        """Return the messages, keyed by field."""
         if isinstance(self._message, str):
             return {self._field: [self._message]}
         return {field: list(messages) for field, messages in self._message.items()}

@@ -1,6 +1,6 @@
 """Choose the reader's language, and format dates, numbers and amounts in that language.
 
-English is the source language and needs no catalog. Each catalog below ``locale/`` adds a language. The REST and
+English is the source language and needs no catalog. Each catalog in ``locale/`` adds a language. The REST and
 GraphQL API, tasks and commands use English unless they call ``language_override``.
 """
 
@@ -111,7 +111,7 @@ def format_integer(number: int) -> str:
 
 
 def get_locale() -> Locale:
-    """Return Babel's locale of the active language, which has the names of countries, currencies and languages."""
+    """Return Babel's locale for the active language, which has the names of countries, currencies and languages."""
     return Locale.parse(translation.get_language() or ENGLISH, sep="-")
 
 

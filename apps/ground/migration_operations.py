@@ -11,8 +11,8 @@ from django.db.migrations.operations.base import Operation
 class AddIndexWithoutBlocking(AddIndexConcurrently):
     """Adds an index without blocking writers. The migration must set ``atomic = False``.
 
-    PostgreSQL builds the index concurrently. An invalid index of a failed attempt is dropped first. On SQLite, Django's
-    usual operation creates the index, because only one connection can write at a time anyway.
+    PostgreSQL builds the index concurrently. An invalid index from a failed attempt is dropped first. On SQLite,
+    Django's usual operation creates the index, because only one connection can write at a time anyway.
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
@@ -57,7 +57,7 @@ class AddPostgresIndex(Operation):
         """Leave the model state unchanged."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Build the index, after dropping an invalid index of a failed attempt."""
+        """Build the index, after dropping an invalid index from a failed attempt."""
         self._build(schema_editor, app_label, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
@@ -80,7 +80,7 @@ class AddPostgresIndex(Operation):
 
 
 class DropPostgresIndex(AddPostgresIndex):
-    """Drops an index of ``AddPostgresIndex`` without blocking. The reverse operation needs the ``definition``."""
+    """Drops an index that ``AddPostgresIndex`` added, without blocking. ``definition`` is for the reverse operation."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         self._drop(schema_editor)

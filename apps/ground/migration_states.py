@@ -1,7 +1,7 @@
 """Avoid re-rendering every model on each migration operation.
 
 For every migration operation, Django renders the class of the changed model again, and the classes of all directly or
-indirectly related models. Nearly all models are related through the shop, so rendering takes 97 % of the time of
+indirectly related models. Nearly all models are related through the shop, so rendering takes 97% of the time of
 ``migrate``. This module renders fewer classes:
 
 - If only indexes, constraints or verbose names change, no class is rendered. The existing class is updated.
@@ -26,7 +26,7 @@ _DISPLAY_MODEL_OPTIONS = frozenset({"verbose_name", "verbose_name_plural", "perm
 _DISPLAY_FIELD_OPTIONS = frozenset({"verbose_name", "help_text", "error_messages", "choices", "validators", "editable"})
 _INDEX_METHODS = ("_append_option", "_remove_option", "_alter_option")
 
-_Key: TypeAlias = tuple[str, str]  # The label of an app and the lower-case name of its model.
+_Key: TypeAlias = tuple[str, str]  # The label of an app and the lowercase name of one of its models.
 
 _add_model = ProjectState.add_model
 _alter_model_options = ProjectState.alter_model_options

@@ -68,7 +68,7 @@ def round_to_step(amount: Decimal, step: Decimal) -> Decimal:
 
 
 def round_up_to_ending(amount: Decimal, step: Decimal, below: Decimal) -> Decimal:
-    """Round an amount up to a multiple of ``step`` minus ``below``: with step 1 and below 0.01, 9.20 becomes 9.99."""
+    """Round an amount up to a multiple of ``step`` minus ``below``: 9.20 becomes 9.99 if these are 1 and 0.01."""
     return ((amount + below) / step).quantize(Decimal(1), ROUND_CEILING) * step - below
 
 

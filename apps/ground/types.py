@@ -6,5 +6,5 @@ from typing import Any, TypeAlias
 Attrs: TypeAlias = dict[str, Any]
 # Read-only ``Attrs``.
 ReadOnlyAttrs: TypeAlias = Mapping[str, Any]
-# Error messages by field: ``{field: [messages]}``.
+# Error messages, keyed by field: ``{field: [messages]}``.
 Errors: TypeAlias = dict[str, list[str]]

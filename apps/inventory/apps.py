@@ -8,7 +8,7 @@ class InventoryConfig(AppConfig):
     name = "apps.inventory"
 
     def ready(self) -> None:
-        """Register topics, the first location of new shops, demo data, checks and the low-stock jobs."""
+        """Register topics, demo data, checks, low-stock jobs and the function that creates a shop's first location."""
         from apps.ground.privacy_registry import declare_non_personal
         from apps.inventory import demo, topics
         from apps.inventory.domain import ledger_check, locations, low_stock, stock

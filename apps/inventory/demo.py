@@ -1,4 +1,4 @@
-"""Demo locations of a shop. The catalog's demo data adds stock at these locations."""
+"""Demo locations for a shop. The catalog's demo data adds stock at these locations."""
 
 from datetime import datetime
 

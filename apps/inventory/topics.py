@@ -1,4 +1,4 @@
-"""Topics of the inventory app."""
+"""Topics for the inventory app."""
 
 from typing import cast
 
@@ -20,7 +20,7 @@ _LEVEL = {"connect": gettext_noop("Inventory level created"), "update": gettext_
 
 
 def register_inventory_topics() -> None:
-    """Register the topics of locations, inventory items and inventory levels."""
+    """Register the topics for locations, inventory items and inventory levels."""
     register_resource_topics(
         "locations", gettext_noop("Location"), LocationSerializer, scope="read_locations", verbs=_LOCATION
     )

@@ -1,4 +1,4 @@
-"""REST routes of the inventory app."""
+"""REST routes for the inventory app."""
 
 from apps.api.routing import api_path
 from apps.inventory.api.items import InventoryItemViewSet

@@ -1,4 +1,4 @@
-"""App configuration of background jobs."""
+"""App configuration for background jobs."""
 
 from django.apps import AppConfig
 

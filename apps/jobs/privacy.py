@@ -1,4 +1,4 @@
-"""Text columns of the jobs app that contain no personal data.
+"""Declare which text columns of jobs never contain personal data.
 
 See ``apps.ground.privacy_registry``.
 """

@@ -1,17 +1,17 @@
-"""Registry of functions that strip metadata from stored images, for images uploaded by old versions."""
+"""Registry for functions that strip metadata from stored images, because old versions did not strip it from uploads."""
 
 from collections.abc import Callable
 
-# A function that strips the images of the current shop and returns the number of changed images.
+# A function that strips metadata from the current shop's images and returns the number of changed images.
 MetadataStripper = Callable[[], int]
 _registered: dict[str, MetadataStripper] = {}
 
 
 def register_metadata_stripper(name: str, clean: MetadataStripper) -> None:
-    """Register the function that strips the images of an app."""
+    """Register the function that strips metadata from an app's images."""
     _registered[name] = clean
 
 
 def strip_all_metadata() -> dict[str, int]:
-    """Strip all images of the current shop. Return the number of changed images for each registered name."""
+    """Strip metadata from all images of the current shop. Return the number of changed images by registered name."""
     return {name: clean() for name, clean in _registered.items()}

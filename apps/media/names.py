@@ -119,10 +119,10 @@ def parse_transformation(name: str) -> tuple[str, Transformation] | None:
     """Split the name of a transformed image into the original's name and the transformation.
 
     Args:
-        name: The requested file name without a directory. No file with this exact name may exist.
+        name: The requested file name, without a directory. The caller has checked that no file has exactly this name.
 
     Returns:
-        The original's name and the transformation, or None if the name requests no valid size.
+        The original's name and the transformation, or None if the name does not request a valid size.
     """
     match = _TRANSFORMED.fullmatch(name) if len(name) <= MAX_NAME else None
     if match is None:

@@ -25,7 +25,7 @@ def get_or_create_rendition(storage: Storage, folder: str, name: str, make: Call
     If the image already has the maximum number of renditions, the oldest renditions are deleted.
 
     Args:
-        storage: The storage of renditions.
+        storage: The storage for renditions.
         folder: A folder for this image only.
         name: The name of this rendition, unique in the folder.
         make: A function that creates the rendition and returns its bytes.

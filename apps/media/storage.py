@@ -1,7 +1,7 @@
-"""Access to the storages of uploaded and generated files.
+"""Access to the storages for uploaded and generated files.
 
 There are two storages: ``default``, which never reuses a name, and ``contents``, which names each file by its digest.
-Both are local folders, or a bucket if ``STORAGE_URL`` is set.
+Both store files in local folders, or in a bucket if ``STORAGE_URL`` is set.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""App config of the metafields app."""
+"""App config for the metafields app."""
 
 from django.apps import AppConfig
 

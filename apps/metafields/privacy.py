@@ -1,4 +1,4 @@
-"""Metafield columns that never contain personal data of customers. The values may contain such data.
+"""Metafield columns that, unlike the values, never contain customers' personal data.
 
 See ``apps.ground.privacy_registry``.
 """

@@ -1,4 +1,4 @@
-"""App configuration of orders."""
+"""App configuration for orders."""
 
 from django.apps import AppConfig
 
@@ -7,7 +7,7 @@ class OrdersConfig(AppConfig):
     name = "apps.orders"
 
     def ready(self) -> None:
-        """Register orders with the registries of other apps."""
+        """Register the topics, tasks and functions that the orders app provides to other apps."""
         from apps.customers.domain import merge as merging_customers
         from apps.customers.domain import personal_data
         from apps.events.domain import timelines

@@ -1,4 +1,4 @@
-"""Text columns of the orders app that contain no personal data, for ``apps.ground.privacy_registry``."""
+"""Declare which text columns of orders never contain personal data (see ``apps.ground.privacy_registry``)."""
 
 from apps.ground.privacy_registry import ColumnsByModel
 

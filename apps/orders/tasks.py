@@ -1,4 +1,4 @@
-"""Background jobs of orders."""
+"""Background jobs for orders."""
 
 from apps.orders import emails
 

@@ -1,4 +1,4 @@
-"""Webhook topics of orders."""
+"""Webhook topics for orders."""
 
 from django.db.models import Model
 from django.utils.translation import gettext_noop

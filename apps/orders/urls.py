@@ -1,4 +1,4 @@
-"""REST routes of orders, as in the specification."""
+"""REST routes for orders, as in the specification."""
 
 from apps.api.routing import api_path
 from apps.orders.api.transactions import TransactionViewSet

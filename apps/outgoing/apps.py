@@ -1,4 +1,4 @@
-"""App configuration of outgoing HTTP."""
+"""App configuration for outgoing HTTP."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""Define the errors of outgoing requests. The messages are short enough for form errors and log lines."""
+"""Define the errors for outgoing requests. The messages are short enough for form errors and log lines."""
 
 from typing import ClassVar
 

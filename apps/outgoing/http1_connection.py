@@ -196,7 +196,7 @@ class Http1Connection(asyncio.Protocol):
         self._head_left = self._headers_left = HEAD_BYTES
 
     def on_message_begin(self) -> None:
-        """Close the connection if the server sends a response without a request."""
+        """Close the connection if the server sends a response although no request is pending."""
         if self._response is None or self._response.done():
             self.is_open = False
 

@@ -1,4 +1,4 @@
-"""The SSRF guard, which decides which hosts outgoing requests may reach. All HTTP clients use the guard.
+"""The SSRF guard. It controls which hosts outgoing requests may reach, and all HTTP clients use it.
 
 `check_url` checks a URL when it is saved and when it is used. The code that opens the socket also checks the addresses
 of the host (`resolve_host`, or `check_addresses` in a client that looks up names itself) and connects only to a checked
@@ -144,7 +144,7 @@ def is_own_address(ip: IPAddress) -> bool:
 def check_url(url: str, *, schemes: Collection[str]) -> Target:
     """Check a URL without a DNS lookup. Call this function when a URL is saved and when it is used.
 
-    Unknown names are therefore valid. The addresses are checked when the socket is opened.
+    Without a lookup, unknown names are valid. The addresses are checked when the socket is opened.
     `OUTGOING_BLOCKED_HOST_CHECK` may query the database, so asyncio clients call this function in a thread.
 
     Args:

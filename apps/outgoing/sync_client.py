@@ -1,7 +1,7 @@
 """The synchronous HTTP client for downloads and for callbacks to other servers.
 
 Requests are sent directly to the host of the URL, without proxies, cookies, referrers or credentials from the
-environment. Downloads send no headers of the caller, so redirects cannot leak secrets.
+environment. Downloads do not send the caller's headers, so redirects cannot leak secrets.
 """
 
 import socket
@@ -191,7 +191,7 @@ def _exchange(
 
 @contextmanager
 def _convert_errors() -> Iterator[None]:
-    """Convert errors of the network and of HTTP libraries to ``HttpRequestFailed``."""
+    """Convert network errors and errors from HTTP libraries to ``HttpRequestFailed``."""
     try:
         yield
     except AddressRefused:
@@ -202,14 +202,14 @@ def _convert_errors() -> Iterator[None]:
         raise Unreachable(gettext_noop("invalid certificate")) from error
     except TimeoutError as error:
         raise TimedOut from error
-    except (HTTPError, HTTPException) as error:  # urllib3 wraps socket errors of a body
+    except (HTTPError, HTTPException) as error:  # urllib3 wraps socket errors that occur in the body
         raise BadResponse(gettext_noop("invalid response")) from error
     except OSError as error:
         raise Unreachable(gettext_noop("connection failed")) from error
 
 
 def _iterate_body(response: HTTPResponse, budget: CallBudget) -> Iterator[bytes]:
-    """Yield the body in chunks. urllib3's `stream()` is not used, because it accepts size lines of any length."""
+    """Yield the body in chunks. urllib3's `stream()` is not used, because it accepts chunk-size lines of any length."""
     while True:
         budget.room = MAX_BYTES_PER_CHUNK
         try:

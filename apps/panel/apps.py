@@ -1,4 +1,4 @@
-"""App configuration of the panel."""
+"""App configuration for the panel."""
 
 from django.contrib.admin.apps import AdminConfig
 

@@ -112,6 +112,6 @@ def _rewrite_target(token: Token, root: str) -> None:
 
 
 def _read_image_size(name: str) -> tuple[int, int]:
-    """Return width and height in pixels from the header of a PNG file."""
+    """Return the width and height in pixels from the header of a PNG file."""
     head = (_FOLDER / "images" / name).read_bytes()[16:24]
     return int.from_bytes(head[:4]), int.from_bytes(head[4:])

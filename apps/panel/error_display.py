@@ -18,7 +18,8 @@ from apps.ground.stored_messages import translate_stored
 from apps.panel.field_display import Models, get_field_label
 
 _ABOUT_FIELD = re.compile(r"(?P<field>(?P<root>[a-z]\w*)(?:\.\w+)*) (?P<message>.+)", re.DOTALL)
-# Matches row results of imports such as ``variant 1: price is invalid``; the API returns ``variants.0.price``.
+# Matches errors in the row results of imports, such as ``variant 1: price is invalid``. The API names the same field
+# ``variants.0.price``.
 _ABOUT_PART = re.compile(r"(?P<part>[a-z]+(?: [a-z]+)* \d+): (?P<said>.+)", re.DOTALL)
 _ABOUT_COLUMN = re.compile(r"(?P<column>[^:]+): ")
 _ENDS = (".", "!", "?", "…", ":")
@@ -61,7 +62,7 @@ def format_stored_error(text: str, fields: Container[str], models: Models = ()) 
 
 
 def _format_part(text: str, fields: Container[str] | None, models: Models) -> str:
-    """Format one message as a sentence. ``fields`` contains the known field names. None allows any field name."""
+    """Format one message as a sentence. ``fields`` contains the known field names, or None to allow any name."""
     if field_match := _ABOUT_PART.fullmatch(text):
         return f"{capfirst(translate_stored(field_match['part']))}: {_format_part(field_match['said'], None, models)}"
     field_match = _ABOUT_FIELD.fullmatch(text)

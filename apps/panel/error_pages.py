@@ -1,4 +1,4 @@
-"""The panel's error pages. These pages use as little code as possible, so that they work while other parts fail."""
+"""The panel's error pages. These pages use as little code as possible, so that they work even if other parts fail."""
 
 import sys
 from datetime import date

@@ -1,6 +1,6 @@
 """Format recorded field names and values for staff, as field labels and localized values.
 
-A recorded field name is the name of a database column or of a field of the API. Recorded values are JSON or text.
+A recorded field name is the name of a database column or of an API field. Recorded values are JSON or text.
 """
 
 import re
@@ -24,7 +24,7 @@ from apps.ground.tenancy import get_current_shop
 # Models that may have the field, beginning with the most likely model.
 Models: TypeAlias = Iterable[type[Model]]
 
-# Field labels that replace a column's verbose name or the name of a field of the API.
+# Field labels that replace the verbose name of a column or the name of an API field.
 _LABELS = {
     "accepts_marketing": gettext_lazy("Email marketing"),
     "address1": gettext_lazy("Address"),

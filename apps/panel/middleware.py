@@ -45,7 +45,7 @@ class ShopMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> None:
-        """Respond with 404 if a row was deleted while the request used it."""
+        """Respond with 404 if a row was deleted while the request was using it."""
         if isinstance(exception, RowDeleted):
             raise Http404 from exception
 

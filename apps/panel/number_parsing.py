@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from apps.ground.money import get_decimal_places
 
 _SYMBOLS = {"EUR": "€", "USD": "$", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹", "KRW": "₩", "ILS": "₪", "UAH": "₴"}
-# Spaces of any width and apostrophes, which separate digit groups like a comma or point.
+# Spaces of any width and apostrophes. Like commas and points, they can separate groups of digits.
 _SPACERS = r" \u00a0\u2009\u202f'’"
 _SPACED = re.compile(rf"([0-9]{{1,3}}(?:[{_SPACERS}][0-9]{{3}})+)([.,][0-9]*)?", re.ASCII)
 _GROUPED = re.compile(r"[0-9]{1,3}(?:([.,])[0-9]{3})(?:\1[0-9]{3})*", re.ASCII)

@@ -9,7 +9,7 @@ from apps.ground.exceptions import DomainError
 from apps.shops.models import Shop
 from apps.staff.models import User
 
-# The values of a template context, by name.
+# The values of a template context, keyed by name.
 Context: TypeAlias = dict[str, Any]
 
 

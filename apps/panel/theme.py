@@ -152,7 +152,7 @@ __all__ = [
     "display",
 ]
 
-# Texts in the theme's templates that neither Django nor the theme translates.
+# Strings in the theme's templates that neither Django nor the theme translates.
 THEME_MESSAGES = (
     gettext_noop("Add row"),
     gettext_noop("Apply Filters"),

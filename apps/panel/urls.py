@@ -1,4 +1,4 @@
-"""Routes of a shop's panel, relative to ``/s/<handle>/admin/``."""
+"""Routes for a shop's panel, relative to ``/s/<handle>/admin/``."""
 
 from django.contrib import admin
 from django.urls import path

@@ -1,4 +1,4 @@
-"""Django app configuration of payments."""
+"""Django app configuration for payments."""
 
 from django.apps import AppConfig
 

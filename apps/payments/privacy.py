@@ -1,4 +1,4 @@
-"""Columns of the payments app that contain no customers' personal data.
+"""Declare which payment columns never contain customers' personal data.
 
 The configuration of payment handlers is published, and redeemed tokens are stored as digests. See
 ``apps.ground.privacy_registry``.

@@ -1,4 +1,4 @@
-"""Webhook topics of payment handlers."""
+"""Webhook topics for payment handlers."""
 
 from django.utils.translation import gettext_noop
 

@@ -1,4 +1,4 @@
-"""URL routes of the REST resource for payment handlers."""
+"""REST routes for payment handlers."""
 
 from apps.api.routing import api_path
 from apps.payments.api.payment_handlers import PaymentHandlerViewSet

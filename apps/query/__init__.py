@@ -1,7 +1,7 @@
 """The query language of customer search and webhook filters: one grammar, two back ends.
 
-``parser`` parses text into the frozen nodes of ``nodes``. For searches, ``database`` compiles nodes to a Django ``Q``
-(words match by prefix, ignoring case). For filters, ``predicate`` compiles nodes to a function that checks a JSON
+``parser`` parses text into the frozen nodes defined in ``nodes``. For searches, ``database`` compiles nodes to a Django
+``Q`` (words match by prefix, ignoring case). For filters, ``predicate`` compiles nodes to a function that checks a JSON
 payload (exact and case-sensitive). This package does not depend on domain models.
 """
 

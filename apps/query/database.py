@@ -60,12 +60,12 @@ class SearchFields:
     """The search fields of a resource.
 
     Attributes:
-        fields: The fields by their names in queries.
+        fields: The fields, keyed by their names in queries.
         default_fields: The names of the fields that a bare word searches. A field is skipped if the word is not a valid
             value for the field's type.
-        rows: Returns the searched rows. Only needed if an OR or a bare word searches both columns of the row and
-            related rows (fields with ``is_related``). A single OR would scan the table, so each alternative becomes a
-            separate query with an index.
+        rows: A function that returns the rows to search. Only needed if an OR or a bare word searches both columns of
+            the row and related rows (fields with ``is_related``). A single OR would scan the table, so each alternative
+            becomes a separate query with an index.
 
     A field with a column in another table (in a one-to-one relation) has a ``table(term)`` method. No index supports
     an OR over several tables, so ``compile_alternatives`` splits the OR by table.

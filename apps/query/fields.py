@@ -221,9 +221,10 @@ class Related:
     """A field of related rows, which refer to the searched row. At least one related row must match.
 
     Attributes:
-        rows: Returns the related rows. The function is called for each query, so that the current shop scope applies.
+        rows: A function that returns the related rows. It is called for each query, so that the current shop scope
+            applies.
         link: The column of the related rows that contains the searched row's primary key.
-        field: The compared field of the related rows.
+        field: The field of the related rows to compare.
     """
 
     rows: Callable[[], QuerySet[Model]]

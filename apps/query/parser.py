@@ -151,7 +151,7 @@ def _explain(text: str, position: int) -> str:
 
 @v_args(inline=True)
 class _TreeBuilder(Transformer[Token, Node]):
-    """Builds the nodes during parsing, without recursion."""
+    """A Lark transformer that builds the nodes during parsing, without recursion."""
 
     def conjunction(self, *operands: Node) -> Node:
         return operands[0] if len(operands) == 1 else And(operands)

@@ -1,4 +1,4 @@
-"""App configuration of refunds."""
+"""App configuration for refunds."""
 
 from django.apps import AppConfig
 

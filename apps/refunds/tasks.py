@@ -1,4 +1,4 @@
-"""Background jobs of refunds."""
+"""Background jobs for refunds."""
 
 from django.utils.translation import gettext_lazy
 

@@ -1,4 +1,4 @@
-"""Webhook topics of refunds."""
+"""Webhook topics for refunds."""
 
 from django.utils.translation import gettext_noop
 

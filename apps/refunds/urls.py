@@ -1,4 +1,4 @@
-"""REST routes of refunds, as in the specification."""
+"""REST routes for refunds."""
 
 from apps.api.routing import api_path
 from apps.refunds.api.views import RefundViewSet

@@ -1,4 +1,4 @@
-"""App configuration of shops, apps, installations and tokens."""
+"""App configuration for shops, apps, installations and tokens."""
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate

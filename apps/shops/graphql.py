@@ -1,4 +1,4 @@
-"""GraphQL types of the shop, the calling app and its installation."""
+"""GraphQL types for the shop, the calling app and its installation."""
 
 from datetime import datetime
 

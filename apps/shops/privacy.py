@@ -1,4 +1,4 @@
-"""Columns of the shops app that contain no customers' personal data.
+"""Declare which columns of the shops app never contain customers' personal data.
 
 See ``apps.ground.privacy_registry``.
 """

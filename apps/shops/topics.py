@@ -1,4 +1,4 @@
-"""Event topics of shops, installations, apps and tokens."""
+"""Event topics for shops, installations, apps and tokens."""
 
 from collections.abc import Collection, Mapping
 

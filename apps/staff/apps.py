@@ -1,4 +1,4 @@
-"""App configuration of users and memberships."""
+"""App configuration for users and memberships."""
 
 from django.apps import AppConfig
 

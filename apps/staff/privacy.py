@@ -1,4 +1,4 @@
-"""Columns of the staff and authentication apps that contain no customers' personal data.
+"""Declare which columns of the staff and authentication apps never contain customers' personal data.
 
 See ``apps.ground.privacy_registry``.
 """

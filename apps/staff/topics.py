@@ -1,4 +1,4 @@
-"""Event topics of staff."""
+"""Event topics for staff."""
 
 from typing import Any
 

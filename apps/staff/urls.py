@@ -1,4 +1,4 @@
-"""REST routes of staff."""
+"""REST routes for staff."""
 
 from apps.api.routing import api_path
 from apps.staff.api.users import UserViewSet

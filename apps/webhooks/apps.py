@@ -1,4 +1,4 @@
-"""App configuration of webhooks."""
+"""App configuration for webhooks."""
 
 from django.apps import AppConfig
 

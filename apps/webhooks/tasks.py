@@ -1,4 +1,4 @@
-"""Background jobs of webhooks: warnings, replays and cleanup. The dispatcher sends deliveries without jobs."""
+"""Background jobs for webhooks: warnings, replays and cleanup. The dispatcher sends deliveries without jobs."""
 
 from django.utils.translation import gettext_lazy
 
@@ -9,7 +9,7 @@ from apps.webhooks.domain.engine import subscription_health
 
 
 def register_webhook_tasks() -> None:
-    """Register the background jobs of webhooks and the hourly cleanup."""
+    """Register the background jobs for webhooks and the hourly cleanup."""
     queue.register_task(
         subscription_health.SEND_WARNING, emails.send_warning, gettext_lazy("Warning about failing webhooks")
     )

@@ -1,4 +1,4 @@
-"""Register the topics of webhooks: changes of subscriptions for the audit log, and ``shop/redact``."""
+"""Register the topics for webhooks: changes to subscriptions (for the audit log only), and ``shop/redact``."""
 
 from django.db.models import Model
 from django.utils.translation import gettext_noop

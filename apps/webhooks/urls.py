@@ -1,4 +1,4 @@
-"""URL routes of the REST resource for webhook subscriptions."""
+"""URL routes for the REST resource for webhook subscriptions."""
 
 from apps.api.routing import api_path
 from apps.webhooks.api.webhooks import WebhookViewSet

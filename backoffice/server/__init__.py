@@ -4,7 +4,7 @@ An event loop reads whole requests and sends whole responses, and threads only c
 therefore occupies a socket, but no thread, lock or database connection. llhttp (``httptools``) parses the requests. The
 event loop is libuv (``uvloop``).
 
-* ``supervisor`` starts the processes, and replaces each process that ends with a new fork of the loaded application.
+* ``supervisor`` forks the processes from the loaded application, and replaces processes that end.
 * ``process`` is a web process, which accepts connections, checks deadlines and shuts down gracefully.
 * ``connection`` is a client connection with its requests, responses and early errors.
 * ``reception`` builds the environ and the body of an incoming request, and enforces size limits.

@@ -27,7 +27,7 @@ Application = Callable[..., Iterable[bytes]]
 WAITING_PER_THREAD = 32
 WAITING_SECONDS = 10.0
 RETRY_AFTER = ("Retry-After", "1")
-# A response in several chunks that is longer than this is written to a temporary file.
+# If a response consists of several chunks and is longer than this, it is written to a temporary file.
 MEMORY_BYTES = 1024 * 1024
 
 _BODILESS = {204, 304}

@@ -1,10 +1,10 @@
 """A fair queue of requests, in which slow or frequent requests of one owner do not block other owners.
 
-Each request has an owner (``Door.owner``). The next request comes from the owner with the fewest running requests.
-Owners with the same number of running requests take turns. While several owners are active, an owner can use at most
-three quarters of the threads. If an owner occupies half of the queue, new requests of this owner are rejected. A single
-active owner can use all threads and the whole queue. All requests without an owner (None) are treated like the requests
-of one owner, except that this owner never counts as active. All limits apply per process.
+Each request has an owner (``Door.owner``), which may be None. The next request comes from the owner with the fewest
+running requests. Owners with the same number of running requests take turns. While several owners are active, an owner
+can use at most three quarters of the threads. If an owner occupies half of the queue, new requests of this owner are
+rejected. A single active owner can use all threads and the whole queue. Requests with the owner None share the limits
+of one owner, but this owner never counts as active. All limits apply per process.
 """
 
 import threading
@@ -14,7 +14,8 @@ from collections.abc import Hashable
 from queue import SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
-# After consecutive requests from two owners, the queue assumes for this many seconds that several owners are active.
+# After two consecutive requests from different owners, the queue assumes for this many seconds that several owners are
+# active.
 SEVERAL_SECONDS = 60.0
 
 
@@ -30,7 +31,7 @@ T = TypeVar("T", bound=Owned)
 
 
 class FairQueue(Generic[T]):
-    """A queue of requests by owner that also counts the running requests of each owner.
+    """A queue that groups requests by owner and counts the running requests of each owner.
 
     The inner queue contains one wake-up per request. The thread that receives a wake-up picks the next request. If
     every waiting owner already uses its share of the threads, the wake-up is sent again after a running request is

@@ -68,12 +68,12 @@ class WriteQueue:
         return None
 
     def try_enter(self) -> bool:
-        """Start the turn if no other writer is writing or waiting. Return True if this connection has the turn."""
+        """Start this connection's turn if no other writer is writing or waiting. Return True if it has the turn."""
         self._has_turn = self._has_turn or self._lock(0, time.monotonic_ns() + 1)
         return self._has_turn
 
     def wait(self, seconds: float) -> bool:
-        """Wait in the queue for the turn. Return False if the turn did not come in time."""
+        """Wait in the queue for this connection's turn. Return False if the turn does not come in time."""
         deadline = time.monotonic() + seconds
         while not self._lock(stamp := time.monotonic_ns(), 1):
             # Another writer with a later timestamp already has the turn, so get a new timestamp.

@@ -1,7 +1,7 @@
 """Print the CPU time for the largest body of each writing route.
 
 The command creates a shop in the migrated database of ``DATABASE_URL`` and sends the requests within this process,
-without a server. The measured time is from the bytes of the request to the bytes of the response. Requests that take
+without a server. The time is measured from the bytes of the request to the bytes of the response. Requests that take
 more than one second of CPU time are marked. The exit code is 1 if a request is marked or a writing route is missing.
 """
 
@@ -47,7 +47,7 @@ def open_bench() -> tuple[Bench, BenchRows]:
     bench = Bench(create_client(shop, "Bench"))
     bench.client.get(f"{ROOT}/shop.json")
     goods = stock_shop(shop)
-    # The server also freezes objects after loading.
+    # Freeze all loaded objects, as the server does.
     gc.collect()
     gc.freeze()
     return bench, goods

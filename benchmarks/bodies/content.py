@@ -68,7 +68,7 @@ def _of_themes(bench: Bench, goods: BenchRows) -> None:
 
 
 def _unpack(goods: BenchRows, theme_id: int) -> None:
-    """Add the maximum number of files in an archive to a theme, like the worker."""
+    """Add files to a theme as the worker does: the maximum number that an archive may contain."""
     from django.utils import timezone
 
     from apps.content.domain import blob_store, themes

@@ -3,7 +3,7 @@
 from benchmarks.bodies.runner import Bench
 from benchmarks.bodies.shop_data import BenchRows, create_client
 
-# A mutation with its result costs twelve points. A document can cost 1,000 points.
+# A mutation and its result cost twelve points. A document may cost at most 1,000 points.
 MUTATIONS, ROWS = 83, 240
 NODE = "id topic uri filter includeFields metafieldNamespaces format createdAt updatedAt"
 

@@ -25,7 +25,7 @@ class RoutedOrder:
         return f"{ORDERS}/{self.pk}"
 
     def units(self, count: int = 1) -> list[Body]:
-        """Return the line items with a quantity, as in a request body."""
+        """Return all line items with the given quantity, as in a request body."""
         return [{"id": pk, "quantity": count} for pk in self.lines]
 
 
@@ -38,7 +38,7 @@ def send_fulfillment(bench: Bench, goods: BenchRows, number: int) -> None:
 
 
 def _routed(bench: Bench, goods: BenchRows, body: Body, **when: Any) -> RoutedOrder:
-    """Create an order, route the order like the worker, and return the fulfillment order."""
+    """Create an order, route the order as the worker does, and return the fulfillment order."""
     from django.utils import timezone
 
     from apps.fulfillment.domain import routing

@@ -27,7 +27,7 @@ class BenchRows:
             have a tracked variant.
         variants: The tracked variants.
         item: The inventory item of the first variant.
-        location: The primary location, and a location without stock.
+        location: The ids of the primary location and of a location without stock.
     """
 
     shop: "Shop"
@@ -83,7 +83,7 @@ def create_client(shop: "Shop", name: str) -> "Client":
 
 
 def create_fulfillment_orders(goods: BenchRows, parts: int, lines: int) -> list[tuple[int, list[int]]]:
-    """Split an order into fulfillment orders at one location; return the ids with the ids of the line items."""
+    """Split an order into fulfillment orders at one location; return their ids with the ids of their line items."""
     from django.utils import timezone
 
     from apps.fulfillment.domain import location_moves, routing
@@ -114,7 +114,7 @@ def build_tags() -> str:
 
 
 def build_metafields(value: Any = "text", kind: str = "single_line_text_field", count: int = METAFIELDS) -> list[Body]:
-    """Return metafields, by default the maximum number in a body."""
+    """Return metafields, by default as many as a body may contain."""
     return [{"namespace": "bench", "key": f"key{n}", "type": kind, "value": value} for n in range(count)]
 
 

@@ -58,7 +58,7 @@ def drop_database() -> None:
 def create_shop_with_subscriptions(
     number: int, uris: list[str], *, scopes: tuple[str, ...] = ("read_content",), **values: Any
 ) -> Any:
-    """Create a shop with an app that has a subscription for each address, by default to new blogs."""
+    """Create a shop with an app that has a subscription for each address, by default to the topic ``blogs/create``."""
     from django.utils import timezone
 
     from apps.ground.tenancy import shop_scope
@@ -78,7 +78,7 @@ def create_shop_with_subscriptions(
 
 
 def fill_events(shop: Any, count: int) -> None:
-    """Insert events with payloads of two kilobytes that wait for fan-out."""
+    """Insert events that wait for fan-out, with payloads of two kilobytes."""
     import uuid6
     from django.utils import timezone
 

@@ -37,7 +37,7 @@ def measure_fan_out(count: int) -> dict[str, Any]:
 
 
 def measure_rate(count: int, workers: int, number: int) -> dict[str, Any]:
-    """Measure the rate of one or more dispatchers for deliveries that wait at ten endpoints."""
+    """Measure how fast one or more dispatchers send waiting deliveries to ten endpoints."""
     receivers = Receivers(10)
     shop = create_shop_with_subscriptions(number, [f"http://127.0.0.1:{port}/{port}" for port in receivers.ports])
     fill_events(shop, count // 10)
@@ -57,7 +57,7 @@ def measure_rate(count: int, workers: int, number: int) -> dict[str, Any]:
         "processor_ms": round(used / count * 1000, 3),
         "memory_mb": round(memory),
         "twice": len(arrived) - count,
-        # The mean before and after the measurement, because other load on the machine varies.
+        # The mean of a run before and a run after the measurement, because other load on the machine varies.
         "floor_a_second": round((before[0] + after[0]) / 2),
         "floor_processor_ms": round((before[1] + after[1]) / 2 * 1000, 3),
     }

@@ -86,7 +86,7 @@ class Receivers:
 
 
 async def floor(ports: list[int]) -> tuple[float, float]:
-    """Send the same signed requests by aiohttp alone; return the rate and the CPU time per request."""
+    """Send the same signed requests with aiohttp alone; return the rate and the CPU time per request."""
     import aiohttp
 
     body, key = b"x" * BODY_BYTES, b"k" * 40

@@ -76,7 +76,7 @@ def measure_retention(rows: int) -> dict[str, Any]:
 
 
 def measure_partitions(rows: int) -> dict[str, Any]:
-    """Measure claims of a hundred deliveries and writing the results, in one table and in thirty partitions."""
+    """Measure claiming a hundred deliveries and writing their results, in one table and in thirty partitions."""
     room = _fill(4100, rows)
     undivided = _claims(room)
     _divide()
@@ -121,7 +121,7 @@ def _fill(number: int, rows: int) -> dict[int, int]:
 
 
 def _claims(room: dict[int, int], go_on: Callable[[], bool] = lambda: True) -> list[float]:
-    """Return the seconds of each claim, including writing the results."""
+    """Return the duration of each claim in seconds, including writing the results."""
     from apps.webhooks.domain.engine import claims, results
     from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
     from apps.webhooks.domain.engine.results import DeliveryResult

@@ -1,4 +1,4 @@
-"""Common code of both floors: a connection per thread, the token check, routes and responses."""
+"""Code that both floors share: a connection per thread, the token check, routes and responses."""
 
 import hashlib
 import os

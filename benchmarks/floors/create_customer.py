@@ -34,7 +34,7 @@ _STARTS = re.compile(r" |(?<=[^\w ])(?=\w)")
 
 
 def add_word_marks(text: str, mark: str = " ") -> str:
-    """Return the text with a mark before each word and an end mark. This is sufficient for the benchmark's texts."""
+    """Return the text with a mark before each word and an end mark. This is sufficient for the benchmark's data."""
     return mark + _STARTS.sub(mark, text.casefold()) + "\x0f" if text else ""
 
 

@@ -1,6 +1,6 @@
 """SQL that builds the JSON of resources in the database, with the same bytes as the API.
 
-Each SELECT names the columns like the fields and reads ``FROM {table} r``. The caller adds the WHERE clause.
+Each SELECT gives the columns the names of the fields and reads ``FROM {table} r``. The caller adds the WHERE clause.
 """
 
 BASE_URL = "http://127.0.0.1:8000"

@@ -34,7 +34,7 @@ class Size:
 
     @property
     def products(self) -> int:
-        """Return a tenth of the customers, at least 100."""
+        """Return a tenth of the number of customers, but at least 100."""
         return max(self.customers // 10, 100)
 
     @property

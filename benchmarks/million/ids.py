@@ -10,7 +10,7 @@ ROOT = "/admin/api/2026-07"
 
 
 def get_row_ids(shop_id: int) -> dict[str, int]:
-    """Return the lowest id in each table by the last segment of the route's path."""
+    """Return the lowest id in each table, keyed by the last segment of the route's path."""
     from django.apps import apps
     from django.db import connection
 
@@ -28,7 +28,7 @@ def get_row_ids(shop_id: int) -> dict[str, int]:
                 counts[name] = pk
         cursor.execute("SELECT kind, min(id) FROM catalog_collection WHERE shop_id = %s GROUP BY kind", [shop_id])
         counts |= {f"{kind}_collections": pk for kind, pk in cursor.fetchall()}
-    # Some routes and tables have different names. The order must be the order that has all related rows.
+    # Some routes and tables have different names. For orders, use the id of an order that has all related rows.
     aliases = {"images": "product_images", "webhooks": "subscriptions", "payment_handlers": "payment_handler_configs"}
     counts |= {route: counts[table] for route, table in aliases.items() if table in counts}
     return counts | _order_with_everything(shop_id)
@@ -52,7 +52,7 @@ def create_missing_rows(client: "Client", shop_id: int) -> None:
 
     from apps.orders.models import OrderCounter
 
-    # Continue with numbers that are higher than the numbers of orders that are inserted later.
+    # Skip the order numbers that are needed for orders inserted later.
     OrderCounter._base_manager.filter(shop_id=shop_id).update(last_number=F("last_number") + 10_000_000)
     lines = [{"title": "Mug", "price": "10.00", "quantity": 2}]
     payment = [{"kind": "sale", "status": "success", "amount": "20.00"}]

@@ -1,4 +1,4 @@
-"""List the panel's pages: every list with every sort order, filter and search, the palette, and pages of one object."""
+"""List the panel's pages: every list with every sort order, filter and search, the palette, and single-object pages."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ WORDS = (
 )
 # Search terms to combine with filters.
 SEARCHED = ("grace", "mug 99", "nobodyatall")
-# By filter name, a word with many or some matches, and a word without matches.
+# For each filter: a value with many or some matches, and a value without matches.
 TYPED = {
     "vendor": ("smithy", "nobody"),
     "type": ("Kitchen", "nothing"),

@@ -8,9 +8,9 @@ from benchmarks.million.requests import Cost
 
 MOST_MS, MOST_MS_OF_A_COUNT = 50, 100
 MOST_GROWTH = 3
-# Growth is ignored below this time, because it depends more on the clock than on the query.
+# Growth is ignored below this time, because it depends more on the clock's precision than on the query.
 GROWTH_FROM_MS = 10
-# The time of an index-only scan per million rows, because an exact count grows with the number of rows.
+# The time allowed for an exact count per million rows, because its index-only scan grows with the number of rows.
 MS_FOR_A_MILLION_COUNTED = 100
 # Limits for panel pages: CPU time of the database and this process, and the size of a list of 25 rows in bytes.
 MOST_MS_OF_A_PAGE, MOST_BYTES_OF_A_LIST = 500, 60_000

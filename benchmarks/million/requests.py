@@ -56,7 +56,7 @@ class Cost:
 def request_page(client: "Client", path: str) -> Cost:
     """Send a request several times, and return the lowest cost.
 
-    Requests that are fast or take seconds are sent less often. The render cache is cleared before each attempt.
+    Requests that are very fast or take seconds are sent fewer times. The render cache is cleared before each attempt.
     """
     from apps.api.rows import render_cache
 

@@ -1,4 +1,4 @@
-"""List every GET route in the OpenAPI document, with each filter, and with each pair of filters with fixed values."""
+"""List every GET route in the OpenAPI document, with each filter, and with each pair of enum filters."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,14 +44,14 @@ QUERIES = (
 
 
 def format_moment(second: int) -> str:
-    """Return a time in API format, in seconds after the first row."""
+    """Return the time of the first row plus this number of seconds, in API format."""
     import time
 
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(BEGIN + second))
 
 
 class RestRoutes:
-    """The URLs of all GET requests.
+    """The URLs for all GET requests.
 
     Args:
         description: The OpenAPI document.
@@ -139,7 +139,7 @@ class RestRoutes:
             yield from self._searches()
 
     def _together(self, pattern: str, schemas: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield combinations of filters that are often used."""
+        """Yield filters that are often used together."""
         if "created_at_min" in schemas and "status" in schemas and "orders" in pattern:
             yield {"status": "any", "created_at_min": format_moment(self.rows - 20)}
             yield {"status": "closed", "updated_at_min": format_moment(self.rows)}

@@ -1,4 +1,4 @@
-"""Measure the share of heap-only (HOT) updates in the large tables for inventory changes, orders and customers."""
+"""Measure the share of heap-only (HOT) updates in the large tables when inventory, orders or customers change."""
 
 import json
 from typing import TYPE_CHECKING, Any

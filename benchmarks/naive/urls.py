@@ -1,4 +1,4 @@
-"""URLs of the measured requests."""
+"""URLs for the measured requests."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Invalid bodies and values for requests, named where the value itself is hard to read."""
+"""Invalid bodies and values for requests. Values that are hard to read have a name."""
 
 from typing import Any
 

@@ -61,7 +61,7 @@ def get_writable_properties(schema: Schema) -> dict[str, Schema]:
 
 
 def forge_value(schema: Schema, truth: bool) -> Any:
-    """Return a value that fits a schema and contains only marker values; booleans are ``truth``."""
+    """Return a value that fits a schema and contains only marker values. Booleans are set to ``truth``."""
     inner = {name: forge_value(property_schema, truth) for name, property_schema in get_properties(schema).items()}
     kinds = schema.get("type", "object")
     kind = next(
@@ -101,7 +101,7 @@ def forge_columns(model: type[models.Model], truth: bool) -> dict[str, Any]:
 def add_read_only_properties(
     body: Any, request_schema: Schema, response_schema: Schema, truth: bool, more: Mapping[str, Any] = COMMON_READ_ONLY
 ) -> Any:
-    """Return ``body`` with all read-only properties of the response added, in nested objects, too."""
+    """Return ``body`` with all read-only properties of the response added, including those in nested objects."""
     if isinstance(body, list):
         return [add_read_only_properties(item, request_schema, response_schema, truth) for item in body]
     if not isinstance(body, dict):
@@ -154,7 +154,7 @@ def iterate_scalars(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def find_differences(first: Any, second: Any, other: Any) -> list[str]:
-    """Return where ``other`` differs from ``first``, except for current timestamps.
+    """Return the places where ``other`` differs from ``first``, except for current timestamps.
 
     Values that also differ between ``first`` and ``second``, such as ids, are ignored.
     """

@@ -1,4 +1,4 @@
-"""Routes of the API, read from the URL conf."""
+"""Routes for the API, read from the URL conf."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from backoffice import api_urls
 PUBLIC = {"GET openapi.json"}
 
 
-# Unversioned routes of the API.
+# API routes without a version.
 ABSOLUTE = [entry for entry in api_urls.urlpatterns if hasattr(getattr(entry, "callback", None), "cls")]
 
 

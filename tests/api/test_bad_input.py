@@ -1,7 +1,7 @@
 """Every route rejects invalid input with an error in the API's format and changes nothing.
 
-Checks B1 to B28 of docs/reliability.md. The cases are generated from the URL conf and the samples, so new routes are
-covered. One test per route and kind of input tries all values of that kind. Special cases of single routes follow
+See checks B1 to B28 in docs/reliability.md. The cases are generated from the URL conf and the samples, so new routes
+are covered. One test per route and kind of input tries all values of that kind. Special cases for single routes follow
 below.
 """
 

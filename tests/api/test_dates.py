@@ -1,4 +1,4 @@
-"""Tests of dates and times in every format that clients send."""
+"""Tests for dates and times in every format that clients send."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo

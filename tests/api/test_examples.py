@@ -60,7 +60,7 @@ class Stabilizer:
 
 
 class DemoShop:
-    """Sends requests to the demo shop and rolls them back. A second shop's app covers what the demo shop lacks."""
+    """Sends requests to the demo shop and rolls back changes. A second shop's app covers what the demo shop lacks."""
 
     def __init__(self, other_api: ApiClient) -> None:
         call_command("demo", json=True, stdout=io.StringIO())
@@ -71,7 +71,7 @@ class DemoShop:
         self.api, self.beside = ApiClient(token, self.installation), other_api
 
     def example(self, route: Route, sample: Sample, version: str) -> Example:
-        """Return an example: from the demo shop's rows for a GET request that finds some, otherwise from new rows."""
+        """Return an example. Use the demo shop's rows if a GET request finds any, and new rows otherwise."""
         if sample.method == "get":
             with suppress(Exception):
                 own_example = self._sent(self.api, route, sample, version, self._find_arguments(route))

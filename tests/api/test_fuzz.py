@@ -1,6 +1,6 @@
 """Parsers accept random input or reject it with a proper error, within a time limit.
 
-Check B30 of docs/reliability.md. The suite tries a few fixed inputs; ``make soak`` tries new ones.
+See check B30 in docs/reliability.md. The suite tries a few fixed inputs; ``make soak`` tries new ones.
 """
 
 import io

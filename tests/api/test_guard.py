@@ -1,6 +1,6 @@
 """WSGI validation: requests that Django cannot parse, or would parse differently from other servers.
 
-Checks B5, B6 and B13 of docs/reliability.md.
+See checks B5, B6 and B13 in docs/reliability.md.
 """
 
 import io

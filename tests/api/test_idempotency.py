@@ -1,6 +1,6 @@
 """Idempotency keys: a repeated request has no effect and returns the first response.
 
-Checks M3 to M6 of docs/reliability.md.
+See checks M3 to M6 in docs/reliability.md.
 """
 
 import io

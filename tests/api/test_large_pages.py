@@ -16,7 +16,7 @@ from tests.fulfillment.factories import make_fulfillment_order, make_service
 
 MOST = 12
 # Variants per product: some products fit into one batch together, others exceed the limit together, and two exceed the
-# limit alone.
+# limit on their own.
 VARIANTS = (1, 5, 5, 5, 2, 20, 1, 7, 1, 1, 1, 1, 1, 1, 3, 1, 13)
 
 

@@ -20,7 +20,7 @@ VERSIONS = [OLD, NEW, "unstable"]
 
 
 class AddressSerializer(ResourceSerializer[Address]):
-    """An address with a company from the newest version on, and with a phone in older versions."""
+    """An address that has ``company`` in the newest version and ``phone`` in older versions."""
 
     id = None
     address1 = ModelDerivedField()

@@ -29,7 +29,7 @@ def get_operation(route: Route) -> dict[str, Any]:
 
 
 def find_misfits(schema: dict[str, Any], value: Any) -> list[str]:
-    """Return where a value does not fit a schema of the document."""
+    """Return the places where a value does not fit a schema of the document."""
     full_schema = {**schema, "components": get_latest_document()["components"]}
     return [
         f"{error.json_path}: {error.message[:200]}" for error in Draft202012Validator(full_schema).iter_errors(value)

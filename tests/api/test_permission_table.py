@@ -1,6 +1,6 @@
-"""Tests of every route's permissions, read from the URL conf. Each route has a working sample request.
+"""Tests for every route's permissions, read from the URL conf. Each route has a working sample request.
 
-Checks A1 to A3 of docs/reliability.md.
+See checks A1 to A3 in docs/reliability.md.
 """
 
 from typing import Any

@@ -73,7 +73,7 @@ def resolve_reference(schema: Any, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_differences(schema: Any, value: Any, document: dict[str, Any], at: str = "$") -> list[str]:
-    """Return where a response has a property that its schema lacks, or lacks a property that its schema has."""
+    """Return the paths of properties in a response that its schema lacks, at any depth."""
     schema = resolve_reference(schema, document)
     either = [item for item in schema.get("oneOf", ()) if resolve_reference(item, document).get("properties")]
     if either:

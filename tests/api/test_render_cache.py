@@ -1,4 +1,4 @@
-"""Tests of memory limits: for the cache of rendered objects and for a single response."""
+"""Tests for memory limits: for the cache of rendered objects and for a single response."""
 
 import gc
 import tracemalloc

@@ -1,6 +1,6 @@
-"""Tests of texts at and above the length limit in every route.
+"""Tests for strings at and above the length limit in every route.
 
-Check B23 of docs/reliability.md: a string at the limit is returned unchanged, and a longer text is rejected.
+See check B23 in docs/reliability.md: a string at the limit is returned unchanged, and a longer string is rejected.
 """
 
 from typing import Any
@@ -79,7 +79,7 @@ def test_there_are_texts_to_try() -> None:
 @pytest.mark.parametrize("text", CASES, ids=lambda text: f"{text[0].name}-{text[1]}")
 @pytest.mark.parametrize(
     "script",
-    # SQLite has no length limits, so only emoji, with the most bytes per character, are tested on both databases.
+    # SQLite has no length limits, so only emoji, which have the most bytes per character, are tested on both databases.
     [pytest.param(name, marks=pytest.mark.both_databases if name == "emoji" else ()) for name in SCRIPTS],
 )
 def test_a_text_at_its_limit_comes_back_and_one_above_is_refused(

@@ -1,6 +1,6 @@
 """The rate limit: a leaky bucket per app and shop, shared by all processes.
 
-Check L1 of docs/reliability.md.
+See check L1 in docs/reliability.md.
 """
 
 import subprocess

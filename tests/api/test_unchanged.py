@@ -1,8 +1,7 @@
 """Writing back what was read changes nothing: no row, timestamp, version or event.
 
 Some apps write an object back whenever they receive its update webhook. If the write recorded an event, the app would
-receive another webhook, in an endless loop.  The cases are generated from the URL
-conf and the samples.
+receive another webhook, in an endless loop. The cases are generated from the URL conf and the samples.
 """
 
 from typing import Any

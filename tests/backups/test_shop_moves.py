@@ -110,7 +110,7 @@ def test_a_shop_leaves_and_comes_back_the_same(media_root: Path, tmp_path: Path,
     assert b"mine" in archive_bytes
     assert b"theirs" not in archive_bytes
     assert api.installation.app.api_secret.encode() not in archive_bytes
-    with pytest.raises(CommandError, match="is finished"):
+    with pytest.raises(CommandError, match="contains a finished archive"):
         call_command("export_shop", shop.domain, archive)
     with pytest.raises(CommandError, match="The shop already exists here"):
         call_command("import_shop", archive)

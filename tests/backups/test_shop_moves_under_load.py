@@ -1,4 +1,4 @@
-"""A shop moves while apps write to it: acknowledged writes are in the new installation, other writes got an error."""
+"""A shop moves while apps write to it: no acknowledged write is lost, and all other writes get an error."""
 
 import gzip
 import json

@@ -59,7 +59,7 @@ Look = Literal["light", "dark"]
 class BrowserPage:
     """One user's browser page, which records every problem.
 
-    Problems are console messages: exceptions, missing files, requests to other hosts.
+    Problems are console messages about exceptions, missing files and requests to other hosts.
     """
 
     def __init__(self, page: Page, server: str, shop: Shop) -> None:

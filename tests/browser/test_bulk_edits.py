@@ -1,4 +1,4 @@
-"""Tests of bulk edits in the browser: preview, progress, report, revert."""
+"""Tests for bulk edits in the browser: preview, progress, report, revert."""
 
 import csv
 import io
@@ -73,9 +73,9 @@ def test_prices_are_looked_at_changed_reported_and_put_back(
     barriers += window.barriers()
 
     page.get_by_role("button", name="Undo").press("Enter")
-    expect(page.get_by_text("Restoring the rows")).to_be_visible()
+    expect(page.get_by_text("are being restored")).to_be_visible()
     run_jobs()
-    expect(page.get_by_text("Restoring the rows")).to_be_hidden()
+    expect(page.get_by_text("are being restored")).to_be_hidden()
     assert get_prices(committed_shop) == {"Mug": "20.00", "Bowl": "10.00", "Sticker": "1.00"}
     assert barriers == []
     assert window.problems == []

@@ -1,4 +1,4 @@
-"""The article form and the code editor in a real browser."""
+"""Tests for the article form and the code editor in a real browser."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests of file fields in the panel."""
+"""Tests for file fields in the panel."""
 
 import pytest
 from playwright.sync_api import FilePayload, expect

@@ -1,4 +1,4 @@
-"""Tests of user flows such as logging in, installing an app and searching, some with the keyboard only."""
+"""Tests for user flows such as logging in, installing an app and searching, some with the keyboard only."""
 
 import time
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Tests of editing an order's items by keyboard, with a preview of the price difference."""
+"""Tests for editing an order's items by keyboard, with a preview of the price difference."""
 
 import re
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Tests of every page in a browser: accessibility, errors, external requests, and the width on a phone."""
+"""Tests for every page in a browser: accessibility, errors, external requests, and the width on a phone."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of passkeys with the browser's virtual authenticator."""
+"""Tests for passkeys with the browser's virtual authenticator."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from tests.browser.conftest import BrowserPage, Open
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PASSWORD = "correct horse battery"
-# A virtual authenticator like a phone or laptop, with user verification.
+# A virtual authenticator that works like that of a phone or laptop, with user verification.
 DEVICE = {
     "protocol": "ctap2",
     "transport": "internal",

@@ -1,4 +1,4 @@
-"""Tests of all forms on a phone in German, which has long words: no page is too wide, and no text is cut off."""
+"""Tests for all forms on a phone in German, which has long words: no page is too wide, and no text is cut off."""
 
 import pytest
 from django.contrib import admin

@@ -1,4 +1,4 @@
-"""Tests of product imports from the reference platform's CSV: column mapping, validation, import, report."""
+"""Tests for product imports from the reference platform's CSV: column mapping, validation, import, report."""
 
 import csv
 import io

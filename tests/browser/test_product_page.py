@@ -1,4 +1,4 @@
-"""Tests of the product page: chips for option values, the variant grid, images by drag and drop."""
+"""Tests for the product page: chips for option values, the variant grid, images by drag and drop."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Tests of a job's progress page: updates, the end of the job, and failed updates."""
+"""Tests for a job's progress page: updates, the end of the job, and failed updates."""
 
 import pytest
 from django.contrib.sessions.models import Session

@@ -1,4 +1,4 @@
-"""Tests of the API reference in a browser: search by keyboard, and a request with a token that is never stored."""
+"""Tests for the API reference in a browser: search by keyboard, and a request with a token that is never stored."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Tests of refunds in the panel: keyboard use, live calculation, review, double submission."""
+"""Tests for refunds in the panel: keyboard use, live calculation, review, double submission."""
 
 from decimal import Decimal
 
@@ -39,7 +39,7 @@ def test_a_refund_is_calculated_while_typing_and_created_once(
     amount.fill("7.50")
     expect(page.get_by_text("2.50 USD less than the refund total.")).to_be_visible()
     page.get_by_role("button", name="Review").press("Enter")
-    expect(page.get_by_text("7.50 USD of the 20.00 USD payment is recorded")).to_be_visible()
+    expect(page.get_by_text("7.50 USD of the 20.00 USD payment will be marked")).to_be_visible()
     barriers = window.barriers()
     page.get_by_role("button", name="Refund 7.50 USD").dblclick()
     page.wait_for_url("**/change/")
@@ -93,7 +93,7 @@ def test_a_double_click_asks_a_gateway_that_has_not_answered_once(
     window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_change", order.pk)
-    page.get_by_role("button", name="Check bogus now").dblclick()
+    page.get_by_role("button", name="Check status with bogus").dblclick()
     expect(page.get_by_text("Checking the refund with bogus.")).to_be_visible()
     page.wait_for_load_state("networkidle")
 

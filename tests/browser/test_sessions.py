@@ -1,4 +1,4 @@
-"""Tests of sessions that end while a user is typing: no input is lost, and no other user sees the input."""
+"""Tests for sessions that end while a user is typing: no input is lost, and no other user sees the input."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Tests of ``make run`` for a new user: output, page size, shutdown."""
+"""Tests for ``make run`` as a new user experiences it: output, page size, shutdown."""
 
 import html
 import os
@@ -28,7 +28,7 @@ OURS = ("BACKOFFICE_", "DATABASE_URL", "BROKER_URL", "CACHE_URL", "STORAGE_URL",
 
 
 class ProductProcess:
-    """A process like ``make run``, in a prepared environment."""
+    """A process that runs the product like ``make run``, in a prepared environment."""
 
     def __init__(self, folder: Path, **variables: str) -> None:
         self.folder, self.port = folder, find_free_port()
@@ -184,7 +184,7 @@ def test_the_product_stops_at_once_prints_little_and_issues_one_token(product: P
     assert read_printed(first, "Access token")[0].startswith("bko_")
     assert "{" not in first
     assert "bko_" not in second
-    assert "shown at the first start" in second
+    assert "shown only at the first start" in second
 
 
 def test_on_a_database_of_ones_own_no_demo_is_made(transactional_db: None, tmp_path: Path) -> None:

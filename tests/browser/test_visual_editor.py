@@ -1,4 +1,4 @@
-"""Tests of the visual editor: formatting, HTML preserved byte for byte, scripts never run."""
+"""Tests for the visual editor: formatting, HTML preserved byte for byte, scripts never run."""
 
 from pathlib import Path
 from typing import Any

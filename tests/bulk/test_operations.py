@@ -1,4 +1,4 @@
-"""Tests of how bulk operations change values."""
+"""Tests for how bulk operations change values."""
 
 from typing import Any
 

@@ -17,7 +17,7 @@ ATTACHMENT = base64.b64encode(PNG).decode()
 
 
 def make_product(title: str = "Mug", *, prices: tuple[str, ...] = (), **attrs: Any) -> Product:
-    """Create a product in the current shop, with one variant per price in sizes 1, 2, 3 …"""
+    """Create a product in the current shop, with one variant per price. The sizes are 1, 2, 3 …"""
     parts = ProductParts()
     if prices:
         parts.options = [OptionInput("Size")]

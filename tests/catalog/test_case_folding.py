@@ -1,4 +1,4 @@
-"""Tests of case-insensitive matching in any script, with equal results on both databases."""
+"""Tests for case-insensitive matching in any script, with equal results on both databases."""
 
 from importlib import import_module
 

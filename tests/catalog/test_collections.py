@@ -1,4 +1,4 @@
-"""Tests of collections over REST: custom and smart, counts, images, sort orders."""
+"""Tests for collections over REST: custom and smart, counts, images, sort orders."""
 
 from typing import Any
 

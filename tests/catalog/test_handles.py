@@ -1,4 +1,4 @@
-"""Tests of handles: generated from titles, numbered if already used, in a fixed number of queries."""
+"""Tests for handles: generated from titles, numbered if already used, in a fixed number of queries."""
 
 from typing import Any
 

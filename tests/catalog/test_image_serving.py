@@ -1,4 +1,4 @@
-"""Tests of serving images: every size, long caching, and never as a page that a browser would execute."""
+"""Tests for serving images: every size, long caching, and never as a page that a browser would execute."""
 
 import base64
 from pathlib import Path

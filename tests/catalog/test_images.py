@@ -1,4 +1,4 @@
-"""Tests of images over REST: content validation, positions without gaps, limit of 250."""
+"""Tests for images over REST: content validation, positions without gaps, limit of 250."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Tests of presentment prices: converted and rounded by the shop's rules, or fixed per variant, and used in orders."""
+"""Tests for presentment prices: converted and rounded by the shop's rules, or fixed per variant, and used in orders."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of product lists: filters, a fixed number of queries, one shop only."""
+"""Tests for product lists: filters, a fixed number of queries, one shop only."""
 
 from typing import Any
 

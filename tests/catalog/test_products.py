@@ -1,4 +1,4 @@
-"""Tests of products over REST: nested objects, handles, tags, publication, filters, events, query counts."""
+"""Tests for products over REST: nested objects, handles, tags, publication, filters, events, query counts."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -281,7 +281,7 @@ def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -
 def test_a_deletion_that_holds_the_product_before_its_stock_waits_in_a_circle(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Show the deadlock if a deletion locks the product before the level: stock changes lock the level first."""
+    """Show the deadlock that occurs if a deletion locks the product before the level."""
     monkeypatch.setattr(products, "lock_stock", lambda **_: None)
     with shop_scope(shop):
         product = make_product(prices=("1.00",))

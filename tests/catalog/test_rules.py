@@ -1,4 +1,4 @@
-"""Tests of smart collections: rules and manual sort order."""
+"""Tests for smart collections: rules and manual sort order."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ RULE_CASES = [
 
 @pytest.fixture
 def three_products(in_shop: Shop) -> dict[int, str]:
-    """Create a red mug, a green mug and a bag. Return a letter for each product, by id."""
+    """Create a red mug, a green mug and a bag. Return a letter for each product, keyed by product id."""
     red = make_product("Red mug", vendor="Potter", product_type="Cups", tags="Sale", prices=("4.00",))
     green = make_product("Green mug", vendor="Other", product_type="Cups", tags="New", prices=("5.00",))
     bag = make_product("Bag", vendor="Other", product_type="Bags", tags="sale, New", prices=("50.00",))

@@ -1,4 +1,4 @@
-"""Tests of the eight sort orders of collections, with pages without duplicates or gaps."""
+"""Tests for the eight sort orders of collections, with pages without duplicates or gaps."""
 
 import re
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Tests of the sort tables: they match their rows, and updates touch no index of the wide tables."""
+"""Tests for the sort tables: they match their rows, and updates touch no index of the wide tables."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of variants over REST: position, values, weights, stock and images."""
+"""Tests for variants over REST: position, values, weights, stock and images."""
 
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,6 +1,6 @@
 """Run a request generator with our OpenAPI document against a real server, and check that both agree.
 
-Check B29 of docs/reliability.md. The suite always tries the same few requests; ``make soak`` tries 500 requests per
+See check B29 in docs/reliability.md. The suite always tries the same few requests; ``make soak`` tries 500 requests per
 operation and sequences of requests. Two of the generator's checks are disabled on purpose: the server ignores unknown
 properties instead of rejecting them, and a business rule may reject a request that fits the document.
 """

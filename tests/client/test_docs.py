@@ -1,4 +1,4 @@
-"""Tests of the pages for app developers: each snippet runs against a real server."""
+"""Tests for the pages for app developers: each snippet runs against a real server."""
 
 import json
 import os

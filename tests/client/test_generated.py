@@ -1,4 +1,4 @@
-"""Tests of a client generated from our OpenAPI document: no warnings, and correct results from a real server."""
+"""Tests for a client generated from our OpenAPI document: no warnings, and correct results from a real server."""
 
 import importlib
 import os

@@ -21,7 +21,7 @@ def item(server_shop: Shop) -> InventoryItem:
 
 
 def find_levels(**query: object) -> list[tuple[int, int]]:
-    """Return ``(location_id, available)`` of the matching levels."""
+    """Return ``(location_id, available)`` for each matching level."""
     return sorted((level.location_id, level.available) for level in shopify.InventoryLevel.find(**query))
 
 

@@ -1,6 +1,6 @@
-"""Tests of clients that open a connection and stop sending: other clients must not wait for them.
+"""Tests for clients that open a connection and stop sending: other clients must not wait for them.
 
-Checks B7 and L7 of docs/reliability.md.
+See checks B7 and L7 in docs/reliability.md.
 """
 
 import http.client

@@ -1,6 +1,6 @@
 """Tests with raw bytes on a socket: how the server and the WSGI validation handle wrong lengths and methods.
 
-Checks A10, B6, B7, B13, B26 and B28 of docs/reliability.md.
+See checks A10, B6, B7, B13, B26 and B28 in docs/reliability.md.
 """
 
 import http.client

@@ -1,4 +1,4 @@
-"""Tests of TypeScript types generated from our OpenAPI document: no warnings, and an app that uses the types works."""
+"""Tests for TypeScript types generated from our OpenAPI document: no warnings, and an app that uses the types works."""
 
 import json
 import shutil

@@ -11,7 +11,7 @@ from tests.client.conftest import Connect
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
 ADDRESS = "https://hooks.example/orders"
-# The mutation as in the documentation of existing clients.
+# The mutation as it appears in the documentation of existing clients.
 CREATE = """
 mutation webhookSubscriptionCreate($topic: WebhookSubscriptionTopic!, $webhookSubscription: WebhookSubscriptionInput!) {
   webhookSubscriptionCreate(topic: $topic, webhookSubscription: $webhookSubscription) {

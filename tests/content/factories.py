@@ -33,7 +33,7 @@ def make_draft() -> tuple[Theme, AssetVersion]:
 
 
 def make_store_file(name: str = "hat.png", color: str = "red") -> StoreFile:
-    """Create an image for use in texts, in the current shop."""
+    """Create an image for use in rich text, in the current shop."""
     return store_files.save_store_file(
         make_plain_image("PNG", (4, 3), color=color), name, actor="system", at=timezone.now()
     )

@@ -1,4 +1,4 @@
-"""Tests of theme archives: valid archives are extracted exactly, hostile archives are refused completely."""
+"""Tests for theme archives: valid archives are extracted exactly, hostile archives are refused completely."""
 
 import io
 import stat

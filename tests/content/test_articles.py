@@ -1,4 +1,4 @@
-"""Tests of articles over REST: publishing, authors, tags, images."""
+"""Tests for articles over REST: publishing, authors, tags, images."""
 
 import base64
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Tests of theme files over REST: keys, contents, versions, write access."""
+"""Tests for theme files over REST: keys, contents, versions, write access."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Tests of blogs over REST."""
+"""Tests for blogs over REST."""
 
 from typing import Any
 

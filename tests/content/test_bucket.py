@@ -1,4 +1,4 @@
-"""Tests of file contents in an S3-compatible bucket."""
+"""Tests for file contents in an S3-compatible bucket."""
 
 from datetime import timedelta
 from pathlib import Path

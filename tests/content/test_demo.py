@@ -1,4 +1,4 @@
-"""Tests of the demo shop's content."""
+"""Tests for the demo shop's content."""
 
 from datetime import timedelta
 

@@ -1,6 +1,6 @@
-"""Tests of workers killed during an extraction: the theme is complete in the end, and no files are left over.
+"""Tests for workers killed during an extraction: the theme is complete in the end, and no files are left over.
 
-Check U6 of docs/reliability.md.
+See check U6 in docs/reliability.md.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ pytestmark = [
 ]
 
 MOMENTS = 20
-# SQLite's clock has only milliseconds, so move leases back by a whole second.
+# SQLite's clock is only accurate to the millisecond, so move leases back by a whole second.
 SECOND = timedelta(seconds=1)
 # A worker that forks a process per job, like Celery. It reads job keys and prints process ids.
 WORKER = """

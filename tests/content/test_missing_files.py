@@ -1,4 +1,4 @@
-"""Tests of files that the storage lost or cannot store: clean errors, a log entry, and recovery."""
+"""Tests for files that the storage lost or cannot store: clean errors, a log entry, and recovery."""
 
 import logging
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Tests of mobile platform applications over REST, and of the files that phones read."""
+"""Tests for mobile platform applications over REST, and for the files that phones read."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Concurrency tests on PostgreSQL, with real threads and real commits.
 
-Check M11 of docs/reliability.md.
+See check M11 in docs/reliability.md.
 """
 
 from collections.abc import Callable
@@ -266,7 +266,7 @@ def test_two_whole_themes_sent_back_with_the_published_role_do_not_block_each_ot
 
 @pytest.mark.deadlocks(1)
 def test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circle() -> None:
-    """Show the deadlock if a request renames the theme before locking the shop: publishing locks the shop first."""
+    """Show the deadlock that occurs if a request renames the theme before locking the shop."""
     shop = factories.make_shop()
     (draft,) = create_drafts(shop, 1)
     with shop_scope(shop):
@@ -389,7 +389,7 @@ def load_article_twice(shop: Shop) -> tuple[Article, Article]:
 
 
 def get_outcome(shop: Shop, article: Article) -> tuple[set[str], set[str], set[str], set[str]]:
-    """Return the tags of the article, its tag rows and its blog, and all versions of its text."""
+    """Return the tags of the article, of its tag rows and of its blog, and all versions of the article's text."""
     with shop_scope(shop):
         row = Article.objects.get(pk=article.pk)
         texts = {row.body_html, *row.text_versions.values_list("body_html", flat=True)}

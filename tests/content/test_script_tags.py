@@ -1,4 +1,4 @@
-"""Tests of script tags over REST: access, validation, paging, events, deletion with the app."""
+"""Tests for script tags over REST: access, validation, paging, events, deletion with the app."""
 
 from typing import Any
 
@@ -133,7 +133,7 @@ def test_uninstall_removes_the_tags_and_records_it(api: ApiClient, shop: Shop, c
     with shop_scope(shop):
         assert list(ScriptTag.objects.values_list("id", flat=True)) == [script_tag["id"]]
         topics = list(Event.objects.order_by("id").values_list("topic", flat=True))
-    # Uninstalling is recorded first, so that the app can still receive this event.
+    # The uninstallation is recorded first, so that the app can still receive this event.
     assert topics[-2:] == ["app/uninstalled", "script_tags/delete"]
 
 

@@ -1,4 +1,4 @@
-"""Tests of script tags on storefront pages: the loader and the stored copies of scripts."""
+"""Tests for script tags on storefront pages: the loader and the stored copies of scripts."""
 
 import json
 import re

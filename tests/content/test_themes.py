@@ -1,4 +1,4 @@
-"""Tests of themes over REST: creating from archives, publishing, deleting, the limit."""
+"""Tests for themes over REST: creating from archives, publishing, deleting, the limit."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,6 +1,6 @@
-"""Tests of customer accounts: invitations, the activation link and its page, passwords, states.
+"""Tests for customer accounts: invitations, the activation link and its page, passwords, states.
 
-Checks A12 to A14 of docs/reliability.md.
+See checks A12 to A14 in docs/reliability.md.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Tests of addresses over REST: country names and codes, the default address, bulk deletion."""
+"""Tests for addresses over REST: country names and codes, the default address, bulk deletion."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests that the benchmark's rows equal rows that the services create."""
+"""Tests that the benchmark's rows match the rows that the services create."""
 
 from typing import Any
 

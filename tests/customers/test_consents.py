@@ -1,4 +1,4 @@
-"""Tests of marketing consents: requirements, resets and history."""
+"""Tests for marketing consents: requirements, resets and history."""
 
 from typing import Any
 

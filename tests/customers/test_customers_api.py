@@ -1,4 +1,4 @@
-"""Tests of customers over REST: created, read, updated and deleted as in the wire table."""
+"""Tests for customers over REST: created, read, updated and deleted as in the wire table."""
 
 from typing import Any
 

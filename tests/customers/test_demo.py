@@ -1,4 +1,4 @@
-"""Tests of the demo shop's customers: identical in every run, with many countries and scripts."""
+"""Tests for the demo shop's customers: identical in every run, with many countries and scripts."""
 
 import unicodedata
 from datetime import UTC, datetime

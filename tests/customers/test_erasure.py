@@ -173,7 +173,7 @@ def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
 
 
 def fill_fulfillment(api: ApiClient, order_id: int) -> None:
-    """Fulfill a part of the order, hold another part, and record personal data from a service and a carrier."""
+    """Fulfill part of the order, hold another part, and record personal data from a service and a carrier."""
     row = route_order_now(Order.objects.get(pk=order_id))[0]
     first = [{"id": row.lines.get().pk, "quantity": 1}]
     path = f"fulfillment_orders/{row.pk}"

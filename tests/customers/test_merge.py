@@ -1,4 +1,4 @@
-"""Tests of merging two customers: one customer gets all data, and the other one is deleted."""
+"""Tests for merging two customers: one customer gets all of the data, and the other one is deleted."""
 
 import re
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def get_actor_arguments() -> dict[str, Any]:
 
 
 def create_two_customers(shop: Shop) -> tuple[Customer, Customer]:
-    """Create a customer Anna, and a duplicate with another spelling and a paid order."""
+    """Create a customer named Anna, and a duplicate with a different spelling of the name and a paid order."""
     keep = make_customer(
         first_name="Anna",
         last_name="Lind",
@@ -111,7 +111,7 @@ def test_what_was_chosen_stays_and_the_consent_and_the_account_go_with_the_email
     )
     assert (row.note, row.tax_exempt, row.email_marketing_state) == ("Rings first", True, "subscribed")
     assert (row.state, row.password) == ("enabled", "secret")
-    # The other customer's default address already existed on this customer.
+    # This customer already had the other customer's default address.
     assert str(row.default_address) == "Storgatan 1, 222 22 Lund, Sweden"
     assert set(Metafield.objects.filter(owner_id=keep.pk).values_list("value", flat=True)) == {"L", "red"}
 

@@ -1,4 +1,4 @@
-"""Tests of personal data: complete export, permanent erasure, and metafields."""
+"""Tests for personal data: complete export, permanent erasure, and metafields."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Tests of query plans: with many customers, both databases use the indexes."""
+"""Tests for query plans: with many customers, both databases use the indexes."""
 
 from datetime import timedelta
 from typing import Any
@@ -124,8 +124,8 @@ def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(sho
     with shop_scope(shop):
         with connection.cursor() as cursor:
             cursor.execute("SELECT gin_clean_pending_list('customers_words_search'::regclass)")
-            # With so few rows, the planner might read the customers by a sequential scan. Only the search for matching
-            # ids matters here.
+            # With so few rows, the planner might read the customers with a sequential scan. Only the search for
+            # matching ids matters here.
             cursor.execute("SET LOCAL enable_seqscan = off")
         query_plans = {query: explain_query(search_customers(shop, query)) for query in expected}
         counts = {query: len(search_customers(shop, query)) for query in expected}

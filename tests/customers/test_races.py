@@ -1,6 +1,6 @@
 """Concurrency tests of customers: real threads on PostgreSQL.
 
-Checks M10 and A12 of docs/reliability.md.
+See checks M10 and A12 in docs/reliability.md.
 """
 
 from collections import Counter

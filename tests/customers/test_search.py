@@ -1,4 +1,4 @@
-"""Tests of customer search: matches, order, and any text as input."""
+"""Tests for customer search: matches, order, and any text as input."""
 
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
@@ -66,7 +66,7 @@ among_people = pytest.mark.shop_with(fill=add_people)
 
 @pytest.fixture
 def customer_ids(shared_rows: dict[str, int]) -> dict[str, int]:
-    """Return the ids of the shop's customers, by name."""
+    """Return the ids of the shop's customers, keyed by name."""
     return shared_rows
 
 
@@ -391,7 +391,7 @@ def test_only_emails_are_searched_by_their_end(api: ApiClient) -> None:
     refused = api.get("customers/search.json", query="anna city:*york")
 
     assert refused.status_code == 400
-    assert "'*york' is an ending" in refused.json()["errors"]["query"]
+    assert "'*york' is a suffix" in refused.json()["errors"]["query"]
 
 
 def test_countries_and_provinces_are_distinguished() -> None:

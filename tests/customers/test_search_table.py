@@ -1,4 +1,4 @@
-"""Tests of the search table on PostgreSQL: it matches the customers, and updates touch no index of customers."""
+"""Tests for the search table on PostgreSQL: it matches the customers, and updates touch no index of customers."""
 
 from importlib import import_module
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Tests of product files: importing an export creates equal products, and does not change existing products."""
+"""Tests for product files: importing an export creates equal products, and does not change existing products."""
 
 import csv
 import io

@@ -73,7 +73,7 @@ class Cluster:
         self._run("pg_ctl", "-w", "-l", str(self._data.parent / "log"), "-o", settings, "start")
 
     def stop(self, how: str) -> None:
-        """Stop the server: ``fast`` ends all sessions, ``immediate`` is like a crash."""
+        """Stop the server: ``fast`` ends all sessions, ``immediate`` simulates a crash."""
         self._run("pg_ctl", "-w", "-m", how, "stop")
 
 

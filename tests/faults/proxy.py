@@ -39,7 +39,7 @@ class Proxy:
             self._loop.call_soon_threadsafe(self._reset_all)
 
     def heal(self) -> None:
-        """End the fault. Connections that lost bytes during silence are reset."""
+        """End the fault. Connections that lost bytes while the network was silent are reset."""
         was_silent = self.fault is Fault.SILENT
         self.fault = Fault.NONE
         if was_silent:

@@ -1,6 +1,6 @@
 """A backup that is created and restored with the commands in docs/operators.md has the same data and works.
 
-Check F13 of docs/reliability.md.
+See check F13 in docs/reliability.md.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """Tests with a full disk for the database and for the log.
 
-Check F5 of docs/reliability.md.
+See check F5 in docs/reliability.md.
 """
 
 import subprocess
@@ -30,8 +30,8 @@ LARGE = {"product": {"title": "x", "body_html": "x" * 400_000}}
 def fill_disk(db: None, run_sql_outside: Sql) -> Iterator[Callable[[], None]]:
     """Return a function that simulates a full database disk and returns another function to free the disk.
 
-    SQLite cannot grow beyond its current pages. On PostgreSQL, the first event raises the error of a full disk, because
-    a real full disk would affect all users of the server.
+    SQLite cannot grow beyond its current pages. On PostgreSQL, the first event raises the error that a full disk
+    causes, because a real full disk would affect all users of the server.
     """
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:

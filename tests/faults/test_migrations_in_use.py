@@ -1,6 +1,6 @@
 """Tests that a data migration written as CONTRIBUTING requires does not disturb processes of the previous release.
 
-Check F14 of docs/reliability.md. The suite migrates a few thousand rows, and ``make soak`` a hundred thousand.
+See check F14 in docs/reliability.md. The suite migrates a few thousand rows, and ``make soak`` a hundred thousand.
 ``SOAK_ROWS`` sets another number.
 """
 

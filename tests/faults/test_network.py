@@ -1,6 +1,6 @@
-"""Tests of network faults between a web process and its database, cache and broker.
+"""Tests for network faults between a web process and its database, cache and broker.
 
-The faults are latency, resets, silence and low bandwidth. Check F7 of docs/reliability.md.
+The faults are latency, resets, silence and low bandwidth. See check F7 in docs/reliability.md.
 """
 
 import time
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 THREADS = 2
 STATEMENT_SECONDS = 3
-# A request waits for a timeout of at most one statement. The additional seconds allow for a slow machine.
+# A request waits until at most one statement has timed out. The additional seconds allow for a slow machine.
 LIMIT_SECONDS = STATEMENT_SECONDS + 1 + GRACE_SECONDS + 16
 
 

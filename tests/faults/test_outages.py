@@ -1,6 +1,6 @@
 """While the database is unavailable, every request gets 503 with Retry-After, never 500.
 
-Checks F3, F4 and M16 of docs/reliability.md.
+See checks F3, F4 and M16 in docs/reliability.md.
 """
 
 import json
@@ -130,7 +130,7 @@ def test_request_that_waits_too_long_for_a_lock_is_503(
 
 @pytest.fixture
 def open_write(api: ApiClient, owner_client: Panel) -> Iterator[None]:
-    """Keep a transaction of another process open, with updates to all tables that even reading requests update."""
+    """Keep another process's transaction open. It updates all tables that even read requests update."""
     with connect_from_outside() as other:
         other.execute("BEGIN" if connection.vendor == "postgresql" else "BEGIN IMMEDIATE")
         for table in ("shops_accesstoken", "shops_shop", "staff_user", "usersessions_usersession"):

@@ -1,6 +1,6 @@
 """Tests with real web processes: the database is locked, pooled or altered, or the processes are killed.
 
-Checks F4 and M5 of docs/reliability.md.
+See checks F4 and M5 in docs/reliability.md.
 """
 
 import json
@@ -98,7 +98,7 @@ def hold_lock(statement: str, ready: threading.Event) -> None:
 
 
 def test_one_locked_table_holds_no_other_route(start_server: Start, shop: Shop) -> None:
-    """Request a locked table from eight clients and another table from two, with two processes of four threads each."""
+    """Let eight clients request a locked table and two clients another one, on two processes with four threads each."""
     call = ServerClient(start_server(WEB_PROCESSES="2", BACKOFFICE_LOCK_TIMEOUT_MS="1000"), shop)
     bodies = {"script_tags.json": TAG if connection.vendor == "sqlite" else None, "products.json": None}
     assert [call(path).status for path in bodies for _ in range(4)] == [200] * 8

@@ -1,4 +1,4 @@
-"""Tests of reads from a streaming replica: clients see their own writes, and a lagging or missing replica is unused."""
+"""Tests for reads from a replica: clients see their own writes, and a lagging or missing replica is not used."""
 
 import json
 import shutil

@@ -1,6 +1,6 @@
 """The database restarts under load: requests get 503 during the restart, and no acknowledged write is lost.
 
-Checks F3 and W10 of docs/reliability.md.
+See checks F3 and W10 in docs/reliability.md.
 """
 
 import json

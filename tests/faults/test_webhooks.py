@@ -1,7 +1,6 @@
 """Dispatchers are killed, stopped and disconnected: no delivery is lost, and duplicates are identical.
 
-Checks W10 and W12 of docs/reliability.md. ``WEBHOOK_EVENTS`` sets the number of events of
-the long test.
+See checks W10 and W12 in docs/reliability.md. ``WEBHOOK_EVENTS`` sets the number of events in the long test.
 """
 
 import os

@@ -20,7 +20,7 @@ from tests.orders.factories import MUG, make_order
 
 
 def make_service(app: App, **attrs: Any) -> FulfillmentService:
-    """Create a fulfillment service of an app in the current shop."""
+    """Create a fulfillment service for an app in the current shop."""
     number = FulfillmentService.objects.count() + 1
     fields = {"name": f"Depot {number}", "callback_url": f"https://depot-{number}.example/callbacks", **attrs}
     return services.create_service(fields, app=app, actor="system", at=timezone.now())
@@ -38,7 +38,7 @@ def make_fulfillment_order(
     request_status: str = "unsubmitted",
     **values: Any,
 ) -> FulfillmentOrder:
-    """Create an order of two mugs and return its fulfillment order, at the primary location or at a service."""
+    """Create an order for two mugs and return its fulfillment order, at the primary location or at a service."""
     lines = values.pop("lines", [MUG])
     if service is not None:
         lines = [{**line, "fulfillment_service": service.handle} for line in lines]

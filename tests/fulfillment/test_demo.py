@@ -1,4 +1,4 @@
-"""Tests of the demo shop's fulfillment orders: one in each status, a waiting warehouse, and consistent stock."""
+"""Tests for the demo shop's fulfillment orders: one in each status, a waiting warehouse, and consistent stock."""
 
 from datetime import timedelta
 

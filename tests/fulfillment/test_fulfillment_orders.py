@@ -1,4 +1,4 @@
-"""Tests of fulfillment orders over REST: each action's response and errors match the wire tables."""
+"""Tests for fulfillment orders over REST: each action's response and errors match the wire tables."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -349,7 +349,8 @@ def test_wire_of_every_route(api: ApiClient, in_shop: Shop) -> None:
     move = {"fulfillment_order": {"new_location_id": cellar.pk}}
     for action, body in {"hold": hold, "release_hold": None, "cancel": None}.items():
         displayed_body = perform_action(api, row, action, body)
-        # The wire table lists the fields of reads. Responses to writes omit fields that were not requested.
+        # The wire table lists the fields in responses to reads. Responses to writes omit fields that were not
+        # requested.
         assert displayed_body["fulfillment_order"].keys() >= plain.keys()
     replacement = FulfillmentOrder.objects.order_by("pk").last()
     assert replacement is not None

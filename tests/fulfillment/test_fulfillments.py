@@ -1,4 +1,4 @@
-"""Tests of fulfillments over REST: partial fulfillments, several fulfillment orders, tracking, cancellation, events."""
+"""Tests for fulfillments over REST: partial fulfillments, several fulfillment orders, tracking, events."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,7 @@
 """Stateful tests: any sequence of changes to orders, fulfillments and stock conserves the quantities.
 
-Hypothesis generates the steps; a refused step must change nothing. Check M17 of docs/reliability.md. The suite always
-tries the same few steps; ``make soak`` tries more and new steps.
+Hypothesis generates the steps; a refused step must change nothing. See check M17 in docs/reliability.md. The suite
+always tries the same few steps; ``make soak`` tries more steps, and new ones each time.
 """
 
 from datetime import datetime
@@ -43,7 +43,7 @@ BOTH = pytest.mark.parametrize(
     [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=[pytest.mark.soak, pytest.mark.timeout(0)])],
 )
 NEXT = "2031-03-02T12:00:00Z"
-# Path suffix and body, without line items, of each action in ``supported_actions``.
+# The path suffix and the body (without line items) of each action in ``supported_actions``.
 ACTIONS: dict[str, tuple[str, Any]] = {
     "request_fulfillment": ("fulfillment_request", {"fulfillment_request": {}}),
     "accept_fulfillment_request": ("fulfillment_request/accept", None),

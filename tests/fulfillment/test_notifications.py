@@ -1,4 +1,4 @@
-"""Tests of notifications to services: signed, retried, recorded, and stopped when the service or app is deleted."""
+"""Tests for notifications to services: signed, retried, recorded, and stopped when the service or app is deleted."""
 
 import json
 from collections.abc import Iterator

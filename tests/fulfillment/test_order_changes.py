@@ -1,4 +1,4 @@
-"""Tests of fulfillment orders when their order is canceled, edited or erased, as documented in docs/fulfillment.md."""
+"""Tests for fulfillment orders when their order is canceled, edited or erased, as documented in docs/fulfillment.md."""
 
 from decimal import Decimal
 from typing import Any
@@ -28,7 +28,7 @@ STAGES = {
 
 
 def create_part(api: ApiClient, stage: str, **values: Any) -> FulfillmentOrder:
-    """Create a fulfillment order of two mugs at the given stage. At ``half shipped``, one mug is fulfilled."""
+    """Create a fulfillment order for two mugs at the given stage. At ``half shipped``, one mug is fulfilled."""
     if stage == "half shipped":
         row = make_fulfillment_order(**values)
         line = row.lines.get()
@@ -78,7 +78,7 @@ def test_an_edited_address_is_where_the_part_goes(stage: str, api: ApiClient, in
 
 
 def refund_one(api: ApiClient, row: FulfillmentOrder, how: str) -> Response:
-    """Refund one mug of the order."""
+    """Refund one of the order's mugs."""
     item = {"line_item_id": LineItem.objects.get().pk, "quantity": 1, "restock_type": how}
     where = {"location_id": stock.get_primary_location().pk}
     return api.post(f"orders/{row.order_id}/refunds.json", {"refund": {"refund_line_items": [{**item, **where}]}})

@@ -1,6 +1,6 @@
-"""Tests of polling fulfillment services: the request, the schedule, and bad responses, which change nothing.
+"""Tests for polling fulfillment services: the request, the schedule, and bad responses, which change nothing.
 
-Check W13 of docs/reliability.md.
+See check W13 in docs/reliability.md.
 """
 
 import json

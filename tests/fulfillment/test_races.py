@@ -1,6 +1,6 @@
 """Concurrency tests on PostgreSQL: one of two conflicting actions succeeds, and the other is refused.
 
-Check M8 of docs/reliability.md.
+See check M8 in docs/reliability.md.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Tests of routing: the location of each item, routing only once, and the number of queries."""
+"""Tests for routing: the location of each item, routing only once, and the number of queries."""
 
 import math
 from datetime import timedelta

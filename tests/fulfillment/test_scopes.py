@@ -1,6 +1,6 @@
-"""Tests of the six fulfillment scopes, alone and combined: reads, actions and webhooks.
+"""Tests for the six fulfillment scopes, alone and combined: reads, actions and webhooks.
 
-Check A7 of docs/reliability.md.
+See check A7 in docs/reliability.md.
 """
 
 from itertools import combinations

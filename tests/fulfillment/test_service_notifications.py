@@ -1,4 +1,4 @@
-"""Tests of notifications: each service gets one callback, and apps get webhooks only for rows that they may see."""
+"""Tests for notifications: each service gets one callback, and apps get webhooks only for rows that they may see."""
 
 from typing import Any
 

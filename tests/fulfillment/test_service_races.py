@@ -1,4 +1,4 @@
-"""Concurrency tests on PostgreSQL: fulfillment services are created and report stock."""
+"""Concurrency tests on PostgreSQL for creating fulfillment services and for their stock reports."""
 
 from collections.abc import Callable
 from typing import Any

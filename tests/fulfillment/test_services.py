@@ -1,4 +1,4 @@
-"""Tests of fulfillment services: created, listed, updated and deleted, together with their locations."""
+"""Tests for fulfillment services: created, listed, updated and deleted, together with their locations."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of the status table: allowed actions and their results. All other actions fail."""
+"""Tests for the status table: allowed actions and their results. All other actions fail."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -100,7 +100,7 @@ DO: dict[Action, Do] = {
 def test_what_is_supported_succeeds_and_all_else_changes_nothing(
     state: tuple[str, str], position: ManagedBy, in_shop: Shop
 ) -> None:
-    """Check every pair of status and action, at our own location and at a service."""
+    """Check every combination of status and action, for fulfillment orders at our own location and at a service."""
     service = make_service(factories.make_installation(in_shop, []).app) if position is ManagedBy.SERVICE else None
     other = make_location(in_shop, name="Depot").pk
     supported = states.get_supported_actions(state, position)

@@ -1,4 +1,4 @@
-"""Tests of tracking on the order status page: the progress of each fulfillment, and the unfulfilled items."""
+"""Tests for tracking on the order status page: the progress of each fulfillment, and the unfulfilled items."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

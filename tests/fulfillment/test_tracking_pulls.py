@@ -1,6 +1,6 @@
-"""Tests of polling fulfillment services for tracking numbers. Bad responses change nothing.
+"""Tests for polling fulfillment services for tracking numbers. Bad responses change nothing.
 
-Check W13 of docs/reliability.md.
+See check W13 in docs/reliability.md.
 """
 
 import json

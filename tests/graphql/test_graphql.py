@@ -1,4 +1,4 @@
-"""Tests of the GraphQL endpoint: responses, document limits, and hidden data."""
+"""Tests for the GraphQL endpoint: responses, document limits, and hidden data."""
 
 import json
 from pathlib import Path

@@ -53,7 +53,7 @@ def get_available(item: InventoryItem, location: Location) -> int:
 
 
 def get_ledger(item: InventoryItem, location: Location) -> list[tuple[int, int, str]]:
-    """Return difference, resulting quantity and reason of each inventory change, oldest first."""
+    """Return the difference, resulting quantity and reason of each inventory change, oldest first."""
     with shop_scope(item.shop):
         rows = StockMovement.objects.filter(item=item, location=location).order_by("id")
         return list(rows.values_list("delta", "available", "reason"))

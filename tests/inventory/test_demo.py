@@ -1,4 +1,4 @@
-"""Tests of the demo shop's locations."""
+"""Tests for the demo shop's locations."""
 
 from django.utils import timezone
 

@@ -1,4 +1,4 @@
-"""Tests of inventory items over REST, and of behavior common to all inventory routes."""
+"""Tests for inventory items over REST, and for behavior common to all inventory routes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of inventory levels over REST: listing, setting, adjusting, connecting and deleting."""
+"""Tests for inventory levels over REST: listing, setting, adjusting, connecting and deleting."""
 
 from typing import Any
 

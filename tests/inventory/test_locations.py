@@ -1,4 +1,4 @@
-"""Tests of creating, updating and deactivating locations, and of reasons that prevent a deactivation."""
+"""Tests for creating, updating and deactivating locations, and for the reasons that prevent deactivation."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of locations over REST."""
+"""Tests for locations over REST."""
 
 from apps.shops.models import Shop
 from tests.conftest import ApiClient

@@ -1,4 +1,4 @@
-"""Tests of stock services: atomic changes, a record of each change, and overselling only where allowed."""
+"""Tests for stock services: atomic changes, a record of each change, and overselling only where allowed."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Concurrency tests of stock, on PostgreSQL with real threads."""
+"""Concurrency tests for stock, on PostgreSQL with real threads."""
 
 import threading
 from collections.abc import Callable
@@ -130,7 +130,7 @@ def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop
 
 @pytest.mark.deadlocks(1)
 def test_in_no_order_movements_wait_in_a_circle(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show the deadlock if levels are locked in the order of the request."""
+    """Show the deadlock that occurs if levels are locked in the order of the request."""
     monkeypatch.setattr(movements, "sorted", lambda moves, **_: list(moves), raising=False)
     first = get_first_location(shop)
     first_item, two = make_item(shop), make_item(shop)
@@ -190,7 +190,7 @@ def test_levels_that_come_and_go_while_they_are_counted(shop: Shop, attempt: int
 
 
 def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop) -> None:
-    """Show what goes wrong without the lock: an old quantity is deleted, so the ledger does not end at 0."""
+    """Show what goes wrong without the lock: the removal records an old quantity, so the ledger does not end at 0."""
     item, depot = make_item(shop), make_location(shop)
     set_stock(item, depot, 5)
 
@@ -234,7 +234,7 @@ def test_the_grid_connects_an_item_counted_by_another_user(shop: Shop) -> None:
 def test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Show the deadlock if the grid locks a level before its item."""
+    """Show the deadlock that occurs if the grid locks a level before its item."""
     first, depot = get_first_location(shop), make_location(shop)
     item = make_item(shop)
     cells = {(item.pk, first.pk): Cell(0, 5), (item.pk, depot.pk): Cell(None, 3)}

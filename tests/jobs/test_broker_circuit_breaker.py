@@ -1,4 +1,4 @@
-"""Tests of the circuit breaker for the broker: a broker outage never delays writers, and calls resume later."""
+"""Tests for the circuit breaker for the broker: a broker outage never delays writers, and calls resume later."""
 
 import uuid
 from types import SimpleNamespace

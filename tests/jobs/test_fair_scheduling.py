@@ -1,4 +1,4 @@
-"""Tests of fair scheduling: a shop's long queue does not delay the jobs of other shops."""
+"""Tests for fair scheduling: a shop's long queue does not delay the jobs of other shops."""
 
 import uuid
 from collections import Counter
@@ -145,7 +145,7 @@ def test_many_jobs_send_one_message_and_its_worker_passes_on_all_but_one(
         ended.append(len(finished_shops))
 
     assert rung == tuple(job.key for job in jobs)
-    # Each message runs one job, and sends the other jobs to the next worker first.
+    # Each message first passes the other jobs on to the next worker, and then runs one job.
     assert ended == list(range(1, 12))
     with shop_scope(shop):
         assert set(Job.objects.values_list("state", flat=True)) == {Job.State.DONE}

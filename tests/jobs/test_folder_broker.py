@@ -1,4 +1,4 @@
-"""Tests of the file system broker: readers receive a message only after its file is complete."""
+"""Tests for the file system broker: readers receive a message only after its file is complete."""
 
 from pathlib import Path
 from queue import Empty

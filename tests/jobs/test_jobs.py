@@ -1,4 +1,4 @@
-"""Tests of jobs: creation in a transaction, single execution, retries, failure and the sweep."""
+"""Tests for jobs: creation in a transaction, single execution, retries, failure and the sweep."""
 
 import uuid
 from datetime import timedelta
@@ -248,7 +248,7 @@ def test_cancelled_job_is_not_started(shop: Shop, task: Any, notified_jobs: list
 def test_failure_that_no_database_can_write_down_is_parked(
     shop: Shop, task: Any, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # pytest-xdist cannot transfer a log message with a lone surrogate either.
+    # Like the database, pytest-xdist cannot handle a message with a lone surrogate.
     monkeypatch.setattr(queue.logger, "disabled", True)
     task[1].append(queue.GiveUp("no \0 such \ud800 file"))
     job = enqueue_job(shop)

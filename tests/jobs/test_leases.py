@@ -1,6 +1,6 @@
-"""Tests of leases: renewal despite errors, and no more writes by a worker that has lost its lease.
+"""Tests for leases: renewal despite errors, and no more writes by a worker that has lost its lease.
 
-Check F9 of docs/reliability.md.
+See check F9 in docs/reliability.md.
 """
 
 import threading

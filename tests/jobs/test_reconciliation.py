@@ -1,6 +1,6 @@
-"""Tests of consistency checks: each type of error is found, reported and not changed.
+"""Tests for consistency checks: each type of error is found, reported and not changed.
 
-Check M18 of docs/reliability.md.
+See check M18 in docs/reliability.md.
 """
 
 from decimal import Decimal

@@ -1,6 +1,6 @@
 """Tests that the scheduler runs each entry once per due time, even when clocks change.
 
-Check F12 of docs/reliability.md.
+See check F12 in docs/reliability.md.
 """
 
 from collections.abc import Iterator

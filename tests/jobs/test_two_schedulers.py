@@ -1,6 +1,6 @@
 """Tests that two concurrent schedulers run each job once, and that a restarted scheduler catches up.
 
-Check F11 of docs/reliability.md.
+See check F11 in docs/reliability.md.
 """
 
 import logging
@@ -21,7 +21,7 @@ from tests.races import run_concurrently, run_unguarded
 
 @pytest.fixture
 def notified_jobs(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
-    """Return a list that receives the keys of notified jobs."""
+    """Return a list that collects each job key passed to the notifier."""
     keys: list[uuid.UUID] = []
     monkeypatch.setattr(queue, "_notifiers", [keys.append])
     return keys

@@ -1,6 +1,6 @@
-"""Tests of real workers and brokers: another worker finishes a killed worker's jobs within a minute.
+"""Tests for real workers and brokers: another worker finishes a killed worker's jobs within a minute.
 
-Check F1 of docs/reliability.md. A ``kill -9`` between the commit and the task loses no job.
+See check F1 in docs/reliability.md. A ``kill -9`` between the commit and the task loses no job.
 """
 
 import os
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workers"), pytest.mark.
 Start = Callable[..., subprocess.Popen[bytes]]
 # Seconds within which another worker finishes an interrupted job.
 PROMISE = 60
-# Seconds that a worker may need to start on a busy machine. Brokers detect the connection of a killed worker later.
+# Seconds that a worker may need to start on a busy machine. Brokers take longer to detect a killed worker's connection.
 STARTING = 90
 
 
@@ -42,7 +42,7 @@ class Intervals:
 
     @property
     def promise(self) -> int:
-        """Return the time limit: one minute, minus the difference to the product's longer intervals."""
+        """Return the time limit: one minute, minus the time saved by intervals that are shorter than the product's."""
         return PROMISE - (settings.JOB_LEASE_SECONDS - self.lease) - (settings.JOB_SWEEP_SECONDS - self.sweep)
 
 

@@ -1,4 +1,4 @@
-"""Tests of a full disk: every image upload fails with a clear error and leaves no files behind."""
+"""Tests for a full disk: every image upload fails with a clear error and leaves no files behind."""
 
 import base64
 import errno

@@ -1,4 +1,4 @@
-"""Tests of image file names during upload and storage."""
+"""Tests for image file names during upload and storage."""
 
 import pytest
 from hypothesis import given

@@ -20,7 +20,7 @@ def storage(tmp_path: Path) -> AtomicFileStorage:
 
 
 def get_created_versions(storage: AtomicFileStorage, *numbers: int) -> list[int]:
-    """Request renditions, and return the numbers of renditions that were not cached."""
+    """Request the renditions with these numbers; return the numbers of the renditions that were not cached."""
     created: list[int] = []
 
     def maker(number: int) -> Callable[[], bytes]:

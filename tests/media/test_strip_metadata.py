@@ -1,4 +1,4 @@
-"""Tests of the command that removes the metadata of stored images."""
+"""Tests for the command that removes the metadata of stored images."""
 
 from io import StringIO
 

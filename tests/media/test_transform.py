@@ -1,4 +1,4 @@
-"""Tests of resized images: sizes, crops, formats and metadata."""
+"""Tests for resized images: sizes, crops, formats and metadata."""
 
 import io
 import struct

@@ -16,7 +16,7 @@ def get_only_variant() -> Variant:
     return make_product().variants.get()
 
 
-# By ``owner_resource``, a function that creates an owner in the current shop.
+# For each ``owner_resource``, a function that creates an owner in the current shop.
 MAKERS: dict[str, Callable[[], ShopOwned]] = {
     "product": make_product,
     "variant": get_only_variant,

@@ -1,4 +1,4 @@
-"""Tests of the shop's metafields over REST, and of behavior common to all owner types."""
+"""Tests for the shop's metafields over REST, and for behavior common to all owner types."""
 
 import json
 from typing import Any
@@ -229,7 +229,8 @@ def test_a_list_costs_the_same_queries_however_many_rows(
     for number in range(count):
         post_metafield(api, key=f"k{number}")
 
-    with django_assert_num_queries(4):  # the token, the end of the index walk, the page, the rows
+    # Queries for the token, the end of the index walk, the page and the rows.
+    with django_assert_num_queries(4):
         response = api.get("metafields.json")
 
     assert len(response.json()["metafields"]) == count

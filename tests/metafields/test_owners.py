@@ -1,4 +1,4 @@
-"""Tests of metafields for every owner type: routes, scopes, isolation, references, and deletion of the owner."""
+"""Tests for metafields of every owner type: routes, scopes, isolation, references, and deletion of the owner."""
 
 from datetime import UTC, datetime
 from typing import Any

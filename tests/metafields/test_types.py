@@ -1,4 +1,4 @@
-"""Tests of metafield types: accepted input, stored values and output."""
+"""Tests for metafield types: accepted input, stored values and output."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of demo orders, and of orders in the export and erasure of customer data."""
+"""Tests for demo orders, and for orders in the export and erasure of customer data."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of orders with duties: duties and their taxes are added to the total."""
+"""Tests for orders with duties: duties and their taxes are added to the total."""
 
 from decimal import Decimal
 from typing import Any

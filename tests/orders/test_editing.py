@@ -1,4 +1,4 @@
-"""Tests of order editing: effects on other records, refused edits, and consistent totals."""
+"""Tests for order editing: effects on other records, refused edits, and consistent totals."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -22,7 +22,7 @@ from apps.shops.models import Shop
 from tests.orders.factories import get_available, make_order, make_variant
 
 BY: dict[str, Any] = {"actor": "staff:1"}
-# Without the checks of catalog tables, because factories do not update the checked columns.
+# Skip the checks of catalog tables, because factories do not update the checked columns.
 CHECKS = set(consistency_checks.get_check_names()) - {"lowest prices", "variant quantities"}
 VAT = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
 

@@ -1,4 +1,4 @@
-"""Tests of events over REST, and of access to events."""
+"""Tests for events over REST, and for access to events."""
 
 from datetime import timedelta
 from typing import Any
@@ -86,7 +86,7 @@ def test_list_costs_the_same_queries_however_many_rows(
     for _ in range(count):
         api.post("orders.json", {"order": {"line_items": [{"title": "a", "price": "1.00"}]}})
 
-    # the token, the end of the index walk, the events, the apps that caused the events
+    # Queries for the token, the end of the index walk, the events, and the apps that caused the events.
     with django_assert_num_queries(4):
         response = api.get("events.json", filter="Order")
 

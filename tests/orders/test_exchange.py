@@ -1,4 +1,4 @@
-"""Tests of customer and order files: complete exports, round trips, no duplicates, and no spreadsheet formulas."""
+"""Tests for customer and order files: complete exports, round trips, no duplicates, and no spreadsheet formulas."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Tests of orders with extreme values: the response is an order or a validation error, never a server error."""
+"""Tests for orders with extreme values: the response is an order or a validation error, never a server error."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
 """Stateful tests: after each step, totals, stock, events and responses are consistent.
 
 Hypothesis generates the steps: orders with tracked and untracked products, payments, refunds, cancellations, changes,
-deletions, inventory counts and catalog changes. Check M17 of docs/reliability.md. In the test suite, the steps are few
-and always identical. ``make soak`` runs more steps, which are new in each run.
+deletions, inventory counts and catalog changes. See check M17 in docs/reliability.md. In the test suite, the steps are
+few and always identical. ``make soak`` runs more steps, which are new in each run.
 """
 
 import json
@@ -48,7 +48,7 @@ Body = dict[str, Any]
 
 
 class Histories(RuleBasedStateMachine):
-    """A shop with a product in three variants, and the expected quantities. Every step is a request."""
+    """A shop with a product that has three variants, and the expected quantities. Every step is a request."""
 
     api: ApiClient
     shop: Shop

@@ -1,4 +1,4 @@
-"""Tests of batched imports: the same results as row by row, and no loss when a worker dies."""
+"""Tests for batched imports: the same results as importing row by row, and no loss when a worker dies."""
 
 import io
 import json

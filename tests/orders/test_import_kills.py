@@ -1,4 +1,4 @@
-"""Tests of workers killed while checking or importing orders: another worker resumes, and no order is duplicated.
+"""Tests for workers killed while checking or importing orders: another worker resumes, and no order is duplicated.
 
 The worker runs in its own process and kills itself (``SIGKILL``) in the middle of the second batch.
 """
@@ -33,8 +33,8 @@ from tests.client.conftest import get_database_url
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 ORDERS = 120
-# Part of a statement that runs once in each of the three batches. A check stores its counts; an import stores payments
-# after orders and line items.
+# Parts of statements that run once in each of the three batches: a check stores its counts, and an import stores
+# payments after orders and line items.
 CHECKED, TAKEN = '"counts" =', 'INSERT INTO "orders_transaction"'
 WORKER = """
 import os, signal, sys, uuid

@@ -1,4 +1,4 @@
-"""Tests that imports never update wrong rows, import partial orders, ignore unknown columns or import rows twice."""
+"""Tests that imports never update a wrong row, import partial orders, ignore unknown columns or import rows twice."""
 
 import io
 from collections.abc import Callable

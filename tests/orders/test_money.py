@@ -1,4 +1,4 @@
-"""Tests of exact arithmetic: parts always add up to the total, in every currency."""
+"""Tests for exact arithmetic: parts always add up to the total, in every currency."""
 
 from decimal import Decimal
 

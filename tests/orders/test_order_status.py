@@ -1,4 +1,4 @@
-"""Tests of the public order status page: displayed and hidden data."""
+"""Tests for the public order status page: displayed and hidden data."""
 
 from decimal import Decimal
 from typing import Any

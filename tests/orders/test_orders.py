@@ -1,4 +1,4 @@
-"""Tests of orders over REST: creation, prices, validation, lists, updates, status changes and deletion."""
+"""Tests for orders over REST: creation, prices, validation, lists, updates, status changes and deletion."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -717,7 +717,7 @@ def test_list_costs_the_same_queries_however_many_rows(
         make_order(shop, email=f"c{number}@example.com", shipping=[{"title": "Post", "price": Decimal(1)}])
     api.get("shop.json")
 
-    # the token, the page, orders with customers, fulfillments, line items, shipping lines, refunds
+    # Queries for the token, the page, orders with customers, fulfillments, line items, shipping lines and refunds.
     with django_assert_num_queries(7):
         response = api.get(path)
 
@@ -765,7 +765,7 @@ def test_processed_at_defaults_to_now(api: ApiClient, shop: Shop) -> None:
 
 def test_a_best_seller_is_deleted_without_reading_or_naming_its_lines(api: ApiClient, shop: Shop) -> None:
     def statements(count: int) -> tuple[int, int]:
-        """Delete a product with ``count`` orders; return the number of SQL statements and the longest one's length."""
+        """Delete a product with ``count`` orders; return the number of SQL statements and the length of the longest."""
         variant = make_variant(shop, sku=f"SKU-{count}")
         line = {"variant_id": variant.pk, "title": "Mug", "price": Decimal("1.00"), "quantity": 1}
         orders = [make_order(shop, lines=[line, line]) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Tests of query plans: both databases use the indexes when a shop has many orders."""
+"""Tests for query plans: both databases use the indexes when a shop has many orders."""
 
 from datetime import timedelta
 from typing import Any

@@ -181,7 +181,7 @@ def test_captures_and_sales_at_once_never_take_more_than_is_owed(shop: Shop) -> 
 
 
 def test_without_the_orders_lock_more_is_taken_than_was_authorized(shop: Shop) -> None:
-    """Show what goes wrong without lock and unique key: both captures see the full authorized amount."""
+    """Show what goes wrong without the lock and the unique key: both captures see the full authorized amount."""
     order = make_order(shop, financial_status="authorized")
 
     def capture() -> Any:

@@ -1,4 +1,4 @@
-"""Tests of transactions over REST: sales, authorizations, captures, voids and the resulting statuses."""
+"""Tests for transactions over REST: sales, authorizations, captures, voids and the resulting statuses."""
 
 from decimal import Decimal
 from typing import Any

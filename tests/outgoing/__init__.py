@@ -1,1 +1,1 @@
-"""Tests of the guarded HTTP client, on loopback sockets only."""
+"""Tests for the guarded HTTP client, on loopback sockets only."""

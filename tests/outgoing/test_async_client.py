@@ -1,6 +1,6 @@
-"""Tests of the asynchronous HTTP client: the SSRF guard, and misbehaving servers.
+"""Tests for the asynchronous HTTP client: the SSRF guard, and misbehaving servers.
 
-Checks W2 to W7 of docs/reliability.md.
+See checks W2 to W7 in docs/reliability.md.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ Calls = list[tuple[Reply | HttpRequestFailed, Progress]]
 
 
 def post_concurrently(*urls: str, times: int = 1) -> Calls:
-    """Send ``times`` POST requests to each URL, with all URLs concurrently, and return the results."""
+    """Send ``times`` POST requests to each URL, to all URLs concurrently, and return the results."""
 
     async def run() -> Calls:
         async with AsyncClient() as client:
@@ -57,7 +57,7 @@ def wait_silently(seconds: float) -> Behavior:
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-# By server, its behavior and the expected outcome.
+# For each server, its behavior and the expected outcome.
 RECEIVERS: dict[str, tuple[Behavior, str]] = {
     "well": (send_response(b"ok"), "200"),
     "no content": (send_bytes(b"HTTP/1.1 204 No Content\r\n\r\n"), "204"),

@@ -1,4 +1,4 @@
-"""Tests of successful downloads and calls, and of the guard against forbidden addresses (W2 to W5, W7)."""
+"""Tests for successful downloads and calls, and for the guard against forbidden addresses (W2 to W5, W7)."""
 
 import socket
 from collections.abc import Callable

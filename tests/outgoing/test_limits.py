@@ -1,4 +1,4 @@
-"""Tests of servers that waste the client's resources: each connection has a time limit and a memory limit (W6)."""
+"""Tests for servers that waste the client's resources: each connection has a time limit and a memory limit (W6)."""
 
 import gzip
 import socket

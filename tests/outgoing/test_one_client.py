@@ -20,7 +20,7 @@ FORBIDDEN = (
 
 
 def find_imports(source: str) -> Iterator[str]:
-    """Yield every dotted name in an import statement or in a call of `import_module`."""
+    """Yield every dotted name in an import statement or in a call to `import_module`."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Import(names=names):

@@ -1,4 +1,4 @@
-"""Unit tests of the SSRF guard: addresses, settings and DNS records."""
+"""Unit tests for the SSRF guard: addresses, settings and DNS records."""
 
 import socket
 import sys

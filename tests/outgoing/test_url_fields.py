@@ -1,6 +1,6 @@
-"""Tests of every field with a URL that the server fetches, with every spelling of a forbidden address.
+"""Tests for every field with a URL that the server fetches, with every spelling of a forbidden address.
 
-Check W1 of docs/reliability.md.
+See check W1 in docs/reliability.md.
 """
 
 import ast
@@ -135,7 +135,7 @@ def try_pull_in_worker(api: ApiClient, shop: Shop) -> Try:
     return attempt
 
 
-# By module that fetches URLs, a function for each field.
+# For each module that fetches URLs, a function for each field.
 WAYS: dict[str, tuple[Callable[[ApiClient, Shop], Try], ...]] = {
     "media/uploads.py": (
         try_product_image,

@@ -106,7 +106,7 @@ def get_forms(page: bytes) -> list[PageForm]:
 
 
 def get_form(page: bytes, *names: str, model: str = "") -> PageForm:
-    """Return the page's first form with all these fields. With ``model``, return the form that edits such a row."""
+    """Return the page's first form with all these fields. With ``model``, only consider the model's edit form."""
     return next(
         form
         for form in get_forms(page)

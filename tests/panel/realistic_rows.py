@@ -163,7 +163,7 @@ def _registration(shop: Shop, number: int) -> None:
 
 
 def _variants(shop: Shop, number: int) -> None:
-    """Create a product with three variants for every third number."""
+    """Create a product with three variants, but only for every third number."""
     if number % 3 == 0:
         _product(shop, number)
 
@@ -214,7 +214,7 @@ def _subscription(shop: Shop, number: int) -> None:
 
 
 def _work(shop: Shop, number: int) -> None:
-    """Create a fulfillment order of three items at a location with a long name, on hold for every fifth number."""
+    """Create a fulfillment order of three items at a location with a long name. Every fifth one is on hold."""
     for row in route_order_now(_order(shop, number)):
         Location.objects.filter(pk=row.assigned_location_id).update(name="Warehouse Rotterdam, hall 4")
         set_status(row, "on_hold" if number % 5 == 0 else "open", "unsubmitted")

@@ -1,4 +1,4 @@
-"""Tests of access to every URL of the panel.
+"""Tests for access to every URL of the panel.
 
 The table must list each route of the panel. ``test_every_route_is_in_the_table`` fails if a route is missing.
 """
@@ -322,7 +322,7 @@ SAVES = re.compile(rb'name="_(save|continue|addanother)"|class="deletelink')
 
 @pytest.fixture
 def view_only_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client of a staff member with view-only access to everything."""
+    """Return a client logged in as a staff member with view-only access to everything."""
     return admin_client_with(view_only=EVERY)
 
 

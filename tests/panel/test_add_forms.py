@@ -19,7 +19,7 @@ from tests.panel.admin_urls import TABLE
 from tests.panel.conftest import Panel
 from tests.panel.html_forms import PageForm, get_form
 
-# The required fields by screen, with values.
+# The required fields of each screen, with values.
 LEAST: dict[str, dict[str, str]] = {
     "content_blog": {"title": "News"},
     "content_article": {"title": "Hello"},
@@ -37,7 +37,7 @@ LEAST: dict[str, dict[str, str]] = {
     "metafields_metafield": {"namespace": "care", "key": "wash", "value": "Cold"},
     "customers_customer": {"first_name": "Anna"},
 }
-# The required fields of inline rows by screen, with values.
+# The required fields of each screen's inline rows, with values.
 ROWS: dict[str, dict[str, dict[str, str]]] = {
     "customers_customer": {"addresses": {"city": "Ottawa"}},
 }

@@ -1,4 +1,4 @@
-"""Tests of localized amounts: each amount is either parsed correctly or refused with a reason."""
+"""Tests for localized amounts: each amount is either parsed correctly or refused with a reason."""
 
 from decimal import Decimal
 

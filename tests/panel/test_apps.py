@@ -1,4 +1,4 @@
-"""Tests of apps and access tokens: tokens displayed once, rotation, revocation and uninstalling."""
+"""Tests for apps and access tokens: tokens displayed once, rotation, revocation and uninstalling."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Tests of the audit log: each change adds one row, and rows cannot be changed or deleted."""
+"""Tests for the audit log: each change adds one row, and rows cannot be changed or deleted."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -198,7 +198,7 @@ def test_the_guard_comes_back_after_a_migration(event: Event) -> None:
 
 
 def get_events_since(shop: Shop, since: int) -> list[tuple[str, str, bool]]:
-    """Return the newer events about customers: topic, actor, and True if the event has a request id."""
+    """Return the topic and actor of each newer customer event, and True if the event has a request id."""
     with shop_scope(shop):
         rows = Event.objects.filter(subject_type="customers.customer", id__gt=since).order_by("id")
         return [(row.topic, row.actor, bool(row.request_id)) for row in rows]

@@ -1,4 +1,4 @@
-"""Tests of bulk edits: selection, preview, the job, the report and undo."""
+"""Tests for bulk edits: selection, preview, the job, the report and undo."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -26,7 +26,7 @@ from tests.panel.conftest import Panel, PanelWith
 
 
 def select_rows(panel: Panel, model: str, *ids: int, query: str = "") -> BulkEdit:
-    """Select rows of a list, or with ``query`` all results, and open the bulk edit."""
+    """Select rows of a list, or all results of ``query``, and open the bulk edit."""
     across = {"select_across": "1"} if query else {}
     data = {"action": "edit_selected", "index": "0", "_selected_action": [*ids] or [0], **across}
     response = panel.http.post(f"{panel.url(f'{model}_changelist')}{query}", data)

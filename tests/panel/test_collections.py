@@ -1,4 +1,4 @@
-"""Tests of collections in the panel: images, product order, rules and the preview."""
+"""Tests for collections in the panel: images, product order, rules and the preview."""
 
 import re
 from pathlib import Path
@@ -28,7 +28,7 @@ def media_dir(settings: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def product_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client of a staff member who manages products."""
+    """Return a client logged in as a staff member who manages products."""
     return admin_client_with("products")
 
 

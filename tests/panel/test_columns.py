@@ -1,4 +1,4 @@
-"""Tests of list columns, which each staff member can choose and which are part of saved views."""
+"""Tests for list columns, which each staff member can choose and which are part of saved views."""
 
 from typing import Any
 
@@ -134,7 +134,7 @@ def test_a_sort_by_a_hidden_column_is_reported(owner_client: Panel) -> None:
 
     page = owner_client.get(LIST, o="7.-2")
 
-    assert "The list is not sorted by Updated at" in page.content.decode()
+    assert "Hidden columns are not used for sorting: Updated at" in page.content.decode()
     assert page.context["cl"].get_ordering_field_columns() == {2: "desc"}
 
 

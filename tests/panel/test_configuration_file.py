@@ -1,4 +1,4 @@
-"""Tests of app configuration files in the panel: previewing and applying changes."""
+"""Tests for app configuration files in the panel: previewing and applying changes."""
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 

@@ -1,4 +1,4 @@
-"""Tests of blogs, articles, themes, theme code and mobile apps in the panel."""
+"""Tests for blogs, articles, themes, theme code and mobile apps in the panel."""
 
 import io
 import re

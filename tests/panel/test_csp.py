@@ -1,4 +1,4 @@
-"""Tests of the panel's content security policy, which only allows the panel's scripts."""
+"""Tests for the panel's content security policy, which only allows the panel's scripts."""
 
 import pytest
 from django.conf import settings

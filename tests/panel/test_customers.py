@@ -1,4 +1,4 @@
-"""Tests of customers in the panel: search, addresses, consent, invitations, disabling and erasure."""
+"""Tests for customers in the panel: search, addresses, consent, invitations, disabling and erasure."""
 
 import json
 from typing import Any

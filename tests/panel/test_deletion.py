@@ -1,4 +1,4 @@
-"""Tests of the delete confirmation, which counts dependent rows without loading them."""
+"""Tests for the delete confirmation, which counts dependent rows without loading them."""
 
 import re
 
@@ -102,7 +102,7 @@ def test_collection_products_are_listed_from_both_sides(admin_client_with: Panel
 
 
 def test_everything_deleted_has_a_label() -> None:
-    """Check that every table with rows that a deletion includes has a label. Each new table needs a label."""
+    """Check that every table from which a deletion removes rows has a label. Each new table needs a label."""
     screens = [screen for screen in admin.site._registry.values() if type(screen).delete_view is PanelAdmin.delete_view]
     deletable = [
         screen.model

@@ -1,4 +1,4 @@
-"""Tests of concurrent changes by two users, or by a user and an app: no change is overwritten unnoticed."""
+"""Tests for concurrent changes by two users, or by a user and an app: no change is overwritten unnoticed."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from tests.panel.html_forms import get_form
 from tests.panel.test_add_forms import LEAST, get_edit_form, get_newest, submit_add_form
 
 BY: dict[str, Any] = {"actor": "app:1"}
-# By screen, the field that the second user changes. On other screens, the user changes the first required field.
+# For some screens, the field that the second user changes. On other screens, it is the first required field.
 CHANGED = {"content_mobileplatformapplication": "application_id", "metafields_metafield": "value"}
 
 

@@ -1,4 +1,4 @@
-"""Tests of the export and erasure of customers with many rows, by a job in batches, exactly once."""
+"""Tests for the export and erasure of customers with many rows, by a job in batches, exactly once."""
 
 import json
 import re
@@ -124,7 +124,7 @@ def test_an_erasure_that_stopped_is_asked_for_again(shop: Shop, admin_client_wit
         erasure.erase_customer(customer, **get_actor_arguments())
         assert queue.cancel_job(Job.objects.get(task=erasure.ERASE_TASK))
 
-        assert "but stopped" in panel.get("customers_customer_data", customer.pk).content.decode()
+        assert "but was not completed" in panel.get("customers_customer_data", customer.pk).content.decode()
         Job.objects.filter(task=erasure.ERASE_TASK).delete()
         panel.post("customers_customer_data_erase", customer.pk, confirm=str(customer.pk))
         run_task(erasure.ERASE_TASK)

@@ -1,4 +1,4 @@
-"""Tests of the wording of error messages for staff."""
+"""Tests for the wording of error messages for staff."""
 
 import pytest
 

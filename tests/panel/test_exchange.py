@@ -1,4 +1,4 @@
-"""Tests of exports and imports in the panel: permissions, contents and confirmations."""
+"""Tests for exports and imports in the panel: permissions, contents and confirmations."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Tests of the active filters above a list, each with a link that removes it."""
+"""Tests for the active filters above a list, each with a link that removes it."""
 
 from apps.ground.tenancy import shop_scope
 from apps.shops.models import Shop

@@ -1,4 +1,4 @@
-"""Tests of pagination in filtered lists, for matching rows at the start or the end of the list."""
+"""Tests for pagination in filtered lists, with matching rows at the start or the end of the list."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -20,7 +20,7 @@ from tests.panel.conftest import Panel, PanelWith
 LIST, ROWS, SIZE = "orders_order_changelist", 40, 25
 OLD = datetime(2026, 3, 2, 12, tzinfo=UTC)
 ON_THE_OLD_DAY = {"processed_from": "2026-03-02", "processed_to": "2026-03-02"}
-# Sorting by the total, as the column's index in the list.
+# The index of the total's column, for sorting the list in ascending and in descending order.
 BY_TOTAL, BY_TOTAL_DOWN = "4", "-4"
 SAID = "of the matching rows are sorted"
 
@@ -105,7 +105,7 @@ def test_of_many_at_the_far_end_some_are_sorted_and_it_says_so(
 
 @pytest.mark.parametrize("most", [28, 31])
 def test_two_filters_leave_what_fits_both(order_client: Panel, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """Check two combined filters, for a filter that matches many rows and a filter that matches few rows."""
+    """Check two combined filters, when the day matches more rows than lists count and when it matches fewer."""
     limit_counting(monkeypatch, most)
 
     assert list_orders(order_client, total_to="90", **ON_THE_OLD_DAY)[0] == list(range(10, 30))
@@ -172,7 +172,7 @@ def test_a_sort_is_read_from_an_index(
 
 
 def _plan(sql: str) -> str:
-    """Return PostgreSQL's plan without sequential scans, which are just as fast for few rows."""
+    """Return PostgreSQL's plan with sequential scans disabled, because they are just as fast for a few rows."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         cursor.execute("EXPLAIN " + sql.replace("%", "%%"))

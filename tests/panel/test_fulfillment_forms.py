@@ -1,4 +1,4 @@
-"""Tests of fulfillment in the panel: items by location, fulfillment events, packing slips and services."""
+"""Tests for fulfillment in the panel: items by location, fulfillment events, packing slips and services."""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of the fulfillment queue: sorting, views, filters, and actions by status."""
+"""Tests for the fulfillment queue: sorting, views, filters, and actions by status."""
 
 from datetime import timedelta
 from typing import Any

@@ -35,7 +35,7 @@ def explain_page(panel: Panel, query: dict[str, Any]) -> list[str]:
         sql = statement["sql"]
         if 'FROM "fulfillment_fulfillmentorder"' in sql and "LIMIT" in sql:
             with connection.cursor() as cursor:
-                # Without sequential scans, which are just as fast for few rows.
+                # Disable sequential scans, because they are just as fast for a few rows.
                 cursor.execute("SET LOCAL enable_seqscan = off")
                 cursor.execute("EXPLAIN " + sql.replace("%", "%%"))
                 results.append("\n".join(line for (line,) in cursor.fetchall()))

@@ -1,4 +1,4 @@
-"""Tests of the guide in the panel: access for all staff, images and working links."""
+"""Tests for the guide in the panel: access for all staff, images and working links."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests of the home page's to-do list: counts, permissions, and links to exactly the counted rows."""
+"""Tests for the home page's to-do list: counts, permissions, and links to exactly the counted rows."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -197,7 +197,7 @@ def test_home_costs_the_same_queries_however_much_waits(owner_client: Panel, sho
         make_busy(shop)
 
     assert costs[1] == costs[2]
-    # The first request needs one query fewer, because an empty audit log has no actor names.
+    # The first request needs one fewer query, because an empty audit log has no actor names.
     assert costs[1] - costs[0] <= 1
 
 

@@ -1,4 +1,4 @@
-"""Tests of imports in the panel: unknown columns, previews, samples, a full disk and other users' access."""
+"""Tests for imports in the panel: unknown columns, previews, samples, a full disk and other users' access."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Tests of inventory items and inventory changes in the panel, including permissions."""
+"""Tests for inventory items and inventory changes in the panel, including permissions."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Tests of the page language: the user's setting, the browser's language, or English. The API is always English."""
+"""Tests for the page language: the user's setting, the browser's language, or English. The API is always English."""
 
 import re
 from decimal import Decimal

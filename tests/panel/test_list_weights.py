@@ -1,4 +1,4 @@
-"""Tests of the uncompressed size of lists, because staff members also use phones."""
+"""Tests for the uncompressed size of lists, because staff members also use phones."""
 
 import pytest
 from django.contrib import admin
@@ -15,7 +15,7 @@ LISTS = sorted(
     for model, screen in admin.site._registry.items()
     if getattr(screen, "menu", None) and (label := model._meta.label_lower) not in OTHERWISE
 )
-# Lists that need a view to display all rows.
+# Query parameters for lists that do not display all rows by default.
 WHOLE = {"fulfillment.fulfillmentorder": {"view": "all"}}
 
 

@@ -1,4 +1,4 @@
-"""Tests of lists, search, the home page and history: query counts and permissions."""
+"""Tests for lists, search, the home page and history: query counts and permissions."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -59,7 +59,7 @@ def test_a_list_costs_the_same_queries_however_many_rows(name: str, owner_client
 
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_repeats_little_per_row(name: str, owner_client: Panel) -> None:
-    """Check that rows do not repeat the theme's classes for each cell, which take 700 characters."""
+    """Check that rows do not repeat the theme's classes (700 characters) in each cell."""
     add_rows(owner_client.shop, 3)
 
     rows = (

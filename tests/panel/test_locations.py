@@ -1,4 +1,4 @@
-"""Tests of locations in the panel."""
+"""Tests for locations in the panel."""
 
 import pytest
 from django.db import connection

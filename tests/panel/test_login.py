@@ -1,4 +1,4 @@
-"""Tests of the login, its rate limits and the second factor."""
+"""Tests for the login, its rate limits and the second factor."""
 
 import re
 import time

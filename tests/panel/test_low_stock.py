@@ -1,4 +1,4 @@
-"""Tests of low stock: each level's flag matches the shop's threshold after every change."""
+"""Tests for low stock: each level's flag matches the shop's threshold after every change."""
 
 import random
 from typing import Any
@@ -248,7 +248,7 @@ def test_marking_waits_for_a_movement_before_it_holds_what_that_comes_to_next(sh
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.deadlocks(1)
 def test_marking_in_another_order_waits_in_a_circle(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show the deadlock if stock changes lock levels in another order: by item and location."""
+    """Show the deadlock that occurs if stock changes lock levels in another order: by item and location."""
     monkeypatch.setattr(low_stock, "_ORDER", ("-item_id", "-location_id"))
     first, second = make_item(shop), make_item(shop)
     set_threshold_silently(shop, 3)

@@ -31,7 +31,7 @@ _PUT_TOGETHER = re.compile(
 
 
 def find_unmarked(text: str) -> Iterator[str]:
-    """Yield texts and attributes with letters outside translation tags."""
+    """Yield the texts and attributes that contain letters but are not inside translation tags."""
     plain = _DROPPED.sub("", text)
     for tag in _TAG.findall(plain):
         yield from (match for match in _TOLD.findall(tag) if _WORD.search(match))

@@ -1,4 +1,4 @@
-"""Tests of HTML fields: unchanged content is stored byte for byte, and links can point to the shop's objects."""
+"""Tests for HTML fields: unchanged content is stored byte for byte, and links can point to the shop's objects."""
 
 from typing import Any
 

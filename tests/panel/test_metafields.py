@@ -1,4 +1,4 @@
-"""Tests of metafields in the panel: the shop's metafields page, and the inline in every owner's form."""
+"""Tests for metafields in the panel: the shop's metafields page, and the inline in every owner's form."""
 
 from typing import Any
 

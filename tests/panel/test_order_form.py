@@ -1,4 +1,4 @@
-"""Tests of the order form in the panel: contact details, addresses, notes and tags."""
+"""Tests for the order form in the panel: contact details, addresses, notes and tags."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def reload_order(order: Order) -> Order:
 
 
 def save_order(panel: Panel, order: Order, **typed: str | None) -> Any:
-    """Submit the displayed form with the typed values. None unchecks a checkbox."""
+    """Submit the displayed form with the typed values. A value of None unchecks a checkbox."""
     data = get_form(panel.get(EDIT, order.pk).content, model="order").data | {
         name: [value] for name, value in typed.items()
     }

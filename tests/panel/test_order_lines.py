@@ -1,4 +1,4 @@
-"""Tests of editing an order's items: search, review, saving once, and field errors."""
+"""Tests for editing an order's items: search, review, saving once, and field errors."""
 
 from decimal import Decimal
 
@@ -16,7 +16,7 @@ from tests.conftest import Response
 from tests.orders.factories import get_available, make_order, make_variant
 from tests.panel.conftest import Panel, PanelWith
 
-# Without the checks of catalog tables, because factories do not update the checked columns.
+# Skip the checks of catalog tables, because factories do not update the checked columns.
 CHECKS = set(consistency_checks.get_check_names()) - {"lowest prices", "variant quantities"}
 LINES, PAGE = "orders_order_lines", "orders_order_change"
 

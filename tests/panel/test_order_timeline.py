@@ -1,4 +1,4 @@
-"""Tests of fulfillment entries in an order's timeline: events, locations, texts and actors."""
+"""Tests for fulfillment entries in an order's timeline: events, locations, texts and actors."""
 
 import uuid
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Tests of orders in the panel: search, timeline, cancellation, closing, payments and comments."""
+"""Tests for orders in the panel: search, timeline, cancellation, closing, payments and comments."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of payment handler settings in the panel."""
+"""Tests for payment handler settings in the panel."""
 
 import re
 from html import unescape

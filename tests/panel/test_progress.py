@@ -1,4 +1,4 @@
-"""Tests of progress pages, which reload automatically and display a warning if no worker runs the job."""
+"""Tests for progress pages, which reload automatically and display a warning if no worker runs the job."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Tests of every panel page in a pseudo language that puts brackets around translated texts.
+"""Tests for every panel page in a pseudo language that puts brackets around translated texts.
 
 Text outside brackets is untranslated. Exceptions are stored data, and names of countries, languages and time zones.
 """

@@ -1,4 +1,4 @@
-"""Tests of canceling an order in the panel with a refund."""
+"""Tests for canceling an order in the panel with a refund."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Tests of duties in panel refunds: selection, calculation, review, refund and display."""
+"""Tests for duties in panel refunds: selection, calculation, review, refund and display."""
 
 from decimal import Decimal
 from typing import Any

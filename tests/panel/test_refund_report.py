@@ -1,4 +1,4 @@
-"""Tests of the refund report: totals by day in the shop's time zone and currency, and excluded refunds."""
+"""Tests for the refund report: totals by day in the shop's time zone and currency, and excluded refunds."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Tests of refunds in the panel: live calculation, review, single creation, and later changes."""
+"""Tests for refunds in the panel: live calculation, review, single creation, and later changes."""
 
 from decimal import Decimal
 from typing import Any

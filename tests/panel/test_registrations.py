@@ -1,4 +1,4 @@
-"""Tests of the shop's own apps in the panel: registration, changes, secret rotation, and approval by other shops."""
+"""Tests for the shop's own apps in the panel: registration, changes, secret rotation, and approval by other shops."""
 
 import re
 from datetime import timedelta

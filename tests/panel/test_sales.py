@@ -1,4 +1,4 @@
-"""Tests of the sales figures on the home page: totals, days and permissions."""
+"""Tests for the sales figures on the home page: totals, days and permissions."""
 
 import re
 from datetime import UTC, datetime, timedelta

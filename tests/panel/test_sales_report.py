@@ -1,4 +1,4 @@
-"""Tests of the sales report: totals by day in the shop's time zone and currency, excluded orders, and files."""
+"""Tests for the sales report: totals by day in the shop's time zone and currency, excluded orders, and files."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -136,7 +136,7 @@ def test_orders_without_purchase_make_no_returning_customer(report_client: Panel
 
 
 def test_best_sellers_go_by_what_they_were_bought_for(report_client: Panel, shop: Shop) -> None:
-    """Check revenue: two orders of two mugs at 10.00, and three jars at 5.00 plus 1.50 tax, which is 16.50."""
+    """Check revenue: two orders of two mugs at 10.00, and three jars at 5.00 plus 1.50 tax (16.50 in total)."""
     tax = [{"title": "VAT", "rate": Decimal("0.1"), "price": Decimal("1.50")}]
     jar = make_variant(shop, product_title="Jar").product
     line = {"title": "Old jar", "price": Decimal("5.00"), "quantity": 3, "tax_lines": tax}

@@ -1,4 +1,4 @@
-"""Tests of page sizes and saved views in lists."""
+"""Tests for page sizes and saved views in lists."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Tests of word search in lists and of global search, and of the index for each searched column."""
+"""Tests for word search in lists and for global search, and for the index on each searched column."""
 
 from decimal import Decimal
 

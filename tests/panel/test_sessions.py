@@ -1,4 +1,4 @@
-"""Tests of the list of a user's sessions, and of signing out on other devices."""
+"""Tests for the list of a user's sessions, and for signing out on other devices."""
 
 from datetime import timedelta
 

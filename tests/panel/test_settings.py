@@ -1,4 +1,4 @@
-"""Tests of the shop settings form, including behavior that is common to all forms of the panel."""
+"""Tests for the shop settings form, including behavior that is common to all forms of the panel."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of opening a shop, switching between shops, and the operator's pages."""
+"""Tests for opening a shop, switching between shops, and the operator's pages."""
 
 import pytest
 from django.test import Client
@@ -20,7 +20,7 @@ def test_the_entrance_asks_for_a_login(client: Client, db: None) -> None:
 
 @pytest.fixture
 def two_shop_client(admin_client_with: PanelWith, other_shop: Shop) -> Panel:
-    """Return a client of a staff member with memberships in two shops."""
+    """Return a client logged in as a staff member with memberships in two shops."""
     panel = admin_client_with("preferences")
     with shop_scope(other_shop):
         Membership.objects.create(shop=other_shop, user=panel.user, permissions=[])

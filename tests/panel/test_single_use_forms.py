@@ -1,4 +1,4 @@
-"""Tests of single-use forms: a form that is submitted twice, consecutively or concurrently, takes effect once."""
+"""Tests for single-use forms: a form that is submitted twice, consecutively or concurrently, takes effect once."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ from tests.panel.test_add_forms import LEAST, ROWS, get_edit_form
 from tests.races import run_concurrently
 from tests.webhooks.scenarios import make_subscription
 
-# Tables that are not counted: rows that a login or any form submission writes, and shared file contents.
+# Tables that are not counted: tables that a login or any form submission writes to, and shared file contents.
 BESIDES = {"staff.sentform", "sessions.session", "usersessions.usersession", "content.filecontent"}
 # Fields with unique values within a shop.
 OF_THEIR_OWN: dict[str, Callable[[int], str]] = {

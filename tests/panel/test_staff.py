@@ -1,4 +1,4 @@
-"""Tests of the staff pages and of granting permissions."""
+"""Tests for the staff pages and for granting permissions."""
 
 import re
 from collections.abc import Callable
@@ -32,7 +32,7 @@ MANAGE = (
 
 @pytest.fixture
 def manager_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client of a staff member with permissions for staff and orders only."""
+    """Return a client logged in as a staff member with permissions for staff and orders only."""
     return admin_client_with(*MANAGE, "orders")
 
 

@@ -1,4 +1,4 @@
-"""Tests of the stock grid in the panel."""
+"""Tests for the stock grid in the panel."""
 
 from typing import Any
 

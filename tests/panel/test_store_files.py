@@ -1,4 +1,4 @@
-"""Tests of images uploaded for texts: identical files are stored once, and each shop sees only its own images."""
+"""Tests for images uploaded for texts: identical files are stored once, and each shop sees only its own images."""
 
 from pathlib import Path
 from typing import Any

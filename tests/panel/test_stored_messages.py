@@ -1,4 +1,4 @@
-"""Tests of how stored English texts are displayed to staff: amounts, names, reasons and changes."""
+"""Tests for how stored English texts are displayed to staff: amounts, names, reasons and changes."""
 
 import pytest
 
@@ -132,7 +132,7 @@ def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop)
     assert {name: new for name, _, new in displayed_row.changes} == {
         "Titel für Suchmaschinen": "Hats",
         "Status": "Aktiv",
-        "Veröffentlicht in": "Onlineshop",
+        "Vertriebskanäle": "Onlineshop",
         "Veröffentlicht am": "25. Nov 2026, 14:33",
         "Red: Gewicht in Gramm": "1.250",
         "Red: Gewicht": "1,25",
@@ -174,7 +174,7 @@ def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop)
             ),
             (
                 "Das Bild https://a.example/x wurde nicht importiert: Das Bild konnte nicht heruntergeladen werden: "
-                "verbotene Adresse. "
+                "Adresse nicht erlaubt. "
                 "Das Bild https://a.example/y wurde nicht importiert: Es ist zu groß (höchstens 20 MB)."
             ),
         ),

@@ -1,4 +1,4 @@
-"""Tests of formatting rules for templates that the formatter does not check."""
+"""Tests for formatting rules for templates that the formatter does not check."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests of the tour, which shows new staff members the pages that they can open."""
+"""Tests for the tour, which shows new staff members the pages that they can open."""
 
 from urllib.parse import urlsplit
 

@@ -1,4 +1,4 @@
-"""Tests of a required second factor: the deadline, the reminder before the deadline, and enforcement."""
+"""Tests for a required second factor: the deadline, the reminder before the deadline, and enforcement."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -65,7 +65,7 @@ def test_before_the_day_staff_are_reminded(owner_client: Panel, shop: Shop, time
     page = owner_client.get()
 
     assert page.status_code == 200
-    assert b"From 6 May 2031, this shop requires" in page.content
+    assert b"Starting 6 May 2031, this shop requires" in page.content
 
 
 def test_the_day_begins_in_the_shops_time_zone(owner_client: Panel, shop: Shop, time_machine: Any) -> None:

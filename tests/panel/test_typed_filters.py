@@ -1,4 +1,4 @@
-"""Tests of typed list filters: matches, messages and invalid input."""
+"""Tests for typed list filters: matches, messages and invalid input."""
 
 import html
 from datetime import UTC, datetime
@@ -322,7 +322,7 @@ def test_variants_by_product_price_and_stock(
 )
 def test_ranges_have_their_indexes(shop: Shop, model: Any, filtered: Any, values: Any, index: str) -> None:
     with shop_scope(shop), connection.cursor() as cursor:
-        # Without sequential scans, which are just as fast for few rows.
+        # Disable sequential scans, because they are just as fast for a few rows.
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         filter_field = filtered(request=None, params={}, model=model, model_admin=None)
         filtered_page = filter_field.filter_rows(

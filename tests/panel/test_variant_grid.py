@@ -1,4 +1,4 @@
-"""Tests of the product form, which saves options, variants, stock, costs and images together."""
+"""Tests for the product form, which saves options, variants, stock, costs and images together."""
 
 import re
 from decimal import Decimal
@@ -32,7 +32,7 @@ def media_dir(settings: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def product_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client of a staff member who manages products."""
+    """Return a client logged in as a staff member who manages products."""
     return admin_client_with("products")
 
 

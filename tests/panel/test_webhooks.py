@@ -1,4 +1,4 @@
-"""Tests of webhooks in the panel: the delivery status, and redelivery of failed deliveries."""
+"""Tests for webhooks in the panel: the delivery status, and redelivery of failed deliveries."""
 
 from datetime import timedelta
 

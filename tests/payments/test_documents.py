@@ -1,4 +1,4 @@
-"""Tests of the URLs and contents of published schema documents."""
+"""Tests for the URLs and contents of published schema documents."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Tests of payment handlers over REST."""
+"""Tests for payment handlers over REST."""
 
 import logging
 from typing import Any
@@ -204,7 +204,7 @@ VALID = st.fixed_dictionaries(
     },
     optional={"available_instruments": st.just([{"type": "wallet_pay"}])},
 )
-# Invalid values by field.
+# Invalid values for each field.
 BROKEN: dict[str, tuple[Any, ...]] = {
     "id": ("", None, 5, [], "x" * 129),
     "version": ("", None, 20260408, "2026-4-8", "2026-04-08 ", "1999-01-01"),

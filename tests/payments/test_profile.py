@@ -1,4 +1,4 @@
-"""Tests of the checkout profile on a shop's domain, and of checkout responses."""
+"""Tests for the checkout profile on a shop's domain, and for checkout responses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of redeeming wallet tokens: only once, only before they expire, and only for the bound checkout."""
+"""Tests for redeeming wallet tokens: only once, only before they expire, and only for the bound checkout."""
 
 import logging
 from collections.abc import Callable

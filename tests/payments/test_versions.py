@@ -1,4 +1,4 @@
-"""Tests of two versions of the handler schema that are published at the same time."""
+"""Tests for two versions of the handler schema that are published at the same time."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests that other programs of the benchmark match the product's tables, and tests of the benchmark's errors."""
+"""Tests that the benchmark's other programs match the product's tables, and tests for the benchmark's errors."""
 
 import json
 import os

@@ -1,8 +1,8 @@
 """Tests that limit the costs of requests by counting function calls and SQL statements instead of time.
 
-The tests count calls of Python functions in a warm process, including all layers. The minimum of several tries counts,
+The tests count the calls to Python functions in all layers of a warm process. They use the minimum of several tries,
 because the database driver makes an additional call whenever its socket blocks. The ceilings are slightly above the
-measured values, so that a new loop over fields or rows exceeds the ceiling.
+measured values, so that any new loop over fields or rows exceeds them.
 """
 
 import json
@@ -33,7 +33,7 @@ from tests.services import is_postgres
 
 PAGE_SIZE = 50
 TRIES = 4
-# The token, the keys on the page, the products, variants, options and images.
+# Queries for the token, the keys on the page, the products, variants, options and images.
 QUERIES = 6
 # SQLite needs more calls, because Django's SQLite backend converts each datetime in Python.
 CEILINGS = {
@@ -69,7 +69,7 @@ respond = request_boundary(_call_view)
 
 
 def build_request(api: ApiClient, path: str, body: str = "") -> HttpRequest:
-    """Return a request like the server's requests to Django."""
+    """Return a request like the ones that the server passes to Django."""
     make = RequestFactory(headers={"X-Platform-Access-Token": api.token})
     path = f"/admin/api/{VERSION}/{path}"
     if body:
@@ -150,13 +150,13 @@ def record_statements(api: ApiClient, method: str, path: str, body: Any) -> tupl
 
 # For each write request, the number of statements, and the number of transactions and savepoints.
 WRITES = [
-    # The token, the customer, the address, the default address, the event.
+    # Statements for the token, the customer, the address, the default address and the event.
     ("POST", "customers.json", json.loads(build_example(1)), 5, 1),
     ("PUT", "customers/ID.json", {"customer": {"note": "Likes tea"}}, 7, 2),
-    # PostgreSQL locks the customer a second time to prevent concurrent new metafields.
+    # On PostgreSQL, the customer is locked a second time, so that no metafield can be added concurrently.
     ("DELETE", "customers/ID.json", None, 10 + is_postgres(), 2),
     ("POST", "customers/ID/addresses.json", {"address": {"city": "Lund", "country": "Sweden"}}, 9, 2),
-    # The token, the script tag, the event, and the script tag for the response.
+    # Statements for the token, the script tag, the event, and the script tag in the response.
     ("POST", "script_tags.json", {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}, 4, 1),
 ]
 
@@ -176,11 +176,12 @@ def test_write_takes_its_statements(api: ApiClient, shop: Shop, write: tuple[str
 
 # For each action, the body, the number of statements, and the number of transactions and savepoints.
 STOCK = {
-    # The token, the level, the inventory change, the product, the variant, the location, the event.
+    # Statements for the token, the level, the inventory change, the product, the variant, the location and the event.
     "adjust": ({"available_adjustment": 1}, 7, 1),
-    # The token, the item, the location, the item's lock, the level, the level's lock, then as above without the token.
+    # Statements for the token, the item, the location, the item's lock, the level and the level's lock, and then the
+    # statements above, except the one for the token.
     "set": ({"available": 5}, 12, 2),
-    # The token, the item, the location, the item's lock, the existing level.
+    # Statements for the token, the item, the location, the item's lock and the existing level.
     "connect": ({}, 5, 1),
 }
 

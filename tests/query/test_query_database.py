@@ -1,4 +1,4 @@
-"""Tests of search queries as conditions on real database tables."""
+"""Tests for search queries as conditions on real database tables."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime

@@ -1,4 +1,4 @@
-"""Tests of the query grammar: valid queries, positions of errors, and the cost of parsing."""
+"""Tests for the query grammar: valid queries, positions of errors, and the cost of parsing."""
 
 import sys
 from collections.abc import Callable

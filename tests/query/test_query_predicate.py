@@ -1,4 +1,4 @@
-"""Tests of queries on JSON payloads, which webhook subscriptions use as filters."""
+"""Tests for queries on JSON payloads, which webhook subscriptions use as filters."""
 
 import sys
 from typing import Any

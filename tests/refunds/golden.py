@@ -21,7 +21,7 @@ class RefundStep:
     """The input of one refund.
 
     Attributes:
-        units: Quantities by line letter.
+        units: The letter and the refunded quantity of each line.
         post: The shipping amount.
         whole: Lines with a full refund of duties.
         share: Lines with a proportional refund of duties.

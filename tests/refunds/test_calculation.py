@@ -1,4 +1,4 @@
-"""Tests of refund calculation with the golden cases and with random partial refunds."""
+"""Tests for refund calculation with the golden cases and with random partial refunds."""
 
 from decimal import Decimal
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Tests of refunded duties: the full remaining duty, or the duty for the refunded quantity."""
+"""Tests for refunded duties: the full remaining duty, or the duty for the refunded quantity."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of refunds through gateways: pending refunds, requests, responses and reconciliation."""
+"""Tests for refunds through gateways: pending refunds, requests, responses and reconciliation."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Tests of the golden cases and random partial refunds with the panel's form."""
+"""Tests for the golden cases and random partial refunds with the panel's form."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of the golden cases and random partial refunds over REST."""
+"""Tests for the golden cases and random partial refunds over REST."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of workers killed at any moment during a refund: the money moves once and is recorded once.
+"""Tests for workers killed at any moment during a refund: the money moves once and is recorded once.
 
 The worker runs in a separate process and kills itself (``SIGKILL``) before the n-th database statement of the job:
 before the request to the gateway, between the gateway's response and the commit, or after the commit.

@@ -1,6 +1,6 @@
-"""Concurrency tests of refunds on PostgreSQL: money, quantities, stock, rate limits and idempotency keys.
+"""Concurrency tests for refunds on PostgreSQL: money, quantities, stock, rate limits and idempotency keys.
 
-Checks M1 to M4, M6, M15 and M16 of docs/reliability.md.
+See checks M1 to M4, M6, M15 and M16 in docs/reliability.md.
 """
 
 import json
@@ -80,7 +80,7 @@ def test_twenty_refunds_of_sixty_give_sixty_back(shop: Shop) -> None:
 
 
 def test_without_the_orders_lock_more_goes_back_than_was_paid(shop: Shop) -> None:
-    """Show what goes wrong without lock and unique key: both refunds see the full payment."""
+    """Show what goes wrong without the lock and the unique key: both refunds see the full payment."""
     order = create_bogus_order(shop, "100.00")
 
     def refund() -> Any:

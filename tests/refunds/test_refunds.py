@@ -1,4 +1,4 @@
-"""Tests of refunds over REST: refunded items and amounts, effects on the order, and refused refunds."""
+"""Tests for refunds over REST: refunded items and amounts, effects on the order, and refused refunds."""
 
 from datetime import timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""One valid request per route, from which tests are generated.
+"""One valid request per route. Tests are generated from these requests.
 
 Each domain's module in this package registers requests with ``register_sample``. A route without a sample fails
 ``tests/api/test_permission_table.py``, so every new route is covered by the generated tests.

@@ -42,7 +42,7 @@ class DemoShop:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The steps to a screenshot, and the browser's window size, color scheme and language."""
+    """The steps that lead to a screenshot, and the browser's window size, color scheme and language."""
 
     show: Callable[[Page, DemoShop], object]
     width: int = 1280

@@ -1,4 +1,4 @@
-"""Tests of identifying the caller of a request, which the server needs for sharing threads between callers."""
+"""Tests for identifying the caller of a request, so that the server can share its threads fairly between callers."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""Tests of the queue for threads, which is fair to all callers."""
+"""Tests for the queue of requests that wait for a thread, which is fair to all callers."""
 
 import threading
 from collections.abc import Hashable

@@ -1,4 +1,4 @@
-"""Tests that the memory of large responses is returned to the system, even with small objects in between."""
+"""Tests that the memory of large responses is returned to the system, even if small objects lie between them."""
 
 import ctypes
 import os

@@ -1,6 +1,6 @@
-"""Tests of the server's processes with a small application: kills, stops, overload and slow clients.
+"""Tests for the server's processes with a small application: kills, stops, overload and slow clients.
 
-Checks F8, L6 and L7 of docs/reliability.md.
+See checks F8, L6 and L7 in docs/reliability.md.
 """
 
 import contextlib

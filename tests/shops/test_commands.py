@@ -1,4 +1,4 @@
-"""Tests of management commands: output and error messages."""
+"""Tests for management commands: output and error messages."""
 
 import json
 from io import StringIO

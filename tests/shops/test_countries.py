@@ -1,4 +1,4 @@
-"""Tests of completing countries and provinces from names or codes."""
+"""Tests for completing countries and provinces from names or codes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tests of shop host names."""
+"""Tests for shop host names."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of OAuth: authorization, approval, token exchange, and requests that must not lead to a token.
+"""Tests for OAuth: authorization, approval, token exchange, and requests that must not lead to a token.
 
 See also RFC 6749.
 """
@@ -478,7 +478,7 @@ def test_clients_that_guess_secrets_or_codes_must_wait_and_no_others(oauth_flow:
 
     assert (guessed[0], guessed[1]) == (400, 401)
     assert guessed[10:] == [429] * 3
-    # Correct secrets are rejected too, so that the response does not reveal if a guess is correct.
+    # Correct secrets are rejected too, so that the response does not reveal whether a guess is correct.
     assert (refused.status_code, refused["Retry-After"], refused["Cache-Control"]) == (429, "6", "no-store")
     assert refused.json() == {
         "error": "temporarily_unavailable",
@@ -505,7 +505,7 @@ def test_who_tries_many_keys_is_counted_by_the_network(db: None, rate_limited: A
     assert guess(0, "2001:db8:0:1::1") == 401
 
 
-# --- tokens for the client secret alone ---
+# --- tokens requested with only the client secret ---
 
 
 def test_apps_of_ones_own_get_tokens_for_their_secret(shop: Shop, other_shop: Shop) -> None:

@@ -1,4 +1,4 @@
-"""Tests of one-time app purchases: requests, single decisions, and webhooks for the requesting app only."""
+"""Tests for one-time app purchases: requests, decisions that are final, and webhooks for the requesting app only."""
 
 import json
 from datetime import timedelta

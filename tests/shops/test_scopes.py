@@ -1,6 +1,6 @@
 """Tests that a shop's rows can only be read and written inside the shop's scope, in tests and in production.
 
-Check A16 of docs/reliability.md.
+See check A16 in docs/reliability.md.
 """
 
 import os

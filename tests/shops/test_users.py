@@ -1,4 +1,4 @@
-"""Tests of staff members in the REST API, which only a shop's own apps on the premium plan can read."""
+"""Tests for staff members over REST: only a shop's own apps can read them, and only on the premium plan."""
 
 import re
 

@@ -117,7 +117,7 @@ def send_at_rate(
     callers: int,
     fates: RequestStatistics | None = None,
 ) -> RequestStatistics:
-    """Send requests at a constant rate, even if the server is slow. The next free client sends each request.
+    """Send requests at a constant rate, even if the server is slow. Each request is sent by the next free client.
 
     Args:
         port: The port of the server.

@@ -30,9 +30,9 @@ pgautofailover.health_check_period = 1000
 pgautofailover.health_check_timeout = 2000
 pgautofailover.health_check_retry_delay = 500
 """
-# A restarted server is copied from the primary, which starts with a checkpoint. Run this checkpoint at full speed.
+# Copying a restarted server from the primary starts with a checkpoint. Run this checkpoint at full speed.
 _SERVER = "checkpoint_completion_target = 0"
-# The states of the servers while each write is on both servers.
+# The states of the servers while every write is replicated.
 _REPLICATED_STATES = {"primary", "secondary"}
 
 
@@ -81,7 +81,7 @@ class PostgresPair:
             return dict(other.execute("SELECT nodename, reportedstate::text FROM pgautofailover.node").fetchall())
 
     def await_whole(self) -> None:
-        """Wait until each write is on both servers."""
+        """Wait until every write is replicated to both servers."""
         wait_until(lambda: set(self.states().values()), _REPLICATED_STATES.__eq__, seconds=120)
 
     def start(self, name: str) -> None:

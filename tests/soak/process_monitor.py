@@ -25,8 +25,8 @@ class LoadSample:
         second: Seconds since the start.
         web: The memory of the largest web process in megabytes.
         others: The total memory of the worker, the scheduler and the webhook dispatcher in megabytes.
-        connections: The number of database connections, without the monitor's connection.
-        waiting: The number of unfinished jobs that are due and of pending events.
+        connections: The number of database connections, excluding the monitor's connection.
+        waiting: The number of pending events and of unfinished jobs that are due.
         answers: The number of responses since the start.
     """
 

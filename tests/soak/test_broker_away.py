@@ -1,6 +1,6 @@
 """Test a broker outage of one minute: writes remain fast, and the jobs run after the outage.
 
-Check F2 of docs/reliability.md. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override the numbers of this check.
+See check F2 in docs/reliability.md. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override its numbers.
 """
 
 import http.client

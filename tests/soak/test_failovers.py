@@ -1,6 +1,6 @@
 """Kill the primary of two database servers repeatedly under load: no acknowledged write is lost.
 
-Check F16 of docs/reliability.md. ``SOAK_FAILOVERS`` and ``SOAK_WRITES`` (per second) override the numbers of this
+See check F16 in docs/reliability.md. ``SOAK_FAILOVERS`` and ``SOAK_WRITES`` (per second) override the numbers of this
 check. The product's processes are started once, with a URL that names both servers.
 """
 

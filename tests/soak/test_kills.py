@@ -1,6 +1,6 @@
 """Kill web processes and workers under load every few seconds: no acknowledged write is lost.
 
-Check F15 of docs/reliability.md. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override the numbers of this check.
+See check F15 in docs/reliability.md. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override its numbers.
 """
 
 import http.client

@@ -1,6 +1,6 @@
 """Test a mixed load on several shops: no errors occur, and memory use does not grow. The measurements are printed.
 
-Checks L2 and L4 of docs/reliability.md. By default, the test has the duration of this check and a hundredth of its
+See checks L2 and L4 in docs/reliability.md. By default, the test has the duration of this check and a hundredth of its
 data. To change this, set ``SOAK_SECONDS``, ``SOAK_RATE``, ``SOAK_SHOPS``, ``SOAK_CUSTOMERS`` (per shop) and
 ``SOAK_ORDERS`` (in the first shop). ``SOAK_SAMPLES`` is a file for the samples taken during the test.
 """
@@ -59,7 +59,7 @@ class LoadedServer:
 
     @staticmethod
     def _choose(shop_index: int, chance: random.Random) -> ApiRequest:
-        """Choose a random request for this shop. Nine of ten requests are reads."""
+        """Choose a random request for this shop. Nine in ten requests are reads."""
         customer_index = shop_index * CUSTOMERS + chance.randint(1, CUSTOMERS)
         if chance.random() < 0.9:
             return ApiRequest("GET", chance.choice(READS).format(id=customer_index))

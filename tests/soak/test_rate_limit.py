@@ -1,6 +1,6 @@
 """Test the rate limit in real time over real connections: only the client that exceeds the limit is rejected.
 
-Check L1 of docs/reliability.md.
+See check L1 in docs/reliability.md.
 """
 
 import os

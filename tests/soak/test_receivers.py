@@ -1,6 +1,6 @@
 """Test webhooks with five subscribers: each subscriber receives each write exactly once, without long delays.
 
-Check L3 of docs/reliability.md. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override the numbers of this check.
+See check L3 in docs/reliability.md. ``SOAK_SECONDS`` and ``SOAK_WRITES`` (per second) override its numbers.
 """
 
 import os

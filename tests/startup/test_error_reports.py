@@ -1,4 +1,4 @@
-"""Tests of error reports to Sentry over a real socket: required and forbidden content."""
+"""Tests for error reports to Sentry over a real socket: required and forbidden content."""
 
 import json
 import os

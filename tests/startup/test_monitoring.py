@@ -1,4 +1,4 @@
-"""Tests of monitoring a running installation: Prometheus metrics, log lines and request ids."""
+"""Tests for monitoring a running installation: Prometheus metrics, log lines and request ids."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Tests of traces sent to a collector over real sockets: spans of requests and jobs, and forbidden content."""
+"""Tests for traces sent to a collector over real sockets: spans of requests and jobs, and forbidden content."""
 
 import http.client
 import json

@@ -20,7 +20,7 @@ RELEASE = HERE / "release"
 
 
 def run_inside(code: Path, data: Path, database: str, *arguments: str) -> Any:
-    """Run a command inside an installation with the code in a folder.
+    """Run a command inside an installation, using the code in a folder.
 
     Raises:
         AssertionError: The command failed. The message is the end of the error output.

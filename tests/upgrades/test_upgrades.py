@@ -2,7 +2,7 @@
 
 ``release/`` is created for each release, see CONTRIBUTING. The tests also prove that the last release can write to the
 new schema: no column was removed, every new column has a default, and a row of each table can be deleted and inserted
-with the old columns. Check F14 of docs/reliability.md.
+with the old columns. See check F14 in docs/reliability.md.
 """
 
 import hashlib
@@ -61,7 +61,7 @@ class ReleasedInstallation:
         return sorted(name for (name,) in plain.execute(lists[connection.vendor]).fetchall())
 
     def rows(self) -> Rows:
-        """Return all rows by table."""
+        """Return all rows of each table."""
         plain = self.connect()
         rows_by_table: Rows = {}
         for table in self.tables(plain):

@@ -49,5 +49,5 @@ def test_what_is_not_touched_stays_byte_for_byte(tmp_path: Path, node_packages: 
     assert result["texts"] == len(texts)
     assert len({*pieces}) == len(pieces) >= 200
     assert result["changes"] > 1200
-    # Few texts can only be edited as source, because they only contain a script or have overlapping elements.
+    # Only a few texts must be edited as source, because they contain only a script or have overlapping elements.
     assert result["whole"] < 60

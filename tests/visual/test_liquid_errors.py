@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.collect_failures import Subtests
 
-# By invalid Liquid code, a part of the expected error message.
+# For each piece of invalid Liquid code, a part of the expected error message.
 BROKEN = {
     "{% foo %}": "there is no tag “foo”",
     "{% endif %}": "there is no tag “endif”",

@@ -17,7 +17,7 @@ URI = "https://apps.example.com/hooks"
 def make_delivery(
     installation: Installation, subscription: Subscription | None = None, *, at: datetime | None = None, **values: Any
 ) -> Delivery:
-    """Create a delivery with these values. Without a subscription, create one."""
+    """Create a delivery with these values, and also a subscription if none is passed."""
     reported_subscription = subscription or make_subscription(installation, URI, topic="shop/update")
     with shop_scope(Shop.objects.get(pk=installation.shop_id)):
         delivery = send_test_delivery(reported_subscription, shop_id=installation.shop_id, at=at or timezone.now())
@@ -27,7 +27,7 @@ def make_delivery(
 
 
 def make_attempt(delivery: Delivery, **values: Any) -> Attempt:
-    """Create an attempt of a delivery."""
+    """Create a delivery attempt."""
     attempt: dict[str, Any] = {"number": 1, "outcome": "ok", "status": 200, "total_ms": 12, **values}
     with shop_scope(Shop.objects.get(pk=delivery.shop_id)):
         return Attempt.objects.create(delivery=delivery, shop_id=delivery.shop_id, **attempt)

@@ -1,6 +1,6 @@
-"""Tests of concurrent leases and fan-out: no delivery is lost or sent twice, and expired leases allow no changes.
+"""Tests for concurrent leases and fan-out: no delivery is lost or sent twice, and expired leases allow no changes.
 
-Check W10 of docs/reliability.md.
+See check W10 in docs/reliability.md.
 """
 
 from datetime import timedelta

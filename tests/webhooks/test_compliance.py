@@ -1,4 +1,4 @@
-"""Tests of privacy webhooks: recipients, and the delay of erasure requests."""
+"""Tests for privacy webhooks: recipients, and the delay of erasure requests."""
 
 from datetime import datetime, timedelta
 from typing import Any

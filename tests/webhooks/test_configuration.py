@@ -1,4 +1,4 @@
-"""Tests of app configuration files, which create, change and delete subscriptions, and of error messages."""
+"""Tests for app configuration files, which create, change and delete subscriptions, and for error messages."""
 
 from io import StringIO
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Tests of deliveries from the event to the endpoint: bodies, headers, signatures, attempts and failures.
+"""Tests for deliveries from the event to the endpoint: bodies, headers, signatures, attempts and failures.
 
-Checks W8, W9 and W15 of docs/reliability.md.
+See checks W8, W9 and W15 in docs/reliability.md.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Unit tests of the dispatcher's rules: schedules, circuit breakers, endpoint slots and selected payload fields."""
+"""Unit tests for the dispatcher's rules: schedules, circuit breakers, endpoint slots and selected payload fields."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime

@@ -15,7 +15,7 @@ from apps.webhooks.domain.engine.signing import sign_body
 SECRET = "bks_secret"
 BODY = '{"id": 1, "title": "Müsli"}'
 PAGE = (settings.BASE_DIR / "docs" / "webhooks.md").read_text()
-# By language, the interpreter, the option for inline code, and a program that prints the result for each case.
+# For each language, the interpreter, the option for inline code, and a program that prints the result for each case.
 RUN = {
     "python": (
         sys.executable,

@@ -1,4 +1,4 @@
-"""Tests of webhook subscriptions in GraphQL, including the queries of public Python and Node clients."""
+"""Tests for webhook subscriptions in GraphQL, including the queries of public Python and Node clients."""
 
 from datetime import datetime, timedelta
 from typing import Any

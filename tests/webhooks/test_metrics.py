@@ -1,4 +1,4 @@
-"""Tests of webhook metrics."""
+"""Tests for webhook metrics."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Tests of deliveries to message brokers and event buses, with the same bodies, headers, ids and retries as HTTP.
+"""Tests for deliveries to message brokers and event buses, with the same bodies, headers, ids and retries as HTTP.
 
 The tests use a real RabbitMQ server and an emulator of Amazon EventBridge.
 """

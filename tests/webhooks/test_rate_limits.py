@@ -1,4 +1,4 @@
-"""Tests of endpoint rate limits, which all processes share and which do not delay other endpoints."""
+"""Tests for endpoint rate limits, which all processes share and which do not delay other endpoints."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests of webhook subscriptions over REST and in the service layer: validation, and the events for each app."""
+"""Tests for webhook subscriptions over REST and in the service layer: validation, and the events for each app."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of webhook topics, including derived topics, which create one event per change if an app has subscribed."""
+"""Tests for webhook topics, including derived topics, which create one event per change if an app has subscribed."""
 
 from collections.abc import Iterator
 from decimal import Decimal

@@ -19,12 +19,12 @@ class Feature:
     """A route, parameter, field, type or argument in one version of the API.
 
     Attributes:
-        label: The name for readers, in Markdown.
+        label: The name shown to readers, in Markdown.
         parent: The key of the enclosing feature. If a feature is new, the features inside it are not reported.
         signature: The data type. The feature is reported as changed if the type differs between versions.
         usage: Where a field is used, such as ``responses``. Features that differ only in usage share a line.
         deprecated: The reason for the deprecation; empty if the feature is not deprecated.
-        description: The description for readers.
+        description: The description shown to readers.
     """
 
     label: str
@@ -41,7 +41,7 @@ _sources: list[Callable[[str], Features]] = []
 
 
 def register_source(source: Callable[[str], Features]) -> None:
-    """Register a function that lists features of a version that the OpenAPI document does not contain."""
+    """Register a function that lists a version's features that are missing from its OpenAPI document."""
     if source not in _sources:
         _sources.append(source)
 
@@ -124,7 +124,7 @@ def _list_object_fields(
 
 
 def _serialize_type(schema: Schema) -> str:
-    """Serialize the type of a value for comparison, without descriptions and fields. Fields are separate features."""
+    """Serialize the type of a value for comparison, without descriptions or fields, which are separate features."""
     own = {name: value for name, value in schema.items() if name not in {*_TEXT_KEYS, "properties", "required"}}
     for name in ("items", "oneOf"):
         if name in own:

@@ -37,7 +37,7 @@ def _contents(operation: Schema) -> Iterator[Schema]:
 
 
 def _explain_fields(schema: Schema, parents: tuple[str, ...]) -> None:
-    """Describe the fields of an object and of nested objects; ``parents`` are the enclosing names, innermost first."""
+    """Describe an object's fields and nested fields; ``parents`` lists the enclosing names, innermost first."""
     for name, field in schema.get("properties", {}).items():
         sentence = _find_description(name, parents)
         if sentence and "description" not in field:

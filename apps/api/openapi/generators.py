@@ -17,7 +17,7 @@ class VersionGenerator(SchemaGenerator):
     """Generates the document of one version and sets that version on each view."""
 
     def __init__(self, version: str = "") -> None:
-        """Create a generator for one version. drf-spectacular's system check uses the default, the newest version."""
+        """Create a generator for one version. drf-spectacular's system check uses the default: the newest version."""
         SchemaGenerator.__init__(self, api_version=version or get_latest_version())
 
     def create_view(self, callback: object, method: str, request: object = None) -> ApiView:

@@ -23,7 +23,7 @@ from apps.api.types import Schema
 from apps.shops.models.scopes import SCOPES
 
 _INTRODUCTION = Path(__file__).with_name("introduction.md")
-# The maximum length of strings in examples. Longer strings, such as files, are shortened.
+# The maximum length of strings in examples. Longer strings, such as encoded files, are shortened.
 _LONGEST = 300
 
 # Sentences that describe what each standard operation does.
@@ -154,7 +154,7 @@ def _render_introduction(version: str) -> str:
 
 
 def _find_first_operations(operations: list[_Operation]) -> dict[str, _Operation]:
-    """Return the first operation of each resource, which introduces the resource."""
+    """Return the first operation of each resource. Its description begins with the introduction of the resource."""
     first: dict[str, _Operation] = {}
     for operation in sorted(operations, key=lambda operation: (operation.path.count("/"), operation.path.count("{"))):
         current = first.setdefault(operation.resource.slug, operation)
@@ -243,8 +243,7 @@ def _describe_scopes(scopes: list[str]) -> str:
 def _add_example(operation: _Operation, example: Example) -> None:
     operation.success[1]["content"]["application/json"]["example"] = _shorten(example["answer"])
     if "requestBody" in operation.schema:
-        # An example has no recorded body only if the operation has no required fields, so an empty object is a valid
-        # body.
+        # If no body was recorded, the operation has no required fields, so an empty object is a valid body.
         operation.schema["requestBody"]["content"]["application/json"]["example"] = _shorten(example["body"] or {})
     pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>\\d+)", re.escape(operation.path))
     prefix = "" if example["path"].startswith("/") else f"/admin/api/{operation.version}/"

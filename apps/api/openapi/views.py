@@ -21,7 +21,7 @@ def openapi_document(request: HttpRequest, version: str) -> HttpResponse:
 
 
 def _document(version: str) -> Schema:
-    # Import the generator here, because the import slows the start of a web process by a tenth and is rarely needed.
+    # Import the generator here, because the import is rarely needed and slows the start of a web process by 10%.
     from apps.api.openapi.generators import get_document
 
     return get_document(version)

@@ -70,7 +70,7 @@ def list_error_responses() -> list[ErrorResponse]:
 
 @cache
 def list_error_messages() -> list[ErrorMessage]:
-    """Return the error messages of fields, without duplicates."""
+    """Return all error messages about fields, without duplicates."""
     fixed = [
         ErrorMessage(get_phrase_text(name), cause, cure) for name, (cause, cure) in load_entries()["phrase"].items()
     ]
@@ -92,7 +92,7 @@ def get_resource_rules(resource: str) -> list[ResourceRule]:
 
 
 def get_phrase_text(name: str) -> str:
-    """Return a message with ``…`` for the variable part, or an empty string if ``name`` is not a complete message."""
+    """Return the message ``name`` with ``…`` for the variable part, or an empty string if it is not a full message."""
     phrase: str | Callable[..., str] = getattr(error_messages, name)
     if isinstance(phrase, str):
         return phrase

@@ -97,9 +97,9 @@ def get_resources(version: str) -> dict[str, ResourcePage]:
     """Return the pages of a version, keyed by slug. Pages without operations in the version are omitted.
 
     Raises:
-        KeyError: No page covers a tag of the document.
+        KeyError: A tag in the document does not belong to any page.
     """
-    # Import the generator here, because the import slows the start of a web process by a tenth and is rarely needed.
+    # Import the generator here, because the import is rarely needed and slows the start of a web process by 10%.
     from apps.api.openapi.generators import get_document
 
     described = get_document(version)
@@ -281,6 +281,6 @@ def _format_curl(method: str, path: str, example: Example, version: str) -> str:
 
 
 def _format_json(value: object) -> str:
-    """Format JSON with indentation; long strings, such as files, are shortened."""
+    """Format JSON with indentation; long strings, such as encoded files, are shortened."""
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     return re.sub(r'"([^"\\]{300})[^"\\]+"', r'"\1…"', text)

@@ -63,7 +63,7 @@ def error_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def deprecations(request: HttpRequest) -> HttpResponse:
-    """Show ``/docs/api/deprecations/``: the deprecated routes, the first deprecated version, and the alternatives."""
+    """Show ``/docs/api/deprecations/``: each deprecated route, its alternative, and the version that deprecated it."""
     return _page(request, "deprecations")
 
 

@@ -18,7 +18,7 @@ from apps.api.requests.throttling import consume_bucket
 
 @dataclass(frozen=True, slots=True)
 class AttemptBucket:
-    """A limit for wrong attempts: ``size`` attempts at once, and ``leak`` more attempts per second."""
+    """A limit on wrong attempts: ``size`` attempts at once, and ``leak`` more attempts per second."""
 
     key: str
     size: int
@@ -55,7 +55,7 @@ def uncount_attempt(buckets: Iterable[AttemptBucket]) -> None:
 
 
 def get_origin_network(address: str) -> str:
-    """Return the origin to count attempts by: the IPv4 address, or the /64 network of the IPv6 address."""
+    """Return the origin for which attempts are counted: the IPv4 address, or the /64 network of the IPv6 address."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Declare deprecated routes, with the first deprecated version and a link to the reason in the docs."""
+"""Declare deprecated routes, each with the version that deprecated it and a link to the reason in the docs."""
 
 from dataclasses import dataclass
 

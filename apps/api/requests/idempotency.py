@@ -152,7 +152,7 @@ def _replay(row: IdempotencyKey, fingerprint: str, restore: Rewrite) -> HttpResp
 
 
 def redact_stored_responses(model: type[Model], ids: Collection[int], events: QuerySet[Event]) -> None:
-    """Replace the stored responses of requests that created or changed these rows with an empty object.
+    """Replace each stored response with an empty object if its request created or changed one of these rows.
 
     The function is registered as a hook of ``apps.events.domain.redaction``.
     """

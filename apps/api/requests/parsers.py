@@ -16,7 +16,7 @@ _MAX_DIGITS = 18
 
 
 def parse_query_string(request: HttpRequest) -> dict[str, str]:
-    """Return the query parameters. The last value of a repeated parameter counts. Only ``limit`` may not be repeated.
+    """Return the query parameters. If a parameter is repeated, its last value counts. ``limit`` must not be repeated.
 
     Raises:
         BadRequest: The query is not UTF-8, contains a NUL or repeats ``limit``.
@@ -63,7 +63,7 @@ def parse_json_body(request: HttpRequest, *, uploads: bool = False) -> object:
     Raises:
         ApiError: The length is missing (411), the body is too large (413), or the media type is not JSON (415).
         BadRequest: The body is malformed; ``detail`` says where.
-        Unprocessable: A text in the body cannot be stored.
+        Unprocessable: A string in the body cannot be stored.
     """
     if check_content_length(request, uploads=uploads) == 0:
         return None

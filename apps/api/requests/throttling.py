@@ -111,7 +111,7 @@ def get_bucket_size(shop: Shop) -> int:
 
 
 def count_call(*, app_id: int, shop: Shop, calls: int = 1) -> RateLimitState:
-    """Count calls of an app to a shop; with ``calls=0``, only return the state of the bucket."""
+    """Count an app's calls to a shop; with ``calls=0``, only return the state of the bucket."""
     if not settings.RATE_LIMIT:
         return RateLimitState(1, settings.RATE_LIMIT_BURST, admitted=True)
     size = get_bucket_size(shop)

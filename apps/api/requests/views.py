@@ -1,4 +1,4 @@
-"""The base view of the interface: authentication, version, rate limit and shop scope."""
+"""The base view for the API: authentication, version, rate limit and shop scope."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -42,23 +42,25 @@ SINGULAR_NAMES: set[str] = set()
 
 
 class ApiView(ViewSet):
-    """The base class of API views: authenticated, versioned, limited to one shop, with JSON responses.
+    """The base class for API views: authenticated, versioned, limited to one shop, with JSON responses.
 
     Attributes:
         serializer_class: The serializer of the resource, if the view has one.
         singular, plural: The resource's names in bodies; ``plural`` is also the prefix of its topics.
         scope: The access scope without ``read_`` or ``write_``, e.g. ``script_tags``, or None if any token may call the
             view.
-        version_ranges: The versions that have an action, by action name. Other actions are in all versions.
-        deprecated: The deprecation of an action, by action name.
+        version_ranges: The versions that have an action, keyed by action name. Other actions are in all versions.
+        deprecated: The deprecation of an action, keyed by action name.
         takes_uploads: True if bodies may contain Base64 files (limit 30 MiB instead of 1 MiB).
-        request_bodies: The request body by action, for actions with a body that is not the resource. A value is the
-            fields of a flat body, or a JSON schema.
-        responses: The response by action, if it does not follow from the action's name: ``ONE``, ``BARE``, ``MANY`` or
-            a JSON schema.
-        extra_response_properties: The JSON schemas of additional response properties, by action and name.
-        query_parameters: The names of the query parameters, by custom action.
-        success_statuses: The success status by action, if it is not 200, or 201 for a create.
+        request_bodies: The request bodies of actions that accept something other than the resource, keyed by action
+            name. Each value is a JSON schema, or the fields of a flat body.
+        responses: The responses that do not follow from the action's name, keyed by action name: ``ONE``, ``BARE``,
+            ``MANY`` or a JSON schema.
+        extra_response_properties: The JSON schemas of additional response properties, keyed by action name, then by
+            property name.
+        query_parameters: The names of the query parameters of custom actions, keyed by action name.
+        success_statuses: The success statuses that differ from the default (201 for a create, otherwise 200), keyed by
+            action name.
     """
 
     serializer_class: ClassVar[Resource]
@@ -192,7 +194,7 @@ class ApiView(ViewSet):
         return content
 
     def prepare_write(self) -> None:
-        """Do slow work of a write, such as downloads, before its transaction opens."""
+        """Do the slow part of a write, such as downloads, before the transaction opens."""
 
     @property
     def shop(self) -> Shop:

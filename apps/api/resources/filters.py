@@ -1,7 +1,7 @@
 """List filters, based on django-filter, with strict validation.
 
-A resource's filter set inherits the filters of all lists and adds the resource's filters. An invalid value causes a 400
-with the parameter's name. Unknown parameters are ignored and never reach the ORM.
+A resource's filter set inherits the filters that all lists share and adds its own filters. An invalid value causes a
+400 with the parameter's name. Unknown parameters are ignored and never reach the ORM.
 """
 
 import re
@@ -90,7 +90,7 @@ class _TextField(forms.Field):
 
 
 class ApiFilter(django_filters.Filter):
-    """The base class of filters. A filter also applies if the parameter's value is blank."""
+    """The base class for filters. A filter also applies if the parameter's value is blank."""
 
     field_class: type[forms.Field] = _TextField
 
@@ -117,7 +117,7 @@ class IdsFilter(ApiFilter):
     field_class = _IdsField
 
     def __init__(self, field_name: str = "id") -> None:
-        """Create a filter of a column, by default ``id``."""
+        """Create a filter on a column, by default ``id``."""
         super().__init__(field_name, "in")
 
 
@@ -165,7 +165,7 @@ class PublishedFilter(ChoiceFilter):
 
 
 class ResourceFilter(django_filters.FilterSet):
-    """The filters of every list: ids and ranges of the creation and update times."""
+    """The filters that every list has: ids, and ranges of creation and update times."""
 
     ids = IdsFilter()
     since_id = IdFilter("id", "gt")

@@ -18,7 +18,7 @@ def check_members(fields: Mapping[str, ApiField], data: RequestData, *, partial:
     """Validate an object's members.
 
     Args:
-        fields: The field of each member, by name.
+        fields: The fields of the members, keyed by name.
         data: The object; members without a field are ignored.
         partial: If True, missing members are skipped: they are not required, and no defaults are set.
 
@@ -88,7 +88,7 @@ class ObjectListField(ApiField):
     """A list of small objects that are stored as JSON.
 
     Args:
-        members: The field of each member, by name.
+        members: The fields of the members, keyed by name.
         render: Renders the list from ``(context, list, *columns)``. By default the list is rendered as stored.
         needs: Additional ORM paths for ``render``.
         most: The maximum number of objects.

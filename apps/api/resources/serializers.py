@@ -1,4 +1,4 @@
-"""The base class of resource serializers, and the validation of request bodies.
+"""The base class for resource serializers, and the validation of request bodies.
 
 A serializer class declares the fields that a resource renders and accepts. DRF builds the fields from the model, once
 per class. ``apps.api.rows.query_plans`` compiles the fields for reading, and this module validates bodies with them. No
@@ -129,7 +129,7 @@ Resource = type[ResourceSerializer[Any]]
 
 @cache
 def get_declared_fields(serializer: Resource) -> dict[str, api.ApiField]:
-    """Return the fields of a resource. Requests share these objects, because a field stores no data of a request."""
+    """Return the fields of a resource. Requests share these objects, because fields do not store request data."""
     return {name: _require_api_field(field) for name, field in get_serializer(serializer).fields.items()}
 
 
@@ -169,7 +169,7 @@ def validate_body(
         instance: The row to update, or None for a create. Only a create requires the required fields.
 
     Returns:
-        The model attributes by name. For a create, they include the declared defaults.
+        The model attributes, keyed by name. For a create, they include the declared defaults.
 
     Raises:
         Unprocessable: A field is invalid. The exception contains ``{field: [messages]}``.

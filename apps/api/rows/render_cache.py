@@ -43,7 +43,7 @@ class RenderCache:
             try:  # noqa: SIM105 - saves three calls on the hot path
                 self._entries.move_to_end(key)
             except KeyError:
-                # Ignore that another thread evicted the entry, because the bytes are still valid.
+                # Another thread may have evicted the entry, but the bytes are still valid.
                 pass
         return content
 

@@ -1,4 +1,4 @@
-"""Staff pages of bulk edits."""
+"""Panel pages for bulk edits."""
 
 from apps.bulk.admin.edits import BulkEditAdmin
 from apps.bulk.admin.selection import edit_selected

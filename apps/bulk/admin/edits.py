@@ -1,4 +1,4 @@
-"""Panel pages of bulk edits: choose changes, preview the first rows, start, stop or undo the edit, read the report."""
+"""Panel pages for bulk edits: choose changes, preview the first rows, start, stop or undo the edit, read the report."""
 
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet

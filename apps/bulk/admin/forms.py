@@ -1,4 +1,4 @@
-"""The form of a bulk edit. Fields that are left blank do not change the rows."""
+"""The form for a bulk edit. Fields that are left blank do not change the rows."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal

@@ -1,1 +1,1 @@
-"""Domain functions of bulk edits."""
+"""Domain functions for bulk edits."""

@@ -80,7 +80,7 @@ def create_refused_outcome(kind: EditTarget, pk: int, error: DomainError | Integ
 
 
 def get_refusal_reason(error: DomainError | IntegrityError) -> str:
-    """Return the error message of the REST API that explains why a change was refused.
+    """Return the REST API error message for a refused change.
 
     Raises:
         IntegrityError: If the error does not concern a field value.

@@ -1,7 +1,7 @@
 """Apply operations to the values of a row. All functions are pure.
 
-Operations are JSON by field: ``{"how", "value", "round"}`` for amounts, ``{"add", "remove"}`` for tags, and the new
-value for all other fields. Amounts are strings with the decimals of the shop's currency.
+Operations are JSON, keyed by field: ``{"how", "value", "round"}`` for amounts, ``{"add", "remove"}`` for tags, and the
+new value for all other fields. Amounts are strings with the decimals of the shop's currency.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,8 @@ FIELD_LABELS = {
 SET, PERCENT, AMOUNT, COPY, CLEAR = "set", "percent", "amount", "copy", "clear"
 # The source price of ``COPY``, keyed by the price to set.
 _COPIED_FROM = {"price": "compare_at_price", "compare_at_price": "price"}
-# Roundings by name: the step, and the amount to subtract from a multiple of the step (0.05 for prices such as 7.95).
+# Roundings, keyed by name: the step, and the amount to subtract from a multiple of the step (0.05 for prices such as
+# 7.95).
 ROUNDINGS: dict[str, tuple[Decimal, Decimal]] = {
     "0.05": (Decimal("0.05"), ZERO),
     "0.10": (Decimal("0.10"), ZERO),
@@ -77,7 +78,7 @@ def apply_operations(values: ReadOnlyAttrs, operations: ReadOnlyAttrs, currency:
 
     Args:
         values: The values of the fields that ``get_needed_fields`` returns.
-        operations: The operations by field, as described in this module's docstring.
+        operations: The operations, keyed by field, as described in this module's docstring.
         currency: The shop's currency.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Registry of bulk edit targets, which are declared in ``apps/bulk/targets``.
+"""Registry for bulk edit targets, which are declared in ``apps/bulk/targets``.
 
 The other modules of this app work with any target.
 """
@@ -37,8 +37,8 @@ class EditTarget:
             function returns the row, or raises ``RowDeleted`` if the row does not exist.
         get_values: A function that returns the values of the given fields as JSON.
         write: See ``WriteFunction``.
-        get_version: A function that returns a version of at most 64 characters, which is different after each change
-            of the row.
+        get_version: A function that returns the version of a row, at most 64 characters long. Each change to the row
+            changes its version.
         get_name: A function that returns the name of a row for staff.
     """
 
@@ -76,7 +76,7 @@ def register_target(kind: EditTarget) -> None:
 
 
 def get_target(name: str) -> EditTarget:
-    """Return the target with a name.
+    """Return the target with the given name.
 
     Raises:
         KeyError: If the name is unknown.

@@ -1,4 +1,4 @@
-"""Models of bulk edits."""
+"""Models for bulk edits."""
 
 from apps.bulk.models.edits import TARGET_LABELS, BulkEdit, EditedRow
 

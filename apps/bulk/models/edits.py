@@ -54,7 +54,7 @@ class BulkEdit(ShopOwned):
 
 
 class EditedRow(ShopOwned):
-    """The result of one row, or in a preview (``dry``) the expected result.
+    """The result for one row; in a preview (``dry``), the expected result.
 
     An undo restores ``before`` if the row still has the version ``mark``, which means that the row was not changed
     after the edit.

@@ -11,7 +11,7 @@ TARGETS = (PRODUCTS, VARIANTS, CUSTOMERS, ORDERS)
 
 
 def register_targets() -> None:
-    """Register the targets, and grant staff the permissions for their edits."""
+    """Register the targets, and let staff with the matching permissions view the edits."""
     for kind in TARGETS:
         register_target(kind)
         grant_permissions(kind.granted_by, "v", "bulk.bulkedit")

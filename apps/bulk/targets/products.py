@@ -18,7 +18,7 @@ from apps.ground.types import Attrs, ReadOnlyAttrs
 
 
 def lock_product_row(pk: int, names: Collection[str]) -> Product:
-    """Lock the product. For price changes, lock the stock first, like the catalog, to avoid deadlocks."""
+    """Lock the product. For price changes, lock the stock first, as the catalog does, to avoid deadlocks."""
     if not AMOUNTS.keys().isdisjoint(names):
         lock_stock(product_id=pk, deleting=True)
     return lock_product(pk)
@@ -34,7 +34,7 @@ def get_product_values(product: Product, names: Collection[str]) -> Attrs:
 
 
 def get_variant_prices(rows: Collection[Variant], name: str, currency: str) -> dict[str, str | None]:
-    """Return the price ``name`` of each variant, keyed by variant id."""
+    """Return the price of each variant from the column ``name``, keyed by variant id."""
     prices = ((row.pk, getattr(row, name)) for row in rows)
     return {str(pk): None if price is None else format_decimal(price, currency) for pk, price in prices}
 

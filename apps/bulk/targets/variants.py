@@ -17,7 +17,7 @@ from apps.ground.exceptions import RowDeleted
 from apps.ground.tenancy import get_current_shop
 from apps.ground.types import Attrs, ReadOnlyAttrs
 
-# Columns that change without an edit of the variant. They must not prevent an undo.
+# Columns that can change although the variant was not edited. They must not prevent an undo.
 _IGNORED_COLUMNS = {"inventory_quantity", "position", "updated_at"}
 
 

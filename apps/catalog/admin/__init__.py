@@ -1,4 +1,4 @@
-"""Panel pages of products, variants, images and collections."""
+"""Panel pages for products, variants, images and collections."""
 
 from django.utils.translation import gettext_lazy
 

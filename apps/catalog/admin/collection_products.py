@@ -87,7 +87,7 @@ def _thumbnail(row: ProductWithImage) -> SafeString:
 
 
 def _search_products(collection: Collection, term: str) -> list[tuple[ProductWithImage, SafeString]]:
-    """Return products with the term in the title that are not in the collection yet."""
+    """Return the products that have the term in the title and are not in the collection yet."""
     rows = (
         Product.rows().filter(title_key__contains=term).exclude(pk__in=get_collection_products(collection).values("pk"))
     )

@@ -1,4 +1,4 @@
-"""Panel pages of collections: the base classes and custom collections."""
+"""Panel pages for collections: the base classes and custom collections."""
 
 from typing import ClassVar
 
@@ -90,7 +90,7 @@ class CollectionForm(PanelForm[Collection]):
 
 
 class CollectionAdmin(CollectionProductsPage):
-    """Base class of the collection admins."""
+    """Base class for the collection admins."""
 
     kind: ClassVar[Collection.Kind]
     inlines = (MetafieldInline,)

@@ -1,4 +1,4 @@
-"""List filters of products and variants, each backed by an index."""
+"""List filters for products and variants, each backed by an index."""
 
 from collections.abc import Sequence
 
@@ -83,7 +83,7 @@ class PriceFilter(AmountsFilter):
 
 
 class LowStockFilter(SelectFilter):
-    """Filter variants with low stock at any location. The filter is hidden if the shop has no low-stock threshold.
+    """Filter for variants with low stock at any location. The filter is hidden if the shop has no low-stock threshold.
 
     There is no filter for sold-out variants, because it would need an index on the quantity. Every sale would have to
     update this index.

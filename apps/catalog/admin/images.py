@@ -1,4 +1,4 @@
-"""Panel page of a product's images, where staff upload, describe, reorder and delete images."""
+"""Panel page for a product's images, where staff upload, describe, reorder and delete images."""
 
 from collections.abc import Container, Iterable
 

@@ -1,4 +1,4 @@
-"""Panel pages of products: the product form with options, variants and images, and a separate images page."""
+"""Panel pages for products: the product form with options, variants and images, and a separate images page."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, TypedDict, cast
@@ -172,7 +172,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     list_filter = ("status", "published_scope", VendorFilter, TypeFilter, TagFilter, CreatedFilter)
     search_fields = ("title_key__contains", "handle__istartswith")
     palette_order = 10
-    search_help_text = gettext_lazy("Title, SKU, barcode, vendor, tag or handle")
+    search_help_text = gettext_lazy("Title, SKU, barcode, vendor, tag or metafield")
     ordering = ("-id",)
     intro = gettext_lazy("The products you sell. Edit variants, images and inventory on each product's page.")
     empty_text = gettext_lazy("No products yet. Add your first product. A title is enough to start.")
@@ -259,7 +259,7 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
 
     @display(description=gettext_lazy("Items sold"))
     def sold(self, product: Product) -> int:
-        """Return the total number of units sold, for all variants."""
+        """Return the total number of units sold, across all variants."""
         return product.units_sold
 
     @display(description=gettext_lazy("Published"), boolean=True)

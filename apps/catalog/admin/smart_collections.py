@@ -1,4 +1,4 @@
-"""Panel page of smart collections, with one form row per rule and a live preview."""
+"""Panel page for smart collections, with one form row per rule and a live preview."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Panel pages of single variants. ``variant_grid`` shows variants as rows of the product form."""
+"""Panel pages for single variants. ``variant_grid`` shows variants as rows of the product form."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -38,7 +38,7 @@ ROW_FIELDS = (*COLUMNS, "price", "compare_at_price", "sku", "tracked", "barcode"
 
 
 class BaseVariantForm(ShopOwnedForm[Variant]):
-    """Base form of a variant, with fields for columns of its inventory item."""
+    """Base form for a variant, with fields for columns of its inventory item."""
 
     price = MoneyField(initial=0, label=gettext_lazy("Price"))
     compare_at_price = MoneyField(required=False, label=gettext_lazy("Compare-at price"))

@@ -1,1 +1,1 @@
-"""REST API for catalog."""
+"""REST API for the catalog."""

@@ -1,4 +1,4 @@
-"""Serializers of collections.
+"""Serializers for collections.
 
 The views add ``products_count``. Only responses with a single collection contain this number, because counting the
 products costs a query.

@@ -1,4 +1,4 @@
-"""Views for collections (custom, smart or both) and of the products in a collection."""
+"""Views for collections (custom, smart or both) and for the products in a collection."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -46,7 +46,7 @@ from apps.media.uploads import UploadRefused
 
 
 class ProductCountViewSet(ShopViewSet[Collection]):
-    """Base class of views that add the number of products to responses with a single collection."""
+    """Base class for views that add the number of products to responses with a single collection."""
 
     singular = "collection"
     plural = "collections"
@@ -83,7 +83,7 @@ class CollectionViewSet(ProductCountViewSet):
 
 
 class CollectionFilter(ResourceFilter):
-    """Filters of custom and smart collections."""
+    """Filters for custom and smart collections."""
 
     title = TextFilter("title")
     handle = TextFilter("handle")
@@ -93,13 +93,13 @@ class CollectionFilter(ResourceFilter):
 
 
 class CustomCollectionFilter(CollectionFilter):
-    """Filters of custom collections."""
+    """Filters for custom collections."""
 
     product_id = IdFilter("collects__product_id")
 
 
 class SmartCollectionFilter(CollectionFilter):
-    """Filters of smart collections."""
+    """Filters for smart collections."""
 
     product_id = IdFilter(method="with_product")
 
@@ -109,7 +109,7 @@ class SmartCollectionFilter(CollectionFilter):
 
 
 class _KindViewSet(ProductCountViewSet, ImageUploadViewSet[Collection]):
-    """Base class of the custom and smart collection views."""
+    """Base class for the custom and smart collection views."""
 
     kind: Collection.Kind
     singular = "collection"

@@ -22,7 +22,7 @@ class CollectSerializer(ResourceSerializer[Collect]):
 
 
 class CollectFilter(ResourceFilter):
-    """Filters of collects."""
+    """Filters for collects."""
 
     collection_id = IdFilter("collection_id")
     product_id = IdFilter("product_id")

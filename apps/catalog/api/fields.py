@@ -1,4 +1,4 @@
-"""Serializer fields of the catalog: weights, SKUs, handles, limited HTML and lists of ids."""
+"""Serializer fields for the catalog: weights, SKUs, handles, limited HTML and lists of ids."""
 
 import re
 from collections.abc import Sequence

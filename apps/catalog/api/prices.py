@@ -61,7 +61,7 @@ class CurrenciesFilter(ApiFilter):
 
 
 class PresentmentPricesViewSet(ShopViewSet[M]):
-    """Base class of views that support the query parameter ``presentment_currencies``."""
+    """Base class for views that support the query parameter ``presentment_currencies``."""
 
     currencies: frozenset[str] | None = None
 

@@ -47,7 +47,7 @@ class FoldedTextFilter(TextFilter):
 
 
 class ProductFilter(ResourceFilter):
-    """Filters of products."""
+    """Filters for products."""
 
     title = FoldedTextFilter("title")
     vendor = FoldedTextFilter("vendor")

@@ -1,4 +1,4 @@
-"""Serializers of products, variants, options and images."""
+"""Serializers for products, variants, options and images."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -39,7 +39,7 @@ from apps.shops.models import Shop
 _INTEGER = {"type": "integer"}
 _OBJECTS = {"type": "array", "items": {"type": "object"}}
 MAX_GRAMS = 10**12
-# Stricter limit for grams without a weight, because the weight is then derived from the grams.
+# A stricter limit for ``grams`` if ``weight`` is missing, because the weight is then derived from the grams.
 MAX_GRAMS_ALONE = 10**9 - 1
 _OBJECT_OR_NULL = {"type": ["object", "null"]}
 

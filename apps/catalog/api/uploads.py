@@ -1,4 +1,4 @@
-"""Store images of request bodies before the transaction, and delete the files if the request fails."""
+"""Store images from request bodies before the transaction, and delete the files if the request fails."""
 
 from collections.abc import Mapping
 from typing import TypeGuard, TypeVar
@@ -15,7 +15,7 @@ M = TypeVar("M", bound=ShopOwned)
 
 
 class ImageUploadViewSet(ShopViewSet[M]):
-    """Base class of views that accept images in request bodies, as attachments or URLs."""
+    """Base class for views that accept images in request bodies, as attachments or URLs."""
 
     takes_uploads = True
 

@@ -13,7 +13,7 @@ from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
 
 
 class VariantFilter(ResourceFilter):
-    """Filters of variants."""
+    """Filters for variants."""
 
     presentment_currencies = CurrenciesFilter()
 

@@ -1,1 +1,1 @@
-"""Services of the catalog."""
+"""Services for the catalog."""

@@ -1,4 +1,4 @@
-"""Fulfillment services that a variant can use: ``manual`` and the services that other apps register."""
+"""Fulfillment services that a variant can use: ``manual``, and services that other Django apps add."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime

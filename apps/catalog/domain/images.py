@@ -38,7 +38,7 @@ def add_image(product_id: int, requested: ImageInput, *, actor: str, at: datetim
     """Add an image at the requested position, or at the end.
 
     Raises:
-        TooManyImages: The product has the maximum number of images.
+        TooManyImages: The product already has the maximum number of images.
         UnknownRow: A variant does not belong to the product.
     """
     product = lock_product(product_id)

@@ -48,7 +48,7 @@ def sync_inventory_quantities(deltas: Mapping[int, int], *, batch: StatementBatc
 
     Args:
         deltas: The changes of the available quantity, keyed by item id.
-        batch: The batch that runs the statements.
+        batch: The batch to add the statements to.
         actor: The actor of the events.
         at: The time of the events.
     """

@@ -1,4 +1,4 @@
-"""Variant prices in presentment currencies, which are either fixed or converted from the shop currency."""
+"""Variant prices in presentment currencies. A price is either fixed or converted from the shop currency."""
 
 from collections.abc import Mapping
 from decimal import Decimal

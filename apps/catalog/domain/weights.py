@@ -1,4 +1,4 @@
-"""Convert variant weights. A weight is stored exactly in the unit that was entered, and also rounded to whole grams."""
+"""Convert variant weights. A weight is stored exactly as entered, with its unit, and also rounded to whole grams."""
 
 from decimal import ROUND_HALF_UP, Decimal
 

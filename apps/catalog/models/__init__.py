@@ -1,4 +1,4 @@
-"""Models of the catalog."""
+"""Models for the catalog."""
 
 from apps.catalog.models.collections import Collect, Collection, CustomCollection, ManualPlace, SmartCollection
 from apps.catalog.models.images import ProductImage

@@ -1,1 +1,1 @@
-"""Public views of the catalog."""
+"""Public views for the catalog."""

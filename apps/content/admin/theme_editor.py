@@ -1,4 +1,4 @@
-"""Panel pages of the theme editor: the file tree, the editor for one file, versions and search."""
+"""Panel pages for the theme editor: the file tree, the editor for one file, versions and search."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -126,7 +126,7 @@ def _get_editor_url(theme_id: int, key: str = "") -> str:
 
 
 class ThemeEditorPages(ShopOwnedAdmin[Theme]):
-    """Base class of the theme admin that provides the editor pages."""
+    """Base class that adds the editor pages to the theme admin."""
 
     def get_editor_urls(self) -> Iterable[URLPattern]:
         """Return the URLs of the editor."""
@@ -189,7 +189,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         error: str = "",
         **context: object,
     ) -> HttpResponse:
-        """Render the editor page for one file with the saved or the submitted text. Errors set the status code."""
+        """Render the editor page for one file with the saved or submitted text. The status code reflects any error."""
         asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
         history = _get_history_context(theme, key, asset)
         may_change = has_permission(request, CHANGE_ASSET) and theme.previewable

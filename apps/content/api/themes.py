@@ -35,7 +35,7 @@ class ThemeSerializer(ResourceSerializer[Theme]):
         model = Theme
 
     def validate_across_fields(self, attrs: Attrs, instance: Theme | None, errors: Errors) -> None:
-        """Check that apps may set the role, and that downloads from the source URL are allowed."""
+        """Check that the role is one that apps may set, and that downloads from the source URL are allowed."""
         role = attrs.get("role")
         if role is not None and role not in ROLES and (instance is None or role != instance.role):
             errors["role"] = [NOT_IN_LIST]

@@ -1,1 +1,1 @@
-"""Demo data of the content app."""
+"""Demo data for the content app."""

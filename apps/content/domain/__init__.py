@@ -1,1 +1,1 @@
-"""Services of the content app."""
+"""Services for the content app."""

@@ -184,8 +184,8 @@ def save_asset(
         content: The result of ``store_asset_content`` or ``blob_store.store_blob``.
         actor: The actor of the event.
         at: The time of the event.
-        expected: The checksum of the content that the actor edited, or "" for a new file. None skips the conflict
-            check.
+        expected: The checksum of the content that the actor edited, or "" for a new file. If None, the
+            conflict check is skipped.
 
     Raises:
         AssetRefused: The theme's files are not installed yet, or the theme would exceed the limits of an archive.

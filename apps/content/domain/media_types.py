@@ -35,8 +35,8 @@ _TYPES = {
     ".yml": "application/yaml",
 }
 UNKNOWN = "application/octet-stream"
-# Media types that are safe to serve. Browsers never render such a file as HTML, and run a script file only if a page
-# includes the file.
+# Media types that are safe to serve. Browsers never render these files as HTML, and run a script file only if a page
+# includes it.
 _SAFE_TYPES = frozenset(
     _TYPES[suffix]
     for suffix in (
@@ -54,7 +54,7 @@ def get_media_type(key: str) -> str:
 
 
 def get_served_type(key: str) -> str:
-    """Return the media type used to serve a theme file. Unsafe types are replaced by plain text or binary data."""
+    """Return the media type used to serve a theme file. Unsafe files are served as plain text or binary data."""
     kind = get_media_type(key)
     if kind not in _SAFE_TYPES:
         return "text/plain; charset=utf-8" if kind.startswith("text/") or "liquid" in kind else UNKNOWN

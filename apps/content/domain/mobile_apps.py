@@ -15,7 +15,7 @@ def parse_fingerprints(value: object) -> list[str]:
     """Parse certificate fingerprints, convert them to upper case and remove duplicates.
 
     Raises:
-        ValueError: The value is not a list of SHA-256 fingerprints such as ``AA:BB:…`` of 32 bytes.
+        ValueError: The value is not a list of SHA-256 fingerprints, each with 32 bytes in the form ``AA:BB:…``.
     """
     if not isinstance(value, list) or len(value) > MAX_FINGERPRINTS:
         raise ValueError(INVALID)
@@ -54,7 +54,7 @@ def build_apple_app_site_association() -> dict[str, object]:
 
 
 def build_asset_links() -> list[dict[str, object]]:
-    """Return the association file for Android, which lists the apps that open links, with certificate fingerprints."""
+    """Return the Android association file, which lists the apps that open links and their certificate fingerprints."""
     apps = MobilePlatformApplication.objects.filter(
         platform=MobilePlatformApplication.Platform.ANDROID, enabled_universal_or_app_links=True
     )

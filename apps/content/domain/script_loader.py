@@ -1,4 +1,4 @@
-"""Render the storefront's script loader, and serve cached copies of scripts with ``cache`` set."""
+"""Render the storefront's script loader, and serve cached copies of scripts that have ``cache`` set."""
 
 import json
 import logging

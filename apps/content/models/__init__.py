@@ -1,4 +1,4 @@
-"""Models of the content app."""
+"""Models for the content app."""
 
 from apps.content.models.blogs import Article, ArticleTag, ArticleVersion, Blog
 from apps.content.models.files import FileContent, StoreFile

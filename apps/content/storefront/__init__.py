@@ -1,1 +1,1 @@
-"""Public views of the content app."""
+"""Public views for the content app."""

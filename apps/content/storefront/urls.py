@@ -1,4 +1,4 @@
-"""Public URLs of the content app, outside the REST API."""
+"""Public URLs for the content app, outside the REST API."""
 
 from django.urls import path
 

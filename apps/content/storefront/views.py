@@ -32,7 +32,7 @@ View = Callable[..., HttpResponse]
 
 
 def in_scope_of_domain(view: View) -> View:
-    """Decorate a view so that it runs in the scope of the shop with the domain in the path."""
+    """Decorate a view so that it runs in the scope of the shop that the domain in the path belongs to."""
 
     @require_safe
     @wraps(view)
@@ -50,7 +50,7 @@ def in_scope_of_domain(view: View) -> View:
 
 
 def _in_scope_of_host(view: View) -> View:
-    """Decorate a view so that it runs in the scope of the shop with the domain in the Host header."""
+    """Decorate a view so that it runs in the scope of the shop that the domain in the Host header belongs to."""
 
     @require_safe
     @wraps(view)

@@ -1,4 +1,4 @@
-"""Panel pages of customers: list, form, account, merge and personal data."""
+"""Panel pages for customers: list, form, account, merge and personal data."""
 
 from datetime import datetime
 from typing import Any
@@ -228,7 +228,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         ]
 
     def invite_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show and send the invitation form."""
+        """Show the invitation form. On POST, send the invitation."""
         require_permission(request, CHANGE)
         customer: Customer = self.get_row_or_404(request, object_id)
         shop = self.shop(request)

@@ -1,4 +1,4 @@
-"""Filters of the customer list."""
+"""Filters for the customer list."""
 
 from collections.abc import Sequence
 

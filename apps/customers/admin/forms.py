@@ -74,7 +74,7 @@ class CustomerForm(PanelForm[Customer]):
 
 
 class AddressForm(ShopOwnedForm[Address]):
-    """Form for an address. The domain functions complete country and province."""
+    """Form for an address. The domain functions fill in missing names and codes of the country and province."""
 
     country_code = forms.ChoiceField(label=gettext_lazy("Country"), required=False, widget=ThemedSelect)
     is_default = forms.BooleanField(label=gettext_lazy("Default"), required=False)

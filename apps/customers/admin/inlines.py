@@ -1,4 +1,4 @@
-"""Inlines of the customer form: addresses and consent history."""
+"""Inlines for the customer form: addresses and consent history."""
 
 from collections.abc import Callable
 from functools import cache, cached_property
@@ -27,7 +27,7 @@ from apps.staff.domain.actor_names import get_actor_name
 
 
 class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
-    """Formset of a customer's addresses. ``save`` calls the domain functions, which record each change."""
+    """Formset for a customer's addresses. ``save`` calls the domain functions, which record each change."""
 
     actor = ""
 
@@ -72,7 +72,7 @@ class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
 
 
 class AddressInline(ShopOwnedStackedInline[Address, Customer]):
-    """Inline of a customer's addresses, most recently updated first."""
+    """Inline for a customer's addresses, most recently updated first."""
 
     model = Address
     form = AddressForm
@@ -100,7 +100,7 @@ class AddressInline(ShopOwnedStackedInline[Address, Customer]):
 
 
 class ConsentInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[ConsentChange, Customer]):
-    """Inline of a customer's consent history, newest first."""
+    """Inline for a customer's consent history, newest first."""
 
     model = ConsentChange
     verbose_name = gettext_lazy("consent")

@@ -1,4 +1,4 @@
-"""REST resource of customer addresses."""
+"""REST resource for customer addresses."""
 
 from collections.abc import Mapping
 
@@ -63,7 +63,7 @@ class AddressSerializer(ResourceSerializer[Address]):
 
 
 class AddressViewSet(ShopViewSet[Address]):
-    """Viewset of ``/customers/{customer_id}/addresses``."""
+    """Viewset for ``/customers/{customer_id}/addresses``."""
 
     scope = "customers"
     model = Address

@@ -1,4 +1,4 @@
-"""REST resource of customers: list, search, create, update, delete and invite."""
+"""REST resource for customers: list, search, create, update, delete and invite."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -118,7 +118,7 @@ class CustomerSerializer(ResourceSerializer[Customer]):
         model = Customer
 
     def validate_across_fields(self, attrs: Attrs, instance: Customer | None, errors: Errors) -> None:
-        """Add the errors of the domain rules if a field is invalid, so that the response contains all errors."""
+        """If a field is invalid, also check the domain rules, so that the response contains all errors."""
         if not errors:
             return
         cleaned, domain_errors = clean_customer(attrs, customer=instance, shop=get_current_shop(), at=timezone.now())
@@ -140,7 +140,7 @@ INVITE_SCHEMA = {
 
 
 class CustomerViewSet(ShopViewSet[Customer]):
-    """Viewset of ``/customers``."""
+    """Viewset for ``/customers``."""
 
     scope = "customers"
     model = Customer
@@ -177,7 +177,7 @@ class CustomerViewSet(ShopViewSet[Customer]):
         return self._report_taken_contacts(super().update, **kwargs)
 
     def _report_taken_contacts(self, write: Callable[..., HttpResponse], **kwargs: int) -> HttpResponse:
-        """Run the write. If it fails, check both email and phone, because the database reports only one duplicate."""
+        """Call ``write``. If it fails, check both email and phone, because the database reports only one duplicate."""
         try:
             return write(self.request, **kwargs)
         except (CustomerRefused, IntegrityError):
@@ -268,7 +268,7 @@ def parse_search_order(text: str) -> keyset_pagination.Order:
     """Parse the ``order`` parameter of a search: a field, optionally followed by ``asc`` (the default) or ``desc``.
 
     Raises:
-        BadRequest: The text is not a valid order.
+        BadRequest: The text is not a valid sort order.
     """
     match = _ORDER.fullmatch(text)
     if match is None or match[1].lower() not in ORDERS:

@@ -1,4 +1,4 @@
-"""Serializer fields of customers: consents, lists of short strings, and strings that are null when blank."""
+"""Serializer fields for customers: consents, lists of short strings, and strings that are null when blank."""
 
 from datetime import datetime
 from functools import cache

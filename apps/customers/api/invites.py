@@ -1,4 +1,4 @@
-"""Request body of an invitation."""
+"""Request body for an invitation."""
 
 from apps.api.resources.serializers import ResourceSerializer
 from apps.customers.api.fields import BlankAsNullTextField, TextListField

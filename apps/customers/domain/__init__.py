@@ -1,1 +1,1 @@
-"""Domain functions of customers."""
+"""Domain functions for customers."""

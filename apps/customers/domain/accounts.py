@@ -120,7 +120,7 @@ def send_invite(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: da
     Raises:
         AccountsDisabled: Customer accounts are disabled in the shop.
         AccountAlreadyActive: The account is active.
-        InviteRefused: ``{field: [messages]}`` for all invalid values.
+        InviteRefused: Some values are invalid. The exception contains ``{field: [messages]}``.
     """
     shop = get_current_shop()
     invitation = Invitation(
@@ -203,7 +203,7 @@ def activate_account(customer: Customer, *, password: str, confirmation: str, at
         at: The time of the request.
 
     Raises:
-        PasswordRefused: ``{field: [messages]}`` for an invalid password.
+        PasswordRefused: The password is invalid. The exception contains ``{field: [messages]}``.
         ActivationLinkInvalid: The link was used or replaced concurrently.
     """
     if errors := validate_password(password, confirmation):

@@ -1,4 +1,4 @@
-"""Create, update and delete customer addresses, complete countries and provinces, and maintain the default address."""
+"""Create, update and delete customer addresses, fill in country and province, and maintain the default address."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime

@@ -56,7 +56,7 @@ def create_customer(attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Custom
         at: The time of the request.
 
     Raises:
-        CustomerRefused: ``{field: [messages]}`` for all invalid values.
+        CustomerRefused: Some values are invalid. The exception contains ``{field: [messages]}``.
         IntegrityError: Another customer has the same email or phone. The constraint name shows which of the two.
     """
     return create_from_drafts([draft_customer(attrs, at=at)], actor=actor, at=at)[0]
@@ -81,7 +81,7 @@ def draft_customer(attrs: ReadOnlyAttrs, *, at: datetime) -> CustomerDraft:
     """Validate the values of a new customer in the current shop, without saving the customer.
 
     Raises:
-        CustomerRefused: ``{field: [messages]}`` for all invalid values.
+        CustomerRefused: Some values are invalid. The exception contains ``{field: [messages]}``.
     """
     shop = get_current_shop()
     cleaned, errors = clean_customer(attrs, customer=None, shop=shop, at=at)
@@ -207,7 +207,7 @@ def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at:
         at: The time of the request.
 
     Raises:
-        CustomerRefused: ``{field: [messages]}`` for all invalid values.
+        CustomerRefused: Some values are invalid. The exception contains ``{field: [messages]}``.
         IntegrityError: Another customer has the same email or phone. The constraint name shows which of the two.
     """
     customer = lock_customer(customer)

@@ -61,7 +61,7 @@ def find_erasure_job(customer_id: int) -> Job | None:
 
 
 def run_erasure_job(job: Job, **arguments: Any) -> None:
-    """Erase the remaining data of the customer in ``customer_id``. Do nothing if another job has already finished.
+    """Erase the remaining data of the customer in ``customer_id``. Do nothing if another job has already erased it.
 
     Raises:
         LeaseLost: Another worker has taken over the job.

@@ -71,7 +71,7 @@ _parts: dict[str, _Part] = {}
 
 
 def register_merge_part(name: str, *, rows: GetRows, move: MoveRows) -> None:
-    """Register rows of customers that a merge must move.
+    """Register customer data, such as orders, that a merge must move to the customer that is kept.
 
     Args:
         name: The key of the part, such as ``orders``.
@@ -216,7 +216,7 @@ def _lock_rows(keep_id: int, other_id: int, job: Job | None) -> list[list[Any]]:
 
     If rows were added before the customers were locked, release the locks and start again.
     """
-    # Lock in reverse order, because apps of higher layers register later, but their rows must be locked first.
+    # Lock in reverse order, because apps in higher layers register later, but their rows must be locked first.
     parts = list(reversed(_parts.values()))
     while True:
         with suppress(_RowsAdded), transaction.atomic():

@@ -127,7 +127,7 @@ def check_choices(choices: Choices) -> None:
     """Check that all field names and sides in the choices are valid.
 
     Raises:
-        MergeRefused: ``{field: [messages]}`` for all invalid choices.
+        MergeRefused: Some choices are invalid. The exception contains ``{field: [messages]}``.
     """
     errors: dict[str, list[str]] = {}
     for name, side in choices.items():
@@ -145,7 +145,7 @@ def select_field_side(name: str, keep: Customer, other: Customer, choices: Choic
 
 
 def merge_values(keep: Customer, other: Customer, choices: Choices) -> Attrs:
-    """Return the columns of the merged customer, without consents, account, addresses and order summary.
+    """Return the columns of the merged customer, except the consents, account, addresses and order summary.
 
     Raises:
         MergeRefused: The combined notes or tags are too long.

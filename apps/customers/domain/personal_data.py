@@ -171,7 +171,7 @@ def _export_metafield(row: Metafield) -> Attrs:
 
 
 def get_part_ids(customer: Customer, name: str) -> list[int]:
-    """Return the ids of one part of a customer, such as ``orders``, or [] if no app registered the part."""
+    """Return the ids in one part of a customer's data, such as ``orders``, or [] if no app registered the part."""
     part = _parts.get(name)
     return part.ids(customer) if part and part.ids else []
 
@@ -282,7 +282,7 @@ def redact_next_batch(job: Job, customer: Customer, name: str, after: int, *, at
 
 
 def get_remaining_rows(customer: Customer) -> dict[str, QuerySet[Any]]:
-    """Return the rows that can still be erased before the customer, keyed by the name of the part."""
+    """Return the rows that remain to be erased before the customer's own row, keyed by the name of the part."""
     return {
         name: part.locked_before(customer)
         for name, part in _parts.items()
@@ -301,7 +301,7 @@ def _lock_customer(customer: Customer, job: Job | None = None) -> Customer:
             _find_failed_jobs(customer) if job is None else _find_failed_jobs(customer) | Job.objects.filter(pk=job.pk)
         )
 
-    # Lock in reverse order, because apps of higher layers register later, but their rows must be locked first.
+    # Lock in reverse order, because apps in higher layers register later, but their rows must be locked first.
     registered = [part.locked_before for part in reversed(_parts.values()) if part.locked_before]
     locked_first: list[GetRows] = [jobs, *registered]
     while True:

@@ -1,4 +1,4 @@
-"""Search fields of customers, based on the columns of ``search_columns``."""
+"""Search fields for customers, based on the columns of ``search_columns``."""
 
 import re
 from dataclasses import dataclass, replace

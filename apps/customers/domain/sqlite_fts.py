@@ -37,7 +37,7 @@ _present: dict[str, bool] = {}
 
 
 class WriteAheadLogBusy(Exception):
-    """Raised when the write-ahead log cannot be emptied because a reader uses it."""
+    """Raised when the write-ahead log cannot be emptied because a reader is using it."""
 
 
 def create_search_index(using: str = "default", **_: object) -> None:
@@ -90,7 +90,7 @@ def clear_erased_text(job: Job, **_: object) -> None:
     Freed pages are overwritten by ``PRAGMA secure_delete``. Each step is a short transaction.
 
     Raises:
-        WriteAheadLogBusy: A reader uses the log. The job is retried.
+        WriteAheadLogBusy: A reader is using the log. The job is retried.
     """
     with connection.cursor() as cursor:
         if _exists():

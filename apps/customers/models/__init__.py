@@ -1,4 +1,4 @@
-"""Models of customers."""
+"""Models for customers."""
 
 from apps.customers.models.addresses import Address
 from apps.customers.models.consents import ConsentChange, ConsentState, OptInLevel

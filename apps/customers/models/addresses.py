@@ -10,7 +10,7 @@ from apps.shops.domain.countries import localize_country
 
 
 def _text(label: StrOrPromise) -> "models.CharField[str | None, str | None]":
-    """Return a model field for an address line. Null means a missing value, and blank that the client sent a blank."""
+    """Return a model field for an address line. Null means no value was sent; blank means a blank value was sent."""
     return models.CharField(label, max_length=255, blank=True, null=True)
 
 

@@ -171,7 +171,7 @@ class Customer(ShopOwned):
         return _EVENT_LABEL.format(number=self.pk)
 
     def check_password(self, password: str) -> bool:
-        """Return True if this is the account's password. Customers without an account have no password."""
+        """Return True if the password is correct. Customers without an account have no password."""
         return bool(self.password) and hashers.check_password(password, self.password)
 
 

@@ -1,4 +1,4 @@
-"""Public routes of customer accounts."""
+"""Public routes for customer accounts."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Panel pages of events: the audit log."""
+"""Panel pages for events: the audit log."""
 
 from apps.events.admin.audit_log import EventAdmin
 

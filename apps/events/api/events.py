@@ -1,4 +1,4 @@
-"""REST API of events: all events of a shop, or the timeline of one object.
+"""REST API for events: all events of a shop, or the timeline of one object.
 
 An app sees the events of topics that its scopes can read. Apps never see staff comments or other events that are only
 for the audit log.
@@ -130,7 +130,7 @@ def _verb_of(topic: str) -> str:
 
 
 class EventFilter(ResourceFilter):
-    """Filters of event lists. Events are never updated, so the update filters use the creation time."""
+    """Filters for event lists. Events are never updated, so the update filters use the creation time."""
 
     updated_at_min = DateTimeFilter("created_at", "gte")
     updated_at_max = DateTimeFilter("created_at", "lte")

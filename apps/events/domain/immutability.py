@@ -3,7 +3,7 @@
 The only exception is ``allow_redaction``: inside the block, only the payload, changes and IP address of a row may be
 removed. Topic, subject, time and actor always remain. The exception is enabled by a transaction setting on PostgreSQL
 and by an uncommitted row on SQLite. The exception therefore affects no other transaction and ends with the transaction.
-On SQLite, a migration that rebuilds the table drops the triggers, so every ``migrate`` creates them.
+On SQLite, a migration that rebuilds the table drops the triggers, so every ``migrate`` re-creates them.
 """
 
 from collections.abc import Iterator

@@ -96,8 +96,8 @@ def record_events(
         inputs: The events.
         actor: As for ``record_event``.
         at: As for ``record_event``.
-        batch: Collects statements, so that the events are written together with other rows. Event ids are only set and
-            callbacks only called when the batch runs.
+        batch: Collects statements, so that the events are written together with other rows. Event ids are set and
+            callbacks are called only when the batch runs.
 
     Raises:
         TransactionManagementError: No transaction is open.

@@ -1,4 +1,4 @@
-"""Registry of resources that have a timeline in the API (``/<plural>/<id>/events``). Each app adds its own."""
+"""Registry for resources that have a timeline in the API (``/<plural>/<id>/events``). Each app adds its own."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Registry of event topics. Each domain app registers the topics that it records.
+"""Registry for event topics. Each domain app registers the topics that it records.
 
 A topic is named ``<resource>/<verb>``. The topic's ``render`` function returns the REST representation of the resource
 in an API version. It is only called if there is an audience.

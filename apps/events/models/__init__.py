@@ -1,4 +1,4 @@
-"""Models of events."""
+"""Models for events."""
 
 from apps.events.models.events import Event
 

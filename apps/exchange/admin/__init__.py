@@ -1,4 +1,4 @@
-"""Staff pages of imports and exports."""
+"""Staff pages for imports and exports."""
 
 from apps.exchange.admin.exports import ExportAdmin
 from apps.exchange.admin.imports import ImportAdmin

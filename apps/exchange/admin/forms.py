@@ -31,7 +31,7 @@ _FORMATS = [(file_format.value, file_format.label) for file_format in LIST_FORMA
 
 
 class ExportOptions(TypedDict):
-    """The options that the user chose, as arguments of ``create_export``."""
+    """The options that the user chose, as arguments for ``create_export``."""
 
     kind: str
     format: str

@@ -1,4 +1,4 @@
-"""Panel pages of imports: upload a file, check the preview, map columns, confirm, and read the report."""
+"""Panel pages for imports: upload a file, check the preview, map columns, confirm, and read the report."""
 
 import io
 import tempfile

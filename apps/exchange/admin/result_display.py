@@ -75,7 +75,7 @@ def _format_changes(changes: Iterable[tuple[str, str, str]], models: Models) -> 
 
 @cache
 def _get_fields(kind: str) -> frozenset[str]:
-    """Return the field names that may occur in the reasons of the resource's row results."""
+    """Return the field names that may occur in the ``reason`` of a row result for the resource."""
     importer = get_importers().get(kind)
     return frozenset() if importer is None else importer.members | frozenset(importer.columns)
 

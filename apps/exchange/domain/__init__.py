@@ -1,1 +1,1 @@
-"""Domain functions of imports and exports."""
+"""Domain functions for imports and exports."""

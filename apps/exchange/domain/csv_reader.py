@@ -87,7 +87,7 @@ def open_table(file: IO[str]) -> Table:
     """Open a CSV file. The header determines whether the separator is a comma, a semicolon or a tab.
 
     Args:
-        file: A file opened with ``errors="surrogateescape"``, so that bytes that are not UTF-8 are surrogates.
+        file: A file opened with ``errors="surrogateescape"``, so that bytes that are not UTF-8 become surrogates.
 
     Raises:
         ValueError: If the header is unusable.

@@ -48,7 +48,7 @@ class ImportRow:
     """An object from a file. In a CSV file, an object may have several rows.
 
     Attributes:
-        line: The number of the first line, from 1.
+        line: The number of the first line, counting from 1.
         kind: The name of the resource, or an empty string if the resource is unknown.
         body: The object in the format of a REST request body, or None if the object can't be read.
         problem: The reason why there is no body.

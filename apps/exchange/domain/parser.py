@@ -120,7 +120,7 @@ def _parse_json_row(line: int, text: bytes, kinds: dict[str, str]) -> ImportRow:
     Args:
         line: The number of the line.
         text: The content of the line.
-        kinds: The resource names, keyed by the key of the object in a line.
+        kinds: The resource names. The dictionary keys are the keys that a line may have, such as ``order``.
     """
     try:
         value = parse_json(text, limit=MAX_ROW)
@@ -227,7 +227,7 @@ class _Group:
         reading: The meaning of the columns.
         cell: The cell in the grouping column.
         problem: Why the object can't be read.
-        rows: The rows. At most one row more than allowed is stored, which is enough to detect too many rows.
+        rows: The rows. At most one row more than allowed is stored, which is enough to detect that there are too many.
     """
 
     line: int

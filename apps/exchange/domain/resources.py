@@ -1,4 +1,4 @@
-"""Registry of importable and exportable resources, which are declared in ``apps/exchange/resources``.
+"""Registry for importable and exportable resources, which are declared in ``apps/exchange/resources``.
 
 The other modules of this app work with any resource.
 """
@@ -50,7 +50,7 @@ class PrepareFunction(Protocol):
     ) -> AbstractContextManager[list[ImportRow]]:
         """Return a context manager that provides the rows with the fetched data, and deletes unused data on exit.
 
-        Fetching may take long, so ``alive`` is called every few seconds.
+        Fetching may take a long time, so ``alive`` is called every few seconds.
         """
 
 
@@ -191,7 +191,7 @@ def register_resource_type(kind: Resource) -> None:
 
 
 def get_resource(name: str) -> Resource:
-    """Return the resource with a name.
+    """Return the resource with the given name.
 
     Raises:
         KeyError: If the name is unknown.

@@ -1,7 +1,7 @@
-"""Store an unfinished export in parts, so that another worker can continue the export if a worker is killed.
+"""Store an unfinished export in parts, so that another worker can continue the export if the first one is killed.
 
-The row of the export contains the paths of the parts, the id of the last object, the number of objects, and for a
-document the section. Another worker copies the parts and continues after the last part. Text that was not stored in a
+The row of the export contains the paths of the parts, the id of the last object, the number of objects, and, for a
+document, the section. Another worker copies the parts and continues after the last part. Text that was not stored in a
 part is written again. If a part is missing, the export starts over. The parts are deleted when the file is complete.
 The parts of a failed export are deleted as orphans after a day (``stored_files``).
 """
@@ -22,7 +22,7 @@ PART_BYTES = 8 * 1024 * 1024
 
 
 class ExportSuperseded(Exception):
-    """Raised when another worker writes the export, or when the export is no longer needed."""
+    """Raised when another worker has taken over the export, or when the export is no longer needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,10 @@ class ExportParts:
             self._paths, self.checkpoint = paths, checkpoint
 
     def store_part(self, checkpoint: ExportCheckpoint) -> None:
-        """Store a new part if enough was written since the last part. The file position must be at the end of the file.
+        """Store a new part if enough has been written since the last one. The file position must be at the end.
 
         Raises:
-            ExportSuperseded: If another worker writes the export, or the export is no longer needed.
+            ExportSuperseded: If another worker has taken over, or the export is no longer needed.
             NotStored: If the storage fails.
         """
         end = self._file.tell()

@@ -8,7 +8,7 @@ from apps.exchange.domain.resources import BATCH_SIZE, Importer, get_importers
 
 
 class NumberedRow(NamedTuple):
-    """A row of a file, with its number from 1 and the keys that identify its object within the file."""
+    """A row of a file, with its number (counting from 1) and the keys that identify its object within the file."""
 
     number: int
     row: ImportRow
@@ -24,8 +24,8 @@ def number_rows(rows: Iterator[ImportRow]) -> Iterator[NumberedRow]:
 def create_batches(rows: Iterator[NumberedRow]) -> Iterator[list[NumberedRow]]:
     """Yield batches of consecutive rows of one resource in which no two rows share a key.
 
-    Rows with the same object are in different batches, so that the later row sees the changes of the earlier row. A row
-    that must be imported alone is in its own batch. An unreadable row is added to the current batch.
+    Rows for the same object are in different batches, so that the later row sees the changes made by the earlier row. A
+    row that must be imported alone is in a separate batch. An unreadable row is added to the current batch.
     """
     batch: list[NumberedRow] = []
     kind, keys = "", set[str]()

@@ -49,7 +49,7 @@ def save_results(import_job: Import, results: Sequence[tuple[ImportRow, RowOutco
 
 
 def _get_failed_label(row: ImportRow, outcome: RowOutcome) -> str:
-    """Return a label by which staff find a failed row in the file, or an empty string if the row did not fail."""
+    """Return a label by which staff can find a failed row in the file, or an empty string if the row did not fail."""
     if outcome.result != ImportedRow.Fate.FAILED:
         return ""
     return row.label if row.body is None else get_label(row.body)

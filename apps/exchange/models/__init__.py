@@ -1,4 +1,4 @@
-"""Models of imports and exports."""
+"""Models for imports and exports."""
 
 from apps.exchange.models.files import (
     EXPORTS,

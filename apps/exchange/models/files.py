@@ -123,7 +123,7 @@ class Export(ShopOwned):
 class Import(ShopOwned):
     """An import file, which is validated first and then imported row by row.
 
-    The worker that processes the file holds the lease ``claim`` until ``claimed_until``, which is database time.
+    The worker that processes the file holds the lease ``claim`` until ``claimed_until``, by the clock of the database.
     """
 
     class State(models.TextChoices):

@@ -13,7 +13,7 @@ RESOURCES = (ORDERS, PRODUCTS, CUSTOMERS, AUDIT_LOG, PERSONAL_DATA)
 
 
 def register_resources() -> None:
-    """Register the resources and grant staff the permissions for their files."""
+    """Register the resources, and grant staff the permissions to export and import them."""
     for kind in RESOURCES:
         register_resource_type(kind)
         if kind.exporter is not None:

@@ -42,7 +42,7 @@ def convert_api_errors() -> Iterator[None]:
 
 
 def _format_path(field: str) -> str:
-    """Format a field path for people, with numbers from 1: ``variants.0.price`` becomes ``variant 1: price``."""
+    """Format a field path for display, counting from 1: ``variants.0.price`` becomes ``variant 1: price``."""
     return _MEMBER.sub(lambda match: f"{match['one'].replace('_', ' ')} {int(match['number']) + 1}: ", field)
 
 

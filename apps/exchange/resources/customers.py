@@ -39,7 +39,7 @@ from apps.ground.exceptions import DomainError
 from apps.ground.tenancy import get_current_shop
 from apps.ground.types import ReadOnlyAttrs
 
-# Fields that both customers and addresses have. In a file, these columns contain the values of the customer.
+# Fields that both customers and addresses have. In a file, these columns contain the customer's data.
 _CUSTOMER_FIELDS = ("first_name", "last_name", "phone")
 _ADDRESS_FIELDS = tuple(name for name in ADDRESS_COLUMNS if name not in _CUSTOMER_FIELDS)
 _CONSENTS = ("accepts_marketing", *consents.FIELDS)
@@ -132,11 +132,11 @@ def _import_customers(
 
 
 def _get_customer_values(body: Body) -> dict[str, object]:
-    """Return the customer's own fields in a body, without addresses."""
+    """Return the customer's fields from a body, except the addresses."""
     values = {name: body[name] for name in (*EDITABLE_FIELDS, *_CONSENTS) if body.get(name) not in (None, "")}
     for channel in consents.CHANNEL_DEFINITIONS.values():
         if not body.get(channel.contact) and _is_not_subscribed(values.get(channel.field)):
-            # Ignore a consent without an email or phone, because exports contain both consents of every customer.
+            # Exports contain both consents of every customer. Ignore a consent if its email or phone is missing.
             del values[channel.field]
     return values
 

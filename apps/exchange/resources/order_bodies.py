@@ -30,7 +30,7 @@ def parse_new_order(body: Body, source: str, skus: Mapping[str, int], *, at: dat
     Args:
         body: The order in the file.
         source: The key of the order in its source system.
-        skus: Variant ids by SKU, from ``get_variant_ids``.
+        skus: Variant ids, keyed by SKU, from ``get_variant_ids``.
         at: The time of the import.
 
     Raises:
@@ -44,7 +44,7 @@ def parse_new_order(body: Body, source: str, skus: Mapping[str, int], *, at: dat
 
 
 def get_variant_ids(bodies: Iterable[Body]) -> Mapping[str, int]:
-    """Return a dict that maps the SKUs of the line items to variant ids. SKUs of several variants are omitted."""
+    """Return the variant ids, keyed by the SKUs of the line items. SKUs that several variants share are omitted."""
     skus = {line["sku"] for body in bodies for line in _get_lines_with_sku(body)} - {""}
     if not skus:
         return {}
@@ -56,7 +56,7 @@ def get_variant_ids(bodies: Iterable[Body]) -> Mapping[str, int]:
 
 
 def has_fulfillments(body: Body) -> bool:
-    """Return True if the order or a line item has a fulfilled status."""
+    """Return True if the order or a line item is fulfilled or partially fulfilled."""
     return any(map(_has_fulfilled_status, [body, *_to_list(body.get("line_items"))]))
 
 

@@ -174,7 +174,7 @@ def _insert_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime, dr
 
 
 def _get_staff_error(error: DomainError) -> DomainError:
-    """Return the error to show to staff, which may name the customers that an email or phone number belongs to."""
+    """Return the error for staff. It may name the customers that an email address or phone number belongs to."""
     cause = error.__cause__
     return cause if isinstance(error, OrderCustomerRefused) and isinstance(cause, ContactsDisagree) else error
 

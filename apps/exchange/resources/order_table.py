@@ -1,7 +1,7 @@
 """Convert orders to CSV rows and back.
 
 Each row is a line item. Consecutive rows with the same value in the column ``order`` form one order. The first row also
-has the values of the order itself. All discount codes are in one cell, as are all shipping lines and all taxes
+has the values of the order itself. The cells for discount codes, shipping lines and taxes contain lists
 (``list_cells``). Taxes on shipping are grouped by shipping line.
 """
 
@@ -93,8 +93,8 @@ def _get_duty_cells(duties: Sequence[ObjectData]) -> ObjectData:
 def get_entered_codes(order: Body) -> list[ObjectData]:
     """Return each discount code with the value that was entered: an amount or a percentage.
 
-    The order's discount codes contain amounts, and its discount applications contain the percentages. Both lists have
-    the same order. Several codes may have the same name, so each application is matched only once.
+    The order's discount codes contain amounts, and its discount applications contain the percentages. Both lists are
+    in the same sequence. Several codes may have the same name, so each application is matched only once.
     """
     applications = order.get("discount_applications")
     unused = [item for item in (applications if isinstance(applications, list) else ()) if isinstance(item, dict)]
@@ -233,7 +233,7 @@ def _parse_fulfilled(row: Cells) -> Body:
 
 
 def _build_tax_lines(name: str, values: Mapping[str, Sequence[str]]) -> list[ObjectData]:
-    """Build tax lines from lists of titles, rates and prices. Each list may be missing.
+    """Build tax lines from lists of titles, rates and prices. Any list may be missing.
 
     Raises:
         UnreadableCell: If the lists have different lengths.

@@ -1,4 +1,4 @@
-"""The resource of order files. ``order_import`` contains the import."""
+"""Export and import order files. ``order_import`` contains the import."""
 
 from collections.abc import Sequence
 from decimal import Decimal

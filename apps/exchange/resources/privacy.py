@@ -36,7 +36,8 @@ PERSONAL_COLUMNS: ColumnsByModel = {
 def get_imports_to_lock(customer: Customer) -> QuerySet[Import]:
     """Return all imports of the shop, because each import may contain the customer's data.
 
-    An erasure locks these rows before customers. Workers use the same order, so no deadlock can occur.
+    An erasure locks these rows before it locks customers. Workers acquire locks in the same sequence, so no deadlock
+    can occur.
     """
     rows: QuerySet[Import] = Import.objects.all()
     return rows
@@ -55,7 +56,7 @@ def redact_files(customer: Customer, actor: str, at: datetime) -> None:
 
 
 def _withdraw_exports() -> list[str]:
-    """Mark waiting and ready exports as expired, and return the paths of all export files and parts to delete."""
+    """Mark waiting and ready exports as expired, and return the paths of complete and partial export files."""
     active_states, failed = (Export.State.WAITING, Export.State.READY), Export.objects.filter(state=Export.State.FAILED)
     rows = Export.objects.filter(state__in=active_states)
     paths = [row.path for row in rows if row.state == Export.State.READY]
@@ -70,7 +71,7 @@ def _withdraw_exports() -> list[str]:
 
 
 def _withdraw_imports(at: datetime) -> list[str]:
-    """Mark unfinished imports that are not running as failed, and return the paths of their files."""
+    """Mark imports as failed if they are unfinished and not running, and return the paths of their files."""
     unfinished = list(Import.objects.filter(finished_at=None).exclude(state=Import.State.IMPORTING))
     ImportedRow.objects.filter(dry=True).exclude(file__state=Import.State.IMPORTING).delete()
     ImportedRow.objects.exclude(changes=[]).update(changes=[])

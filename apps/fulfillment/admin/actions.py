@@ -1,4 +1,4 @@
-"""Labels, forms and functions of the fulfillment order actions. The state table defines when an action is allowed."""
+"""Labels, forms and functions for fulfillment order actions. The state table defines when an action is allowed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

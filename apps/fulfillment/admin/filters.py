@@ -1,4 +1,4 @@
-"""Filters of the fulfillment queue."""
+"""Filters for the fulfillment queue."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -147,7 +147,7 @@ class ServiceFilter(SelectFilter):
         return [(OWN, _("Fulfilled by the shop")), *((str(row.pk), row.name) for row in rows)]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
-        """Filter by location ids instead of a join, so that the database can use the list's index."""
+        """Filter by location ids instead of joining the locations, so that the database can use the list's index."""
         value = self.value() or ""
         if value not in dict(self.lookup_choices):
             return queryset

@@ -66,7 +66,7 @@ class ActionForm(forms.Form):
 
     @property
     def selected_quantities(self) -> dict[int, int]:
-        """Return the selected quantity per line id."""
+        """Return the selected quantities, keyed by line id."""
         return {line.pk: self.cleaned_data.get(get_quantity_field_name(line)) or 0 for line in self.lines}
 
     @property

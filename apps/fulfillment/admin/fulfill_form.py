@@ -174,7 +174,7 @@ class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
     """A mixin that adds the fulfill page to the fulfillment order admin."""
 
     def get_fulfill_urls(self) -> list[URLPattern]:
-        """Return the routes of the fulfill page and the carrier lookup."""
+        """Return the routes for the fulfill page and the carrier lookup."""
         return [
             self.build_action_url("orders/<path:order_id>/fulfill/", self.fulfill_view, "fulfill", keyed=True),
             self.build_action_url("carrier/", self.carrier_view, "carrier"),
@@ -237,7 +237,7 @@ class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
         return True
 
     def carrier_view(self, request: HttpRequest) -> HttpResponse:
-        """Return the carrier and tracking URL of a number as JSON. The page calls this view as staff type."""
+        """Return the carrier and tracking URL of a number as JSON. The page calls this while staff are typing."""
         require_permission(request, CHANGE)
         number = request.GET.get("number", "").strip()[: tracking.MAX_LENGTH]
         carrier = carriers.recognize_carrier(number)

@@ -71,7 +71,7 @@ FulfillmentOrderRow: TypeAlias = "WithAnnotations[FulfillmentOrder, _Annotations
 class FulfillmentOrderAdmin(
     FulfillPages, FulfillmentPages, PackingSlipPages, ReadOnlyAdminMixin, ShopOwnedAdmin[FulfillmentOrder]
 ):
-    """The panel page of the fulfillment queue."""
+    """The panel page for the fulfillment queue."""
 
     menu = MenuItem(
         "Sales",

@@ -42,7 +42,7 @@ COLUMNS = (
 
 
 class ServiceForm(PanelForm[FulfillmentService]):
-    """The form of a fulfillment service. The app can only be chosen when the service is created."""
+    """The form for a fulfillment service. The app can only be chosen when the service is created."""
 
     run_by = forms.ChoiceField(
         label=gettext_lazy("App"),
@@ -91,7 +91,7 @@ class RemoveForm(forms.Form):
 
 @admin.register(FulfillmentService)
 class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
-    """The panel pages of fulfillment services. Domain functions enforce the rules."""
+    """The panel pages for fulfillment services. Domain functions enforce the rules."""
 
     menu = MenuItem(
         "Apps",
@@ -145,7 +145,7 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         obj._state.adding = False
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages of the request log and of manual requests."""
+        """Add the routes for the request log and for manual requests."""
         return [
             self.build_action_url("<path:object_id>/records/", self.records_view, "records"),
             self.build_action_url("<path:object_id>/pull/<str:kind>/", self.pull_view, "pull", keyed=True),

@@ -22,8 +22,8 @@ from apps.orders.admin.extension_points import MAX_EVENTS, TimelineEvent
 from apps.orders.models import Order
 from apps.panel.permissions import has_permission
 
-# The timeline sentences by topic. ``work`` is the fulfillment order, and ``place`` is its location. ``_get_details``
-# fills in the other placeholders.
+# The timeline sentences, keyed by topic. ``work`` is the fulfillment order, and ``place`` is its location.
+# ``_get_details`` fills in the other placeholders.
 SENTENCES = {
     "order_routing_complete": gettext_noop("{work} was created at {place}."),
     "fulfillment_request_submitted": gettext_noop("{place} was asked to fulfill {work}."),
@@ -62,9 +62,9 @@ class _Names:
     """Names for the timeline sentences.
 
     Attributes:
-        location_ids: Location ids by fulfillment order id.
-        locations: Location names by id, including locations that items were moved away from.
-        fulfillments: Fulfillments by id.
+        location_ids: Location ids, keyed by fulfillment order id.
+        locations: Location names, keyed by location id, including locations that items were moved away from.
+        fulfillments: Fulfillments, keyed by id.
     """
 
     location_ids: dict[int, int] = field(default_factory=dict)

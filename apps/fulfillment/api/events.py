@@ -1,4 +1,4 @@
-"""REST endpoints of fulfillment events."""
+"""REST endpoints for fulfillment events."""
 
 from django.db.models import QuerySet
 from django.http import Http404

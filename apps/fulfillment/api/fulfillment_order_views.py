@@ -84,7 +84,7 @@ def create_response_schema(*names: str, maybe: tuple[str, ...] = ()) -> Schema:
 
 
 class FulfillmentOrderBaseViewSet(LocationScopedView, ShopViewSet[FulfillmentOrder]):
-    """The base class of all fulfillment order views."""
+    """The base class for all fulfillment order views."""
 
     model = FulfillmentOrder
     serializer_class = FulfillmentOrderSerializer
@@ -261,7 +261,7 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
             )
 
     def locations_for_move(self, request: Request, **_: int) -> HttpResponse:
-        """List all active locations, with the reason if the fulfillment order can't move to a location."""
+        """List all active locations. If the fulfillment order can't move to a location, the response has the reason."""
         locations = [
             {
                 "location": {"id": candidate.location.pk, "name": candidate.location.name},
@@ -302,7 +302,7 @@ class AssignmentFilter(ChoiceFilter):
 
 
 class AssignedFulfillmentOrderFilter(ResourceFilter):
-    """Filters of assigned fulfillment orders."""
+    """Filters for assigned fulfillment orders."""
 
     assignment_status = AssignmentFilter()
 

@@ -1,4 +1,4 @@
-"""REST serializers of fulfillment orders."""
+"""REST serializers for fulfillment orders."""
 
 from datetime import datetime
 from decimal import Decimal

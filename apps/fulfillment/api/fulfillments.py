@@ -1,4 +1,4 @@
-"""REST endpoints of fulfillments. The lines of a fulfillment are rendered as line items of the order."""
+"""REST endpoints for fulfillments. The lines of a fulfillment are rendered as line items of the order."""
 
 from collections.abc import Callable
 from typing import Any
@@ -164,7 +164,7 @@ _TRACKING = {"tracking_info": _create_tracking_field(), "notify_customer": nulla
 
 
 class FulfillmentBaseViewSet(LocationScopedView, ShopViewSet[Fulfillment]):
-    """The base class of all fulfillment views."""
+    """The base class for all fulfillment views."""
 
     model = Fulfillment
     serializer_class = FulfillmentSerializer

@@ -1,4 +1,4 @@
-"""REST endpoints of fulfillment requests and cancellation requests."""
+"""REST endpoints for fulfillment requests and cancellation requests."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""REST endpoints of fulfillment services. Apps can read all services of a shop, but only change their own services."""
+"""REST endpoints for fulfillment services. Apps can read all services of a shop, but only change their own services."""
 
 from collections.abc import Mapping
 
@@ -66,7 +66,7 @@ class OwnerFilter(ChoiceFilter):
 
 
 class FulfillmentServiceFilter(ResourceFilter):
-    """The filters of the fulfillment service list."""
+    """The filters for the fulfillment service list."""
 
     scope = OwnerFilter()
 
@@ -98,7 +98,7 @@ class FulfillmentServiceViewSet(ShopViewSet[FulfillmentService]):
         return FulfillmentService.objects.filter(app_id=self.access.installation.app_id)
 
     def perform_create(self, attrs: Attrs) -> FulfillmentService:
-        """Create a service of the calling app."""
+        """Create a service for the calling app."""
         app = self.access.installation.app
         return services.create_service(attrs, app=app, actor=self.actor, at=self.at)
 

@@ -1,4 +1,4 @@
-"""A client of the REST API, as an app would write it."""
+"""A client for the REST API, as an app would write it."""
 
 import time
 from collections.abc import Mapping

@@ -19,7 +19,7 @@ class CallbackHandler(Protocol):
     secrets: Sequence[str]
 
     def record_call(self, call: str) -> float:
-        """Record a call and return the seconds to wait before the response."""
+        """Record a call and return the number of seconds to wait before responding."""
 
     def handle_notification(self, kind: str) -> None:
         """Handle a notification."""

@@ -30,9 +30,9 @@ class Warehouse:
 
     Attributes:
         behavior: The behavior options, which may be changed at any time.
-        stock: Available quantity by SKU.
-        numbers: Tracking numbers to report on request, by fulfillment name.
-        calls: Received callbacks: method and path with query.
+        stock: Available quantities, keyed by SKU.
+        numbers: Tracking numbers to report on request, keyed by fulfillment name.
+        calls: The method and the path, including the query string, of each received callback.
         service: The JSON of the service after registration.
     """
 
@@ -54,7 +54,7 @@ class Warehouse:
             secrets: The app's secrets. Requests with another signature get 401.
             name: The name of the service.
             port: The port on localhost.
-            stock: Available quantity by SKU.
+            stock: Available quantities, keyed by SKU.
             behavior: Behavior options.
             log: Called with a message for each action.
         """
@@ -102,7 +102,7 @@ class Warehouse:
         self.say(f"Registered as fulfillment service {self.service['id']} ({self.name}) at {self.url}")
 
     def record_call(self, call: str) -> float:
-        """Record a call and return the seconds to wait before the response."""
+        """Record a call and return the number of seconds to wait before responding."""
         self.calls.append(call)
         self.say(call)
         return self.behavior.delay

@@ -1,1 +1,1 @@
-"""Domain functions of fulfillment."""
+"""Domain functions for fulfillment."""

@@ -27,7 +27,7 @@ def find_wrong_fulfillable_quantities() -> Iterator[str]:
 
 
 def find_wrong_fulfilled_quantities() -> Iterator[str]:
-    """Yield fulfillment order lines if the fulfilled quantity differs from the sum over their fulfillments."""
+    """Yield fulfillment order lines with a fulfilled quantity that differs from the sum over their fulfillments."""
     not_cancelled = ~Q(fulfillment__status=Fulfillment.Status.CANCELLED)
     rows = FulfillmentLine.objects.filter(
         not_cancelled, fulfillment_order=OuterRef("fulfillment_order"), line_item=OuterRef("line_item")

@@ -101,7 +101,7 @@ class UnshippedItems:
 
 
 def get_shipments(order: Order) -> list[Shipment]:
-    """List the order's fulfillments that are not canceled, in order of creation."""
+    """List the order's fulfillments that are not canceled, oldest first."""
     fulfillments = list(Fulfillment.objects.filter(SHIPPED_CONDITION, order=order).order_by("pk")[:MAX_FULFILLMENTS])
     lines: dict[int, list[tuple[int, str]]] = {}
     for row in FulfillmentLine.objects.filter(fulfillment__in=fulfillments).select_related("line_item").order_by("pk"):

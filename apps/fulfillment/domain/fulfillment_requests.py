@@ -49,7 +49,7 @@ def request_fulfillment(
         actor: The actor for the audit log.
         at: The current time.
         message: A message to the service.
-        notify_customer: Ask the service to notify the customer when it ships.
+        notify_customer: True to ask the service to notify the customer when the items ship.
         lines: The items to request. The other items move to a new fulfillment order. By default, all items are
             requested.
 
@@ -58,7 +58,8 @@ def request_fulfillment(
         requested).
 
     Raises:
-        NotPossible: If the fulfillment order is not open, was already requested, or is at a location of the shop.
+        NotPossible: If the fulfillment order is not open, was already requested, or is at one of the shop's own
+            locations.
         QuantitiesRefused: If lines or quantities are invalid.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)

@@ -81,7 +81,7 @@ def create_fulfillment(
 
     Raises:
         FulfillmentRefused: If there are no fulfillment orders, the same fulfillment order is listed twice, or the
-            fulfillment orders have different orders or locations.
+            fulfillment orders belong to different orders or locations.
         NotPossible: If the status of a fulfillment order does not allow fulfilling it.
         QuantitiesRefused: If a quantity is larger than the remaining quantity.
     """
@@ -251,7 +251,7 @@ def cancel_fulfillment(fulfillment: Fulfillment, *, actor: str, at: datetime) ->
 
 
 def _revert_quantities(row: Fulfillment) -> dict[int, int]:
-    """Subtract a fulfillment's quantities from its fulfillment orders, and return the quantities by line item."""
+    """Subtract a fulfillment's quantities from its fulfillment orders. Return the quantities, keyed by line item."""
     fulfillment_lines = list(FulfillmentLine.objects.filter(fulfillment=row).order_by("pk"))
     rows = FulfillmentOrderLine.objects.filter(
         fulfillment_order__in={fulfillment_line.fulfillment_order_id for fulfillment_line in fulfillment_lines}
@@ -273,7 +273,7 @@ def _revert_quantities(row: Fulfillment) -> dict[int, int]:
 
 
 def _create_replacement(row: Fulfillment, counts: dict[int, int], *, at: datetime) -> FulfillmentOrder | None:
-    """Create a fulfillment order at the same location, or at the primary location if the location is inactive."""
+    """Create a fulfillment order at the fulfillment's location or, if that is inactive, at the primary location."""
     first = FulfillmentOrder.objects.filter(sent_lines__fulfillment=row).order_by("pk").first()
     if first is None or not counts:
         return None

@@ -44,7 +44,7 @@ def remove_from_fulfillment_orders(order: Order, counts: Mapping[int, int], *, a
 
     Args:
         order: The locked order.
-        counts: Quantities by line item.
+        counts: The quantities to remove, keyed by line item.
         actor: The actor for the audit log.
         at: The current time.
 

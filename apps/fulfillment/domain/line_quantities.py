@@ -76,7 +76,7 @@ def get_fulfillment_order_lines(fulfillment_order: FulfillmentOrder) -> list[Ful
 
 
 def get_remaining(fulfillment_order: FulfillmentOrder) -> LineQuantities:
-    """Return the quantities that are still to be fulfilled, by line."""
+    """Return the quantities that are still to be fulfilled, keyed by line."""
     return get_remaining_of_many([fulfillment_order])[fulfillment_order.pk]
 
 
@@ -153,7 +153,7 @@ def move_to_new_fulfillment_order(
 
     Args:
         fulfillment_order: The source. Lines that become empty are deleted.
-        units: Quantities by line.
+        units: The quantities to move, keyed by line.
         at: The current time.
         location: The location of the new fulfillment order. The default is the source's location.
         status: The status of the new fulfillment order. If the status is "on hold", the holds are copied, too.
@@ -208,7 +208,7 @@ def save_lines(lines: Sequence[FulfillmentOrderLine] | LineQuantities) -> None:
 
 
 def add_lines(fulfillment_order: FulfillmentOrder, counts: Mapping[int, int], *, at: datetime) -> None:
-    """Create the lines of a new fulfillment order from quantities by line item."""
+    """Create the lines of a new fulfillment order from quantities keyed by line item."""
     add_lines_to_many([(fulfillment_order, counts)], at=at)
 
 

@@ -39,7 +39,7 @@ class NotMovable(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class MoveCandidate:
-    """A location that items could be moved to, with the reason if the move is not possible."""
+    """A possible target location. If the items can't move there, ``message`` contains the reason."""
 
     location: Location
     movable: bool
@@ -56,7 +56,7 @@ class MoveResult:
 
 
 def get_move_candidates(fulfillment_order: FulfillmentOrder) -> list[MoveCandidate]:
-    """List all active locations by name. A location that the items can't move to has a message with the reason."""
+    """List all active locations, sorted by name, with a message for each location that the items can't move to."""
     stocking, counted = _get_stocking_locations(fulfillment_order)
     results = []
     for location in Location.objects.filter(active=True).order_by("name", "pk"):
@@ -75,7 +75,7 @@ def _get_objection(
 
 
 def _get_stocking_locations(fulfillment_order: FulfillmentOrder) -> tuple[set[int], bool]:
-    """Return the locations that stock any of the items, and True if all items are tracked."""
+    """Return the locations that stock any of the items, and whether all items are tracked."""
     rows = fulfillment_order.lines.values_list(
         "line_item__variant__inventory_item_id", "line_item__variant__inventory_item__tracked"
     )

@@ -6,7 +6,7 @@ The functions are pure: they return the same result for the same stock.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-# Available quantity by location and item. Items that a location does not stock have no entry.
+# Available quantities, keyed by location and then by item. Items that a location does not stock have no entry.
 Stock = Mapping[int, Mapping[int, int]]
 
 
@@ -29,11 +29,11 @@ def choose_locations(line_requests: Sequence[LineRequest], locations: Sequence[i
 
     Args:
         line_requests: The lines.
-        locations: The candidate locations by priority, at least one.
+        locations: The candidate locations, sorted by priority. At least one is required.
         stock: The available quantities at the locations.
 
     Returns:
-        The chosen location by line.
+        The chosen locations, keyed by line.
     """
     location_by_line: dict[int, int] = {}
     remaining = list(line_requests)

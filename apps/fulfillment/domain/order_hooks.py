@@ -55,7 +55,7 @@ def route_new_orders(orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: st
     """Enqueue routing of new orders. If an order is created with a fulfillment, only its unfulfilled items are routed.
 
     Raises:
-        FulfillmentDataRefused: If ``fulfillments`` or ``fulfill_at`` of a body is invalid.
+        FulfillmentDataRefused: If ``fulfillments`` or ``fulfill_at`` in a body is invalid.
     """
     routing_arguments: list[ReadOnlyAttrs] = []
     for order, parts in orders:
@@ -190,7 +190,7 @@ def erase_fulfillment_data(ids: Sequence[int], *, at: datetime) -> None:
     )
     for queryset in rows:
         redact_events(queryset.model, list(queryset.order_by("pk").values_list("pk", flat=True)))
-    # The messages that were entered when closing fulfillment orders are only stored in these events.
+    # Messages entered when a fulfillment order was closed are only stored in these events.
     closing_events = Event.objects.filter(topic=CLOSED_TOPIC, subject_id__in=list(rows[0].values_list("pk", flat=True)))
     with allow_redaction():
         closing_events.filter(subject_type=FulfillmentOrder._meta.label_lower).exclude(changes={}).update(changes={})

@@ -129,7 +129,7 @@ def _assign_locations(unrouted: dict[LineItem, int]) -> list[Share]:
 
 
 def _get_service_locations(line_items: Iterable[LineItem], locations: dict[int, Location]) -> dict[str, int]:
-    """Return the active locations of the line items' fulfillment services, by service handle."""
+    """Return the active locations of the line items' fulfillment services, keyed by service handle."""
     handles = {line.fulfillment_service for line in line_items} - {MANUAL, ""}
     if not handles:
         return {}
@@ -138,7 +138,7 @@ def _get_service_locations(line_items: Iterable[LineItem], locations: dict[int, 
 
 
 def _get_stock(line_requests: Sequence[LineRequest], locations: Sequence[int]) -> dict[int, dict[int, int]]:
-    """Return the available quantities of tracked items by location."""
+    """Return the available quantities of tracked items, keyed by location and then by item."""
     items = {line_request.item for line_request in line_requests if line_request.item is not None}
     available_by_location: dict[int, dict[int, int]] = {}
     if items:

@@ -1,4 +1,4 @@
-"""Parse responses of fulfillment services strictly, because a service can return any content."""
+"""Parse responses from fulfillment services strictly, because a service can return any content."""
 
 from collections.abc import Mapping
 

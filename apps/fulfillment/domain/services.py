@@ -67,7 +67,7 @@ def create_service(attrs: Attrs, *, app: App, actor: str, at: datetime) -> Fulfi
     """Create a service, and a location of the same name in the shop's country.
 
     Args:
-        attrs: Values by column.
+        attrs: Values, keyed by column.
         app: The app that runs the service.
         actor: The actor for the audit log.
         at: The current time.
@@ -129,7 +129,7 @@ def delete_service(
         actor: The actor for the audit log.
         at: The current time.
         inventory_action: A value of ``InventoryAction``.
-        destination: The location of the shop that takes over inventory and fulfillment orders, or None for the primary
+        destination: The shop's location that takes over the inventory and fulfillment orders, or None for the primary
             location.
 
     Raises:

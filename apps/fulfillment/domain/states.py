@@ -23,14 +23,14 @@ class ManagedBy(Enum):
 
 
 class Side(Enum):
-    """The side that performs an action: the merchant requests fulfillment, the worker at the location fulfills."""
+    """The side that performs an action: the merchant, who requests fulfillment, or the worker, who ships the items."""
 
     MERCHANT = "merchant"
     WORKER = "worker"
 
 
 class Action(StrEnum):
-    """An action on a fulfillment order, by its name in ``supported_actions``."""
+    """An action on a fulfillment order. The values are the names used in ``supported_actions``."""
 
     CREATE_FULFILLMENT = "create_fulfillment"
     REQUEST_FULFILLMENT = "request_fulfillment"
@@ -92,7 +92,7 @@ _ACCEPTED = frozenset(
 def _create_request_rule(
     action: Action, side: Side, before: RequestStatus, status: Status, after: RequestStatus
 ) -> TransitionRule:
-    """Create a rule for an action on a request at a fulfillment service.
+    """Create a rule for an action on a request to a fulfillment service.
 
     Args:
         action: The action.

@@ -1,6 +1,6 @@
 """Sync stock from a fulfillment service: parse the response, and set the inventory levels at the service's location.
 
-A response is applied completely or not at all, except for SKUs that the shop does not stock with the service.
+SKUs that are not stocked with the service are skipped. The rest of a response is applied completely or not at all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +55,7 @@ class StockSyncResult:
 
 
 def parse_stock(body: bytes) -> dict[str, int]:
-    """Parse the quantities by SKU from a response.
+    """Parse a response into a dict of quantities, keyed by SKU.
 
     Raises:
         InvalidResponse: If the response is not ``{"<SKU>": <quantity>}`` or a quantity is out of range.
@@ -81,7 +81,7 @@ def set_reported_stock(
 
     Args:
         service: The service.
-        quantities: The reported quantities by SKU.
+        quantities: The reported quantities, keyed by SKU.
         hold: Called at the start of each transaction. The function raises an exception if the result is outdated.
         at: The current time.
     """

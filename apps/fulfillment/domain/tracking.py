@@ -17,7 +17,7 @@ from apps.orders.models import Order
 
 SHIPPED_TASK = "fulfillment.shipped"
 MAX_NUMBERS = 100
-# The maximum length of a number and of a tracking URL.
+# The maximum length of a tracking number or URL.
 MAX_LENGTH = 2048
 
 
@@ -47,7 +47,7 @@ def complete_tracking(attrs: ReadOnlyAttrs) -> Tracking:
     """Create tracking information. A missing carrier and missing URLs are derived from the tracking numbers.
 
     Args:
-        attrs: ``number`` or ``numbers``, ``url`` or ``urls``, ``company``.
+        attrs: The optional keys ``number`` or ``numbers``, ``url`` or ``urls``, and ``company``.
 
     Raises:
         TrackingRefused: If there are too many numbers or URLs.

@@ -52,7 +52,7 @@ def get_untracked_fulfillments(service: FulfillmentService, at: datetime) -> Que
 
 
 def parse_tracking_numbers(body: bytes) -> dict[str, str]:
-    """Parse the tracking numbers by fulfillment name from a response.
+    """Parse a response into a dict of tracking numbers, keyed by fulfillment name.
 
     Raises:
         InvalidResponse: If the response is not ``{"tracking_numbers": {"<name>": "<number>"}, "success": true,
@@ -85,7 +85,7 @@ def set_reported_numbers(
 
     Args:
         service: The service.
-        numbers: Tracking numbers by fulfillment name.
+        numbers: Tracking numbers, keyed by fulfillment name.
         hold: Called at the start of each transaction. The function raises an exception if the result is outdated.
         at: The current time.
     """

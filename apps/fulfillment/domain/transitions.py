@@ -251,7 +251,7 @@ def cancel_fulfillment_order(
         The closed fulfillment order, which has no more lines, and the new fulfillment order.
 
     Raises:
-        NotPossible: If the fulfillment order is not open, or the service has already responded to its request.
+        NotPossible: If the fulfillment order is not open, or the service has already responded to the request.
     """
     row = line_quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.CANCEL)

@@ -1,4 +1,4 @@
-"""Models of fulfillment."""
+"""Models for fulfillment."""
 
 from apps.fulfillment.models.callbacks import Pull, PullAttempt
 from apps.fulfillment.models.fulfillments import Fulfillment, FulfillmentEvent, FulfillmentLine

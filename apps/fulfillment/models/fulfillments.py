@@ -153,5 +153,5 @@ class FulfillmentEvent(ShopOwned):
 
     @property
     def location_text(self) -> str:
-        """Return city and country in the reader's language."""
+        """Return the city and country in the reader's language."""
         return ", ".join(part for part in (self.city, localize_country(None, self.country)) if part)

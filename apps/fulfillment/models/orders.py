@@ -226,7 +226,7 @@ class FulfillmentHold(ShopOwned):
 
 
 class MerchantRequest(ShopOwned):
-    """A request of the shop to a fulfillment service, with the service's response."""
+    """A request from the shop to a fulfillment service, with the service's response."""
 
     class Kind(models.TextChoices):
         FULFILLMENT = "fulfillment_request", gettext_lazy("Fulfillment")

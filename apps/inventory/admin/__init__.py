@@ -1,4 +1,4 @@
-"""Panel pages of inventory items, locations and inventory changes."""
+"""Panel pages for inventory items, locations and inventory changes."""
 
 from apps.inventory.admin.items import InventoryItemAdmin
 from apps.inventory.admin.locations import LocationAdmin

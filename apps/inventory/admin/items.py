@@ -1,4 +1,4 @@
-"""Panel pages of inventory items: the stock grid, and a page with the customs data of each item."""
+"""Panel pages for inventory items: the stock grid, and a page with the customs data of each item."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -40,7 +40,7 @@ REASONS = (Reason.COUNT, Reason.RECEIVED, Reason.DAMAGED, Reason.CORRECTION, Rea
 
 
 class InventoryItemForm(PanelForm[InventoryItem]):
-    """The form of an item's cost and customs data."""
+    """The form for an item's cost and customs data."""
 
     cost = MoneyField(help_text=InventoryItem._meta.get_field("cost").help_text, label=gettext_lazy("Cost"))
     country_code_of_origin = forms.ChoiceField(

@@ -1,4 +1,4 @@
-"""Panel pages of locations. Locations of fulfillment services are read-only."""
+"""Panel pages for locations. Locations of fulfillment services are read-only."""
 
 from django import forms
 from django.contrib import admin, messages
@@ -26,7 +26,7 @@ CHANGE = "inventory.change_location"
 
 
 class LocationForm(PanelForm[Location]):
-    """The form of a location's name, address and priority."""
+    """The form for a location's name, address and priority."""
 
     country_code = forms.ChoiceField(label=gettext_lazy("Country"), widget=ThemedSelect)
 
@@ -96,7 +96,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         return "–" if units is None else languages.format_integer(units)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Location | None:
-        """Return the location with the total available quantity. Oversold items are not subtracted.
+        """Return the location with the total available quantity. Oversold items count as zero.
 
         The quantity is loaded here, because the page reads the quantity several times.
         """

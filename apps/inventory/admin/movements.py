@@ -1,4 +1,4 @@
-"""The panel page of inventory changes."""
+"""The panel page for inventory changes."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -51,7 +51,7 @@ class LocationFilter(admin.SimpleListFilter):
 
 @admin.register(StockMovement)
 class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
-    """Read-only admin of inventory changes."""
+    """Read-only admin for inventory changes."""
 
     menu = MenuItem(
         "Catalog",

@@ -1,4 +1,4 @@
-"""Serializer and views of inventory items."""
+"""Serializer and views for inventory items."""
 
 from decimal import Decimal
 
@@ -61,7 +61,7 @@ class InventoryItemSerializer(ResourceSerializer[InventoryItem]):
         model = InventoryItem
 
     def validate_across_fields(self, attrs: Attrs, instance: InventoryItem | None, errors: Errors) -> None:
-        """Normalize and check country, province and HS code. Replace a null SKU or cost with the default."""
+        """Normalize and check the country, province and HS code. Replace a null SKU or cost with its default."""
         attrs |= {
             name: neutral for name, neutral in (("sku", ""), ("cost", Decimal(0))) if attrs.get(name, neutral) is None
         }

@@ -1,4 +1,4 @@
-"""Serializer, filters and views of inventory levels."""
+"""Serializer, filters and views for inventory levels."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -43,7 +43,7 @@ class InventoryLevelSerializer(ResourceSerializer[InventoryLevel]):
 
 
 class InventoryLevelFilter(ResourceFilter):
-    """Filters of inventory levels. A request must contain item ids or location ids."""
+    """Filters for inventory levels. A request must contain item ids or location ids."""
 
     inventory_item_ids = IdsFilter("item_id")
     location_ids = IdsFilter("location_id")

@@ -1,4 +1,4 @@
-"""Serializer and read-only views of locations."""
+"""Serializer and read-only views for locations."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -42,7 +42,7 @@ class LocationSerializer(ResourceSerializer[Location]):
 
 
 class LocationViewSet(ShopViewSet[Location]):
-    """Views for ``/locations``, which also list inactive locations."""
+    """Views for ``/locations``. Inactive locations are also listed."""
 
     scope = "locations"
     model = Location
@@ -64,5 +64,5 @@ class LevelsOfLocationViewSet(ShopViewSet[InventoryLevel]):
     parents: ClassVar[Mapping[str, type[ShopOwned]]] = {"location_id": Location}
 
     def get_scopes(self, method: str) -> tuple[str, ...]:
-        """Accept either of two scopes, because levels can be read with the inventory scope or the locations scope."""
+        """Accept either the inventory scope or the locations scope, because each allows reading levels."""
         return ("read_inventory", "read_locations")

@@ -1,4 +1,4 @@
-"""Display names of inventory items, which other Django apps provide, such as the catalog."""
+"""Display names for inventory items. Other Django apps, such as the catalog, provide the names."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,7 +17,7 @@ def register_item_names(*, names: NameSource, matching: SearchSource) -> None:
     """Register a source of item names.
 
     Args:
-        names: A function that returns ``{item id: name}`` for the known items, with a fixed number of queries.
+        names: A function that returns ``{item id: name}`` for the items it knows, with a fixed number of queries.
         matching: A function that returns conditions on items for a search term. Each condition uses an index and joins
             a limited number of rows of another table.
     """

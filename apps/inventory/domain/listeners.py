@@ -43,7 +43,7 @@ def notify_stock_listeners(
     """Call the stock listeners if a total quantity changed.
 
     Args:
-        deltas: The change of each item's total quantity, keyed by item id.
+        deltas: The change in each item's total quantity, keyed by item id.
         actor: The actor of the change.
         at: The time of the change.
         batch: The batch for the listeners' statements.

@@ -1,9 +1,9 @@
-"""Mark inventory levels with low stock: levels at or below the shop's threshold.
+"""Mark the inventory levels that are low, which means that they are at or below the shop's threshold.
 
 The threshold is ``Shop.low_stock_at``. A shop without a threshold has no low stock. The statement that changes a level
 also sets ``InventoryLevel.is_low``. Low levels can therefore be counted with a small index, and a change that does not
 cross the threshold does not write to an index. Changing the threshold enqueues a job that updates the levels. If a
-concurrent transaction still used the old threshold, the next change of the level or the nightly update corrects
+concurrent transaction still used the old threshold, the next change to the level or the nightly update corrects
 ``is_low``.
 """
 
@@ -26,7 +26,7 @@ _ORDER = ("item_id", "location_id")
 
 
 def is_low_after(delta: int) -> Exists:
-    """Return an expression for an UPDATE that is true if the level is low after a change by ``delta``."""
+    """Return a condition for an UPDATE statement. It is true if the level is low after a change of ``delta``."""
     return Exists(Shop.objects.filter(pk=OuterRef("shop_id"), low_stock_at__gte=OuterRef("available") + delta))
 
 
@@ -36,7 +36,7 @@ def is_new_level_low() -> bool:
 
 
 def get_low_items() -> QuerySet[InventoryItem]:
-    """Return the tracked items of the current shop that are low at a location."""
+    """Return the current shop's tracked items that are low in stock at one or more locations."""
     low = InventoryLevel.rows().filter(is_low=True).order_by().values("item_id")
     return InventoryItem.rows().filter(tracked=True, pk__in=low)
 

@@ -77,12 +77,12 @@ class QuantityOutOfRange(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class StockChange:
-    """A change of one inventory level.
+    """A change to one inventory level.
 
     Attributes:
         item_id: The inventory item.
         location_id: The location.
-        delta: The change of the available quantity. A negative number reduces the quantity.
+        delta: The change in the available quantity. A negative number reduces the quantity.
         may_oversell: True if the level may become negative.
         connect: True to connect the item to the location if necessary, instead of raising an error.
     """
@@ -106,10 +106,10 @@ def apply_stock_changes(
 
     Args:
         moves: The changes. A change of 0 is ignored.
-        reason: The reason for the ledger.
-        actor: The actor for the ledger.
+        reason: The reason to record in the ledger.
+        actor: The actor to record in the ledger.
         at: The time of the change.
-        reference: The object that caused the change, for example the name of an order.
+        reference: What caused the change, for example the name of an order.
 
     Returns:
         The changed levels, sorted by item and location.
@@ -203,7 +203,7 @@ def _update_levels(moves: Sequence[StockChange], at: datetime) -> list[Inventory
 
 
 def _get_allowed_range(move: StockChange) -> tuple[int, int]:
-    """Return the lowest and highest quantity for which a change is allowed."""
+    """Return the lowest and highest current quantity at which the change is allowed."""
     least = -MAX_AVAILABLE - move.delta
     return max(least, -move.delta) if move.delta < 0 and not move.may_oversell else least, MAX_AVAILABLE - move.delta
 
@@ -213,7 +213,7 @@ def _build_error(move: StockChange, since: int) -> DomainError:
 
     Args:
         move: The change.
-        since: The sum of later changes to the level in the same call, which have already been made.
+        since: The sum of the changes that the same call made to this level after the change that failed.
     """
     (item, location) = move.key
     level = InventoryLevel.objects.filter(item_id=item, location_id=location).first()
@@ -227,7 +227,7 @@ def _build_error(move: StockChange, since: int) -> DomainError:
 
 
 def _get_levels(moves: Sequence[StockChange]) -> dict[LevelKey, InventoryLevel]:
-    """Return the existing levels of the changes."""
+    """Return the existing levels that the changes refer to."""
     items, locations = {move.item_id for move in moves}, {move.location_id for move in moves}
     keys = {move.key for move in moves}
     rows = _LEVELS.fetch(sorted(items), sorted(locations))

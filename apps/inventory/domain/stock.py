@@ -98,10 +98,10 @@ def set_available(
         item: The inventory item.
         location: The location.
         available: The counted quantity.
-        actor: The actor for the ledger.
+        actor: The actor to record in the ledger.
         at: The time of the change.
-        reason: The reason for the ledger.
-        reference: The object that caused the change.
+        reason: The reason to record in the ledger.
+        reference: What caused the change, for example the name of an order.
         relocate: See ``connect_item``.
 
     Raises:
@@ -165,7 +165,7 @@ def reserve_stock(
         quantity: The sold quantity.
         policy: ``deny`` prevents negative levels. ``continue`` allows negative levels, and sales of items that are not
             stocked at the location.
-        actor: The actor for the ledger.
+        actor: The actor to record in the ledger.
         at: The time of the sale.
         reference: The name of the order.
 
@@ -207,7 +207,7 @@ def connect_item(
     Args:
         item: The inventory item.
         location: The location.
-        actor: The actor for the ledger.
+        actor: The actor to record in the ledger.
         at: The time of the change.
         relocate: True to disconnect the item from locations that cannot share it with the new location.
 

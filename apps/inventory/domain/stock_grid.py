@@ -123,7 +123,7 @@ def parse_cells(data: Mapping[str, str]) -> dict[CellKey, Cell]:
 def save_cells(
     cells: Mapping[CellKey, Cell], *, reason: StockMovement.Reason, actor: str, at: datetime
 ) -> list[InventoryLevel]:
-    """Save either all changed cells or none. A quantity in an empty cell connects the item to the location.
+    """Save either all changed cells or none. Filling in an empty cell connects the item to the location.
 
     Raises:
         CellsRefused: A quantity has changed since the page was loaded, or the item or location does not exist.

@@ -1,4 +1,4 @@
-"""Models of the inventory app."""
+"""Models for the inventory app."""
 
 from apps.inventory.models.items import HS_CODE, InventoryItem
 from apps.inventory.models.levels import MAX_AVAILABLE, InventoryLevel, StockMovement

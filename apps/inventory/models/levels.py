@@ -61,7 +61,7 @@ class InventoryLevel(ShopOwned):
 
 
 class StockMovement(ShopOwned):
-    """A ledger row, which records one change of one level with the actor and the reason. Rows are never updated.
+    """A ledger row, which records one change to one level, the actor and the reason. Rows are never updated.
 
     The row refers to the item and the location instead of the level. The row therefore still exists after the item is
     disconnected from the location.

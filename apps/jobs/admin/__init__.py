@@ -1,4 +1,4 @@
-"""Panel pages of background jobs."""
+"""Panel pages for background jobs."""
 
 from apps.jobs.admin.jobs import JobAdmin
 

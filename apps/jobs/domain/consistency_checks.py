@@ -13,7 +13,7 @@ from apps.ground.tenancy import all_shops_scope
 
 logger = logging.getLogger(__name__)
 
-# A function that yields a sentence for each difference and names the shop and the row.
+# A function that yields a sentence for each difference. The sentence names the shop and the row.
 Check = Callable[[], Iterable[str]]
 _checks: dict[str, Check] = {}
 

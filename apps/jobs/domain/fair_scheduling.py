@@ -1,9 +1,9 @@
 """Fair scheduling: shops share the workers equally, even if one shop has many more jobs.
 
 A notification only means that a job is waiting. The notified worker selects the shop with the fewest running jobs (at
-random if there are several) and runs the job of this shop that has been due longest. Therefore no shop order has to be
-stored, and workers do not have to coordinate. A shop with a single job waits for about one job per waiting shop, even
-if another shop enqueued ten thousand jobs earlier.
+random if there are several). It runs the job that has been due longest in this shop. Therefore no sequence of shops has
+to be stored, and workers do not have to coordinate. A shop with a single job waits for about one job per waiting shop,
+even if another shop enqueued ten thousand jobs earlier.
 
 There is one notification per due job, and each notification runs one job. A skipped job therefore runs when a later
 notification arrives. The query uses an index to find one waiting job per shop. The cost depends on the number of shops

@@ -1,4 +1,4 @@
-"""Metrics of the job queue, for monitoring."""
+"""Job queue metrics for monitoring."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,7 +14,7 @@ FAILED_WINDOW = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class JobMetrics:
-    """Job metrics of all shops.
+    """Job metrics for all shops.
 
     Attributes:
         states: The number of jobs that are ``due`` (waiting for a worker), ``planned`` for later, ``running``, and

@@ -1,4 +1,4 @@
-"""Registry of periodic tasks. Each domain app registers its tasks. A failing task does not stop other tasks."""
+"""Registry for periodic tasks. Each domain app registers its tasks. A failing task does not stop other tasks."""
 
 import logging
 from collections.abc import Callable

@@ -181,8 +181,8 @@ def _create_jobs(
         Job.objects.bulk_create(jobs)
     if due_at is None:
         for job in jobs:
-            # On the returned objects, ``created_at`` replaces the stored database time. It is close enough and needs no
-            # query.
+            # Use ``created_at`` on the returned objects, because reading the stored database time would need a query.
+            # The difference is small.
             job.due_at = job.created_at
         keys = [job.key for job in jobs]
         for start in range(0, len(keys), _MAX_KEYS_PER_MESSAGE):
@@ -300,7 +300,7 @@ def run_job(key: uuid.UUID) -> bool:
 def _attempt(job: Job, lease: leases.Lease) -> None:
     registered = _tasks.get(job.task)
     # Count the attempt before it runs, because a killed worker cannot record a failure. Otherwise a job that kills
-    # workers would be retried without end.
+    # workers would be retried forever.
     lease.get_job_row().update(attempts=job.attempts + 1)
     job.attempts += 1
     try:
@@ -358,7 +358,7 @@ def _error_text(error: Exception) -> str:
 
 
 def retry_job(job: Job) -> bool:
-    """Restart a failed or canceled job. Return False if the job has another state."""
+    """Restart a failed or canceled job. Return False if the job is in another state."""
     is_restarted = Job.objects.filter(pk=job.pk, state__in=(Job.State.FAILED, Job.State.CANCELLED)).update(
         state=Job.State.WAITING, attempts=0, due_at=Now(), rung_at=None, error="", finished_at=None
     )
@@ -368,7 +368,7 @@ def retry_job(job: Job) -> bool:
 
 
 def cancel_job(job: Job) -> bool:
-    """Cancel a waiting job. Return False if the job has another state."""
+    """Cancel a waiting job. Return False if the job is in another state."""
     return bool(
         Job.objects.filter(pk=job.pk, state=Job.State.WAITING).update(
             state=Job.State.CANCELLED, finished_at=timezone.now()

@@ -1,4 +1,4 @@
-"""Models of background jobs."""
+"""Models for background jobs."""
 
 from apps.jobs.models.jobs import Job
 

@@ -99,7 +99,7 @@ class MetafieldFilterSet(ResourceFilter):
 
 
 class MetafieldViewSet(ShopViewSet[Metafield]):
-    """Base class of all metafield viewsets."""
+    """Base class for all metafield viewsets."""
 
     model = Metafield
     serializer_class = MetafieldSerializer

@@ -1,1 +1,1 @@
-"""Business logic of metafields."""
+"""Business logic for metafields."""

@@ -28,7 +28,7 @@ _body: ContextVar[_Body | None] = ContextVar("metafields_body", default=None)
 
 @contextmanager
 def batch_references(rows: object) -> Iterator[None]:
-    """Look up all references in ``rows`` with one query per resource while the context is active.
+    """While the context is active, look up all references in ``rows`` with one query per resource.
 
     A nested call does nothing, because the outer call already covers its rows.
     """

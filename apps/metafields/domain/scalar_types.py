@@ -22,7 +22,7 @@ MAX_DIGITS = 13
 MAX_DECIMALS = 9
 
 _DECIMAL = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}(\.[0-9]{{1,{MAX_DECIMALS}}})?", re.ASCII)
-# The part of a mailto, sms or tel URL after the colon, without spaces and characters that HTML treats as markup.
+# The part of a mailto, sms or tel URL after the colon, without spaces or characters that HTML treats as markup.
 _PERSONAL = re.compile(r"(mailto|sms|tel):[^\s<>\"]{1,2000}", re.ASCII)
 _is_url = URLValidator(schemes=["http", "https"])
 
@@ -90,7 +90,7 @@ def parse_json_text(text: str) -> object:
 
 
 def read_url(value: object) -> str:
-    """Read the URL of a web page, an email address or a phone number.
+    """Read a URL for a web page, an email, a phone call or a text message.
 
     Raises:
         InvalidValue: The value is not an http, https, mailto, sms or tel URL.

@@ -20,7 +20,7 @@ from apps.panel.theme import display
 
 
 class OrderList(ShopOwnedAdmin[Order]):
-    """A base class of ``OrderAdmin`` that defines the changelist."""
+    """A base class for ``OrderAdmin`` that defines the changelist."""
 
     list_display = ("name", "processed_at", "buyer", "total", "payment", "sending", "state", "tags")
     optional_columns = ("mail", "telephone", "town", "channel")

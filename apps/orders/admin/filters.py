@@ -1,4 +1,4 @@
-"""Filters of the order list, each backed by an index."""
+"""Filters for the order list, each backed by an index."""
 
 from collections.abc import Sequence
 from typing import Any

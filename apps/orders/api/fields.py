@@ -1,4 +1,4 @@
-"""Field types of orders: amounts, name-value lists and address snapshots."""
+"""Field types for orders: amounts, name-value lists and address snapshots."""
 
 from decimal import Decimal
 from typing import Unpack
@@ -29,7 +29,7 @@ class AmountField(DecimalField):
         return (str(self.source), f"{self.order}currency")
 
     def get_renderer(self) -> Render:
-        """Return a renderer that formats amounts with the number of decimals of the currency."""
+        """Return a renderer that formats amounts with as many decimals as the currency has."""
         return lambda _context, amount, currency: format_decimal(amount, currency)
 
 

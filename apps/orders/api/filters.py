@@ -1,4 +1,4 @@
-"""Filters of the order list."""
+"""Filters for the order list."""
 
 from django.db.models import Model, QuerySet
 

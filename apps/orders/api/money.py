@@ -52,7 +52,7 @@ def ZeroSet(order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
 
 
 def DutiesSet(column: str) -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a field that renders a sum of duties like ``MoneySet``, or null if the order has no duties."""
+    """Create a field that renders a sum of duties as ``MoneySet`` would, or null if the order has no duties."""
 
     def render(
         _context: RenderContext, amount: Decimal, ordered: Decimal, currency: str, presentment: str, rate: Decimal
@@ -75,7 +75,7 @@ def Money(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads 
 def _stored_money_set(
     stored_amount: str, currency: str, presentment: str, rate: Decimal
 ) -> tuple[str, dict[str, dict[str, str]]]:
-    """Render a stored amount as text in the order's currency, and as an object like ``render_money_set``."""
+    """Render a stored amount as a string in the order's currency, and as an object (see ``render_money_set``)."""
     if presentment != currency:
         amount = Decimal(stored_amount)
         return format_decimal(amount, currency), render_money_set(amount, currency, presentment, rate)

@@ -1,4 +1,4 @@
-"""Parse request bodies of orders."""
+"""Parse request bodies for orders."""
 
 from collections.abc import Mapping
 

@@ -165,7 +165,7 @@ class TransactionSerializer(ResourceSerializer[Transaction]):
 
 
 class TransactionViewSet(ShopViewSet[Transaction]):
-    """``/orders/{order_id}/transactions``."""
+    """Views for ``/orders/{order_id}/transactions``."""
 
     scope = "orders"
     model = Transaction

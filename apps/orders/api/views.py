@@ -1,4 +1,4 @@
-"""REST endpoints of orders."""
+"""REST endpoints for orders."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -38,7 +38,7 @@ _CANCELLATION = {
 
 
 class OrderViewSet(ShopViewSet[Order]):
-    """``/orders``. The list contains only open orders, unless the query sets a status."""
+    """Views for ``/orders``. The list contains only open orders, unless the query sets a status."""
 
     scope = "orders"
     model = Order
@@ -150,6 +150,6 @@ def _requested_customer(customer: Any) -> Any:
 
 
 class CustomerOrdersViewSet(OrderViewSet):
-    """``/customers/{customer_id}/orders``."""
+    """Views for ``/customers/{customer_id}/orders``."""
 
     parents = {"customer_id": Customer}

@@ -1,1 +1,1 @@
-"""Domain logic of orders."""
+"""Domain logic for orders."""

@@ -1,4 +1,4 @@
-"""Addresses of orders: snapshots that are validated and completed like customer addresses."""
+"""Order addresses: snapshots that are validated and completed like customer addresses."""
 
 from apps.customers.domain.addresses import COLUMNS, clean_address
 from apps.customers.models import Address

@@ -60,7 +60,7 @@ def create_order(attrs: ReadOnlyAttrs, parts: OrderParts, *, actor: str, at: dat
 
 @transaction.atomic
 def create_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> list[DomainError | None]:
-    """Create several orders, with the same results as separate calls of ``create_order``.
+    """Create several orders, with the same results as separate calls to ``create_order``.
 
     Args:
         drafts: Orders that bypass inventory and do not refer to customers by id.

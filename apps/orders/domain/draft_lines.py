@@ -45,8 +45,9 @@ def build_lines(
 
     Args:
         order: The order with its currency.
-        line_values: The values of each line: ``variant_id``, or ``title`` and ``price``; ``quantity``; and other
-            columns. Explicit values take precedence over the catalog.
+        line_values: The values of each line. A line needs either ``variant_id`` or both ``title`` and ``price``.
+            ``quantity`` (by default 1) and other columns are optional. Explicit values take precedence over the
+            catalog.
         catalog_rows: The catalog rows, if already loaded.
 
     Returns:

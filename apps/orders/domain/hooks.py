@@ -1,4 +1,4 @@
-"""Hooks of orders: extension points for the fulfillment and refunds apps.
+"""Hooks for orders: extension points for the fulfillment and refunds apps.
 
 Each hook runs in the transaction of the change, with the order locked.
 """

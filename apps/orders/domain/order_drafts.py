@@ -105,7 +105,7 @@ def build_order(
 
     Args:
         attrs: Values for ``ACCEPTED`` columns, and ``currency``, ``presentment_currency``, ``exchange_rate``,
-            ``processed_at``, ``closed_at``. For imported orders also ``name`` (ignored if already taken) and
+            ``processed_at``, ``closed_at``. Imported orders can also have ``name`` (ignored if already taken) and
             ``created_at``.
         parts: Line items, transactions and other related data.
         at: The current time.

@@ -58,8 +58,8 @@ class OrderEdit:
 
     Attributes:
         lines: The edits, keyed by line id.
-        new_lines: New lines: ``variant_id``, or ``title`` and ``price``; ``quantity``; optionally ``total_discount``,
-            ``taxable`` and ``requires_shipping``.
+        new_lines: The values of each new line. A line needs either ``variant_id`` or both ``title`` and ``price``.
+            ``quantity``, ``total_discount``, ``taxable`` and ``requires_shipping`` are optional.
         seen_version: The order version that the caller read, or None to skip the version check.
     """
 

@@ -1,4 +1,4 @@
-"""Record transactions of orders: sales, authorizations, captures and voids.
+"""Record order transactions: sales, authorizations, captures and voids.
 
 Refunds are created by ``apps.refunds``, because they also change items and statuses.
 """
@@ -49,7 +49,7 @@ class PaymentRefused(DomainError):
 
 @transaction.atomic
 def create_transaction(order: Order, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Transaction:
-    """Record a transaction of an order, and update the order's statuses and customer.
+    """Record a transaction for an order, and update the order's statuses and customer.
 
     A canceled order only accepts voids and the results of pending payments.
 
@@ -77,7 +77,7 @@ def create_transaction(order: Order, attrs: ReadOnlyAttrs, *, actor: str, at: da
 
 
 def _event_message(row: Transaction) -> str:
-    """Return the event message of a transaction."""
+    """Return the event message for a transaction."""
     return _EVENT_MESSAGE.format(
         kind=Kind(row.kind).name.capitalize(),
         amount=f"{format_decimal(row.amount, row.currency)} {row.currency}",

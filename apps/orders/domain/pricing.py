@@ -248,7 +248,7 @@ def add_line_discount(order: Order, line: LineItem, amount: Decimal) -> None:
     """Add a discount to one line and adjust its taxes.
 
     Args:
-        order: The order. A discount application is added, but totals are not updated.
+        order: The order. This function adds a discount application to it but does not update its totals.
         line: The line with complete taxes.
         amount: The additional discount, at most the line's price after existing discounts.
     """

@@ -39,7 +39,7 @@ def get_customer_orders(customer: Customer) -> QuerySet[Order]:
 
 
 def get_orders_to_redact(customer: Customer) -> QuerySet[Order]:
-    """Return the orders that an erasure has not processed yet. Lock the orders before the customer."""
+    """Return the orders that an erasure has not processed yet. The caller must lock them before the customer."""
     rows, started_at = get_customer_orders(customer), customer.erasing_at
     return rows if started_at is None else rows.filter(Q(redacted_at=None) | Q(redacted_at__lt=started_at))
 

@@ -52,7 +52,7 @@ class DateRange:
 
 @dataclass(frozen=True, slots=True)
 class DaySales:
-    """Sales of a day: number and amount of orders, and the number of orders in other currencies."""
+    """Sales of a day: the number of orders, their total amount, and the number of orders in other currencies."""
 
     orders: int = 0
     amount: Decimal = ZERO
@@ -61,12 +61,12 @@ class DaySales:
 
 @dataclass(frozen=True, slots=True)
 class DayCustomers:
-    """A day's orders from new and returning customers.
+    """The number of a day's orders, in total and from new and returning customers.
 
     Attributes:
-        orders: All orders.
-        returning: Orders of customers who had ordered before.
-        first: Orders of customers who had not ordered before.
+        orders: The number of all orders.
+        returning: The number of orders from customers who had ordered before.
+        first: The number of orders from customers who had not ordered before.
     """
 
     orders: int = 0

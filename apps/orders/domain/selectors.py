@@ -7,7 +7,7 @@ from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 def lock_order(order: Order) -> Order:
     """Return the order, reloaded and locked until the end of the transaction.
 
-    Locking order: order, customer, the shop's order counter, stock, products.
+    All code must lock rows in this sequence: the order, the customer, the shop's order counter, stock, products.
 
     Raises:
         RowDeleted: The order has been deleted.

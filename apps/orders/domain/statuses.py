@@ -30,7 +30,7 @@ def get_order_status(order: Order) -> Order.Status:
 
 
 def get_financial_status(order: Order, transactions: Sequence[Transaction]) -> FinancialStatus:
-    """Return the financial status. If items were removed, payment of the current total also counts as paid."""
+    """Return the financial status. If items were removed, the order is paid once the current total is paid."""
     successful = [row for row in transactions if row.status == Transaction.Status.SUCCESS]
     paid_amount = _sum(successful, Kind.SALE, Kind.CAPTURE)
     refunded = _sum(successful, Kind.REFUND)

@@ -42,7 +42,7 @@ def take_stock(order: Order, lines: Sequence[LineItem], *, actor: str, at: datet
         at: The current time.
 
     Raises:
-        NotEnoughStock: ``line_items.<n>.quantity`` of every line with too little stock.
+        NotEnoughStock: A line has too little stock. The errors are keyed by ``line_items.<n>.quantity``.
     """
     moves = _take_moves(order, lines)
     if not moves:

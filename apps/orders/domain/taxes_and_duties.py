@@ -1,4 +1,4 @@
-"""Taxes and duties of line items.
+"""Taxes and duties on line items.
 
 Duties are added to the price of items, even if prices include taxes. The order's setting determines whether a duty
 includes its taxes. Duties apply to the ordered quantity of a line and do not change when items are removed. Refunded

@@ -1,4 +1,4 @@
-"""Models of orders."""
+"""Models for orders."""
 
 from apps.orders.models.lines import LineItem, ShippingLine
 from apps.orders.models.orders import (

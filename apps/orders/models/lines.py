@@ -1,4 +1,4 @@
-"""Models of line items and shipping lines."""
+"""Models for line items and shipping lines."""
 
 from django.db import models
 from django.db.models import F, Model, Q, QuerySet, Value

@@ -1,4 +1,4 @@
-"""Models of orders and order counters."""
+"""Models for orders and order counters."""
 
 import secrets
 from decimal import Decimal
@@ -324,7 +324,7 @@ class Order(ShopOwned):
 
 
 class _OpenManager(models.Manager["OpenOrder"]):
-    """The manager of open orders."""
+    """The manager for open orders."""
 
     def get_queryset(self) -> "models.QuerySet[OpenOrder]":
         return super().get_queryset().filter(status=Order.Status.OPEN)

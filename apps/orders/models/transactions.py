@@ -1,4 +1,4 @@
-"""The model of order transactions."""
+"""The model for order transactions."""
 
 from django.db import models
 from django.db.models import F, Q

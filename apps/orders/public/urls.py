@@ -1,4 +1,4 @@
-"""URLs of the order status page."""
+"""URLs for the order status page."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Base classes of the panel's lists and forms."""
+"""Base classes for the panel's lists and forms."""

@@ -26,7 +26,7 @@ M = TypeVar("M", bound=Model)
 
 
 def register_former_ids(model: type[Model], ids: Callable[[int], list[int]]) -> None:
-    """Show events of former IDs in the history of a model's rows, such as the IDs of merged customers."""
+    """Include events for former IDs, such as the IDs of merged customers, in the history of a model's rows."""
     _former_ids[model] = ids
 
 

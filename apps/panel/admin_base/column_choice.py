@@ -145,7 +145,7 @@ def save_chosen_columns(user: User, shop: Any, screen: str, choice: str) -> None
 
 
 def reorder_columns(order: list[str], ticked: Iterable[str], move: str) -> list[str]:
-    """Return the ticked columns in form order, after moving one column up or down.
+    """Return the checked columns in form order, after moving one column up or down.
 
     ``move`` is ``up:name``, ``down:name`` or an empty string.
     """

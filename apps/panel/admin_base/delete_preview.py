@@ -160,6 +160,6 @@ def _format_number(count: int) -> str:
 
 
 def describe_deleted_rows(rows: Sequence[Any], model: type[Model]) -> list[str]:
-    """Return a line with model and name for each row, for the confirmation page."""
+    """Return one line per row, with its model and name, for the confirmation page."""
     label = capfirst(str(model._meta.verbose_name))
     return [f"{label}: {row}" for row in rows]

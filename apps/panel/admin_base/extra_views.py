@@ -1,4 +1,4 @@
-"""The base class of model admins with request helpers and additional pages."""
+"""The base class for model admins, with request helpers and additional pages."""
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
@@ -36,7 +36,7 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
     """A model admin with extra pages under the list's URL.
 
     Attributes:
-        menu: The menu settings of the list. None hides the list from the menu.
+        menu: The menu settings of the list. If None, the menu does not show the list.
         optional_columns: Columns that users can add to ``list_display`` and that need no extra queries.
         mobile_hide_labels: Columns that phones show without a label.
     """

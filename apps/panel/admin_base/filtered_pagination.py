@@ -1,4 +1,4 @@
-"""Pagination of filtered lists that never scans a whole table for one page.
+"""Paginate filtered lists without ever scanning a whole table for one page.
 
 To find the first fifty matches in a sort order, a database may scan the table in that order until it has found fifty,
 because it expects matches to be spread evenly. If all matches are at the end of the table (such as orders from a day
@@ -21,8 +21,8 @@ from apps.ground.lookups import in_materialized, sort_without_index
 from apps.panel.admin_base.paginator import MAX_COUNTED_ROWS
 
 Rows = QuerySet[Any, Any]
-# The number of rows to scan in the first step and in the second step. If there are many matches, these rows usually
-# contain enough matches for a page.
+# The numbers of rows to scan in the first and in the second step. If there are many matches, these rows usually contain
+# enough matches for a page.
 SCAN_SIZES = 1_000, 5_000
 
 

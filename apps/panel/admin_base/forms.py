@@ -1,4 +1,4 @@
-"""Base classes of the forms on the panel's edit pages."""
+"""Base classes for the forms on the panel's edit pages."""
 
 from collections.abc import Iterable
 from typing import Any, TypeAlias, TypeVar
@@ -22,7 +22,7 @@ from apps.panel.theme import ThemedEmailInput, ThemedSelect, ThemedSwitch, Theme
 from apps.staff.domain.actor_names import get_actor_name
 
 M = TypeVar("M", bound=models.Model)
-# Form values by field name.
+# Form values, keyed by field name.
 Values: TypeAlias = dict[str, Any]
 
 NOTE_ROWS = 3
@@ -107,7 +107,7 @@ class EditConflict:
 
 
 class PanelForm(ShopOwnedForm[M]):
-    """A model form that detects edit conflicts by the version of the row.
+    """A model form that detects edit conflicts by comparing versions of the row.
 
     ``domain_error`` is the domain error that a service raised for the submitted values. The form shows the error below
     the affected fields.

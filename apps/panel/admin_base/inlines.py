@@ -1,4 +1,4 @@
-"""Base classes of inlines in a ``PanelAdmin``, and helpers for inline rows that services save."""
+"""Base classes for inlines in a ``PanelAdmin``, and helpers for inline rows that services save."""
 
 from typing import Any, TypeVar
 

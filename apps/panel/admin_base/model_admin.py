@@ -1,4 +1,4 @@
-"""Base classes of all model admins in the panel.
+"""Base classes for all model admins in the panel.
 
 An app adds a model admin in its ``admin`` package::
 
@@ -67,7 +67,7 @@ _PREPOPULATE_SCRIPTS = ("/urlify.js", "/prepopulate.js", "/xregexp.js", "/xregex
 
 
 class PanelAdmin(AuditedAdmin[M]):
-    """The base class of all model admins in the panel (see the module docstring).
+    """The base class for all model admins in the panel (see the module docstring).
 
     Attributes:
         empty_text: The text that an empty list shows instead of "nothing found".
@@ -184,7 +184,7 @@ class PanelAdmin(AuditedAdmin[M]):
 
     @property
     def list_before_template(self) -> str:
-        """Return the template that renders ``list_headers`` above the list, or an empty string without headers."""
+        """Return the template that renders ``list_headers`` above the list, or an empty string if there are none."""
         return "panel/list_headers.html" if self.list_headers else ""
 
     @property

@@ -12,7 +12,7 @@ from django.contrib.admin.options import InlineModelAdmin
 from django.db.models import Model
 from django.http import HttpResponse
 
-# A Django bulk action: a function of the model admin, the request and the selected rows.
+# A Django bulk action: a function that takes the model admin, the request and the selected rows.
 Action: TypeAlias = Callable[..., HttpResponse | None]
 Inline: TypeAlias = "type[InlineModelAdmin[Any, Any]]"
 

@@ -50,7 +50,8 @@ def search_rows(
         lookups: Columns with lookups, e.g. ``title__icontains``. Lookups must not span to-many relations.
         text: The typed text. Words in quotation marks are searched as one phrase.
         limit: The maximum number of rows per column.
-        newest: Select the newest matches of each column. If false, the limit selects arbitrary matches.
+        newest: If true, return the newest matches of each column when there are more than ``limit``. If false, return
+            arbitrary matches.
         extra_querysets: Additional querysets of matches.
     """
     words = [_unquote(word) for word in smart_split(text)][:MAX_WORDS]

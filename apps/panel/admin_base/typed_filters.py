@@ -1,4 +1,4 @@
-"""List filters with typed input: ranges of days, amounts or numbers, and single words.
+"""List filters with typed input: ranges of days, amounts or numbers, and complete values such as a vendor name.
 
 These filters are part of the filter form (``filter_panel``). After invalid input, the list shows an error and no rows,
 because unfiltered rows would look like matches. The field shows the error, too.
@@ -32,7 +32,7 @@ MAX_INTEGER = 2**31 - 1
 
 
 class TypedFilter(admin.ListFilter, Generic[Value]):
-    """A filter by typed input. Subclasses define how to parse the input and which rows match.
+    """A filter with typed input. Subclasses define how to parse the input and which rows match.
 
     Attributes:
         parameter_name: The prefix of the filter's URL parameters.
@@ -133,7 +133,7 @@ class _RangeFilter(TypedFilter[Value]):
 
     @property
     def index_order(self) -> Sequence[str]:  # type: ignore[override]
-        """Return the descending order by the field, then by primary key."""
+        """Return the sort order: by the field, then by primary key, both descending."""
         return sort_tables.map_to_sort_columns(self.model, (f"-{self.field}", "-pk"))
 
     def filter_rows(self, rows: QuerySet[M], values: Sequence[Value | None]) -> QuerySet[M]:

@@ -1,4 +1,4 @@
-"""The panel form of a payment handler.
+"""The panel form for a payment handler.
 
 Known members of the configuration have form fields. Other members are edited as JSON.
 """
@@ -97,8 +97,8 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
     """The payment handler form. Changes that affect production require a reason.
 
     Attributes:
-        attrs: The values to save, by column.
-        findings: Validation errors of the published entry, by form field.
+        attrs: The values to save, keyed by column.
+        findings: Validation errors of the published entry, keyed by form field.
     """
 
     attrs: Attrs

@@ -1,4 +1,4 @@
-"""Admin pages of payment handlers, with a preview of the published entry."""
+"""Admin pages for payment handlers, with a preview of the published entry."""
 
 import json
 from datetime import datetime
@@ -30,7 +30,7 @@ _EXAMPLE = "example"
 
 @admin.register(PaymentHandlerConfig)
 class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
-    """The admin of payment handlers."""
+    """The admin for payment handlers."""
 
     form = PaymentHandlerForm
     menu = MenuItem(

@@ -1,4 +1,4 @@
-"""The REST resource of payment handlers."""
+"""The REST resource for payment handlers."""
 
 import re
 from collections.abc import Callable

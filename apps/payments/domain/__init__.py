@@ -1,1 +1,1 @@
-"""Business logic of payments."""
+"""Business logic for payments."""

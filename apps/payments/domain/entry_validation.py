@@ -40,14 +40,14 @@ def validate_entry(entry: ReadOnlyAttrs) -> None:
     """Check that an entry is valid and may be published.
 
     Raises:
-        EntryRefused: The entry is invalid. The error lists all problems by dotted field path.
+        EntryRefused: The entry is invalid. The error lists all problems, keyed by dotted field path.
     """
     if errors := find_entry_errors(entry):
         raise EntryRefused(errors)
 
 
 def find_entry_errors(entry: ReadOnlyAttrs) -> Errors:
-    """Validate an entry, and return errors by dotted field path.
+    """Validate an entry, and return the errors, keyed by dotted field path.
 
     Args:
         entry: The entry to publish: ``id``, ``version``, ``config`` and, if present, ``schema`` and
@@ -102,7 +102,7 @@ def convert_decimals(value: Any) -> Any:
 
 
 def find_unsafe_parts(value: object) -> Errors:
-    """Return errors, by dotted field path, for the parts of a private value that cannot be stored or returned."""
+    """Return errors for the parts of a private value that cannot be stored or returned, keyed by dotted field path."""
     return _group_by_field(_find_unsafe(value, (), 0, public=False))
 
 

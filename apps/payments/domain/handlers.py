@@ -1,6 +1,6 @@
 """Create, update and delete payment handlers.
 
-Callers pass values by column name. If a client sent ``schema``, the value is validated but not stored.
+Callers pass values keyed by column name. If a client sent ``schema``, the value is validated but not stored.
 """
 
 from datetime import datetime
@@ -52,7 +52,7 @@ def create_handler(attrs: ReadOnlyAttrs, *, actor: str, at: datetime, reason: st
     """Create a handler.
 
     Args:
-        attrs: Values by column name.
+        attrs: The values, keyed by column name.
         actor: The actor of the event.
         at: The time of the change.
         reason: The actor's reason, for the audit log.
@@ -75,7 +75,7 @@ def create_handler(attrs: ReadOnlyAttrs, *, actor: str, at: datetime, reason: st
 def update_handler(
     handler: PaymentHandlerConfig, attrs: ReadOnlyAttrs, *, actor: str, at: datetime, reason: str = ""
 ) -> PaymentHandlerConfig:
-    """Update a handler that the caller has locked. Columns that are missing in ``attrs`` stay unchanged.
+    """Update a handler that the caller has locked. Columns that are missing from ``attrs`` stay unchanged.
 
     Raises:
         EntryRefused: The entry is invalid or must not be published. The errors use the field names of the entry.

@@ -78,7 +78,10 @@ def get_validator(version: str, definition: str) -> Draft202012Validator:
 
 
 def find_schema_errors(version: str, definition: str, value: object) -> Errors:
-    """Return the errors of a value by dotted field path. Messages never contain the value, which may be a secret."""
+    """Return the errors of a value, keyed by dotted field path.
+
+    Messages never contain the value, which may be a secret.
+    """
     messages_by_field: Errors = {}
     for error in get_validator(version, definition).iter_errors(value):
         for field, message in _translate_error(error):

@@ -41,7 +41,8 @@ def redeem_token(handler: PaymentHandlerConfig, values: ReadOnlyAttrs, *, actor:
         at: The time of the redemption.
 
     Raises:
-        TokenNotRedeemable: The error lists all problems by dotted field path.
+        TokenNotRedeemable: The token is not valid for this checkout. The error lists all problems, keyed by dotted
+            field path.
         IntegrityError: The token was already redeemed in this shop or in another shop.
     """
     if errors := _find_format_errors(handler, values) or dict(_find_binding_errors(handler, values, at)):
@@ -60,7 +61,7 @@ def redeem_token(handler: PaymentHandlerConfig, values: ReadOnlyAttrs, *, actor:
 
 
 def _find_format_errors(handler: PaymentHandlerConfig, values: ReadOnlyAttrs) -> Errors:
-    """Validate the format of the checkout ID and the instrument, and return errors by dotted field path."""
+    """Check the format of the checkout ID and the instrument, and return the errors, keyed by dotted field path."""
     errors: Errors = {}
     if message := _find_id_error(values.get("checkout_id")):
         errors["checkout_id"] = [message]

@@ -1,4 +1,4 @@
-"""Models of payments."""
+"""Models for payments."""
 
 from apps.payments.models.payment_handlers import PaymentHandlerConfig, WalletShop
 from apps.payments.models.redemptions import TokenRedemption

@@ -1,4 +1,4 @@
-"""Models of payment handlers and of the shop IDs in the wallet."""
+"""Models for payment handlers and for the shop IDs that the wallet assigns."""
 
 from django.db import models
 from django.db.models import Q

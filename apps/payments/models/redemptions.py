@@ -1,4 +1,4 @@
-"""The model of redeemed wallet tokens, which are stored as digests."""
+"""The model for redeemed wallet tokens, which are stored as digests."""
 
 from django.db import models
 

@@ -1,4 +1,4 @@
-"""URL routes of the public payment views, which are not part of the REST API."""
+"""URL routes for the public payment views, which are not part of the REST API."""
 
 from django.conf import settings
 from django.urls import path

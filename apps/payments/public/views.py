@@ -1,7 +1,7 @@
 """Public views for the published schemas and for the payment handlers of a shop's checkout.
 
 All responses may be cached publicly. They depend only on the URL, including the host, which identifies the shop. No
-response varies by a header.
+response depends on a request header.
 """
 
 from datetime import timedelta

@@ -39,8 +39,8 @@ RestockType = RefundLineItem.RestockType
 NO_RESTOCK_CHOICE = str(RestockType.NO_RESTOCK)
 _RESTOCK_TYPES = {"unsent": RestockType.CANCEL, "sent": RestockType.RETURN}
 _WORDS = {
-    # The restock labels by item state and inventory tracking. The first label is for restocking, the second for not
-    # restocking.
+    # The restock labels, keyed by item state and by whether inventory is tracked. The first label is for restocking,
+    # the second for not restocking.
     ("unsent", True): (
         gettext_noop("Cancel and restock at {place}"),
         gettext_noop("Refund only: items will still be fulfilled"),
@@ -65,7 +65,7 @@ class AmountField(MoneyField):
 
 @dataclass(frozen=True, slots=True)
 class LineItemRow:
-    """Refundable items of a line item in the same state, with the form fields for these items."""
+    """The refundable items of one line item that are in the same state, with their form fields."""
 
     refundable: RefundableItems
     quantity: forms.BoundField
@@ -91,7 +91,7 @@ class RefundForm(forms.Form):
         snapshot: The order and its rows.
         data: The submitted data; None to show an empty form.
         everything: True to select everything that is still refundable.
-        initial: Initial values by field name.
+        initial: Initial values, keyed by field name.
     """
 
     full_shipping = forms.BooleanField(label=gettext_lazy("Refund all shipping"), required=False)

@@ -37,13 +37,13 @@ from apps.refunds.models import Refund, RefundReason
 
 
 class ProcessedFilter(PeriodFilter):
-    """Filter refunds by the date they were processed."""
+    """A filter by the date on which refunds were processed."""
 
     field = "processed_at"
 
 
 class OwedMoneyFilter(SelectFilter):
-    """Filter failed refunds with money that is still owed to the customer."""
+    """A filter for failed refunds with money that is still owed to the customer."""
 
     title = gettext_lazy("status")
     parameter_name = "money"
@@ -57,7 +57,7 @@ class OwedMoneyFilter(SelectFilter):
 
 @admin.register(Refund)
 class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
-    """The read-only admin of refunds. Refunds are created from the order page."""
+    """The read-only admin for refunds. Refunds are created from the order page."""
 
     menu = MenuItem(
         "Sales",

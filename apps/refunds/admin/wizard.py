@@ -36,7 +36,7 @@ def get_initial_values(request: HttpRequest, order: Order) -> Context:
 
 
 def get_calculation_context(form: RefundForm) -> Context:
-    """Return the calculation of a submitted form or its errors. The context of an unsubmitted form is empty."""
+    """Return the calculation or the errors of a submitted form. The context of an unsubmitted form is empty."""
     if not form.is_bound:
         return {}
     if not form.is_valid():

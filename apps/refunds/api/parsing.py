@@ -1,4 +1,4 @@
-"""Parse request bodies of refunds into a ``RefundRequest``."""
+"""Parse the request body for a refund into a ``RefundRequest``."""
 
 from collections.abc import Sequence
 from datetime import datetime

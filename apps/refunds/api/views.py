@@ -1,4 +1,4 @@
-"""REST endpoints of refunds."""
+"""REST endpoints for refunds."""
 
 from collections.abc import Mapping
 

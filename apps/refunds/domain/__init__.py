@@ -1,1 +1,1 @@
-"""Domain logic of refunds."""
+"""Domain logic for refunds."""

@@ -145,7 +145,7 @@ def calculate_portion_between(total: Decimal, more: int, fewer: int, of: int, cu
 
 
 def calculate_line(line: LineItem, units: int, currency: str, *, before: int = 0) -> RefundedLine:
-    """Calculate the refund of ``units`` items of a line. ``before`` is the line's quantity in the refund so far."""
+    """Calculate the refund of ``units`` items of a line. The refund already contains ``before`` items of this line."""
     refundable = line.quantity - line.refunded_quantity - before
 
     def of(total: Decimal) -> Decimal:
@@ -248,7 +248,7 @@ def calculate_amounts(
         every_shipping: All shipping lines of the order, oldest first.
         transactions: All transactions of the order, oldest first. ``parent`` must refer to an object in this sequence.
         units: The quantities to refund, at most the refundable quantity per line. A line may occur more than once.
-        shipping: The price of shipping to refund, at most the refundable price.
+        shipping: The shipping amount to refund, at most the refundable price of shipping.
         duties: The duties to refund, without duplicates.
     """
     quantities: dict[int, int] = {}
@@ -303,7 +303,7 @@ def calculate_new_total(
 
 
 def reduce_quantities(units: Iterable[tuple[LineItem, int]]) -> None:
-    """Update the quantities of lines for refunded items."""
+    """Update the refunded and current quantities of lines after a refund of items."""
     for line, count in units:
         line.refunded_quantity += count
         line.current_quantity = min(line.current_quantity, line.quantity - line.refunded_quantity)

@@ -155,7 +155,7 @@ def _check_rate_limit(at: datetime) -> None:
 def refund_cancelled_order(
     order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime
 ) -> list[StockChange]:
-    """Refund an order that is being canceled, as the refund hook of ``apps.orders``.
+    """Refund an order that is being canceled. This function is the refund hook of ``apps.orders``.
 
     Args:
         order: The locked order. The caller reloads the order with its lines.

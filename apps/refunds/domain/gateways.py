@@ -104,7 +104,7 @@ class Gateway(Protocol):
         """
 
     def movements(self, since: datetime) -> Iterable[GatewayMovement]:
-        """Return the gateway's records of the current shop's refunds since a given time, for reconciliation.
+        """Return the gateway's records of the current shop's refunds since the given time, for reconciliation.
 
         Raises:
             GatewayUnreachable: The gateway does not respond.
@@ -112,7 +112,7 @@ class Gateway(Protocol):
 
 
 class ManualGateway:
-    """The gateway for refunds that staff make outside of gateways, such as cash, bank transfers and vouchers."""
+    """The gateway for refunds that staff make without a payment gateway, such as cash, bank transfers and vouchers."""
 
     only_records = True
 

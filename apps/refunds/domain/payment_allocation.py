@@ -162,7 +162,7 @@ def _allocate(
 
 
 def _matches_payment(balance: PaymentBalance, transaction_input: RefundTransactionInput) -> bool:
-    """Return True if the input can refund this payment: the gateway must be the payment's gateway or manual."""
+    """Return True if the input can refund this payment: its gateway, if any, must be ``manual`` or the payment's."""
     payment = balance.payment
     if transaction_input.parent_id is not None and payment.pk != transaction_input.parent_id:
         return False

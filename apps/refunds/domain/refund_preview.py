@@ -21,7 +21,7 @@ from apps.refunds.domain.validation import (
 
 @dataclass(frozen=True, slots=True)
 class RefundableItems:
-    """Refundable items of a line item in the same state.
+    """The refundable items of one line item that are in the same state.
 
     Attributes:
         line: The line item.
@@ -59,7 +59,7 @@ class RefundPreview:
 
 
 def get_refundable_items(snapshot: OrderSnapshot) -> list[RefundableItems]:
-    """Return the refundable items per line item and state. Lines without refundable items are omitted."""
+    """Return the refundable items, grouped by line item and state. Lines without refundable items are omitted."""
     quantities, rows = RemainingQuantities(snapshot), []
     for line in snapshot.lines:
         refundable = quantities.refundable[line.pk]
@@ -75,7 +75,7 @@ def get_refundable_items(snapshot: OrderSnapshot) -> list[RefundableItems]:
 
 
 def preview_refund(order: Order, refund_request: RefundRequest, *, at: datetime) -> RefundPreview:
-    """Preview a refund with the same checks as on creation, but without saving or locking anything.
+    """Preview a refund with the same checks as when it is created, but without saving or locking anything.
 
     Raises:
         RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.

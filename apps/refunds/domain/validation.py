@@ -59,13 +59,13 @@ class RefundRequest:
 
     Attributes:
         line_inputs: The items to refund.
-        shipping: The price of shipping to refund, in ``currency``. None refunds no shipping, unless ``full_shipping``
-            is True.
+        shipping: The shipping amount to refund, in ``currency``. If None, no shipping is refunded unless
+            ``full_shipping`` is True.
         full_shipping: True to refund all refundable shipping.
         duty_inputs: The duties to refund.
         transaction_inputs: The money to refund.
         currency: The currency of the amounts. It is required if the order has two currencies.
-        restock: Deprecated. True to restock items without a restock type. Unfulfilled items are canceled, fulfilled
+        restock: Deprecated. True to restock items without a restock type. Unfulfilled items are canceled, and fulfilled
             items are returned.
         reason: The reason for a difference from the suggested amount.
         processed_at: The time of the refund, if it is in the past.
@@ -207,7 +207,7 @@ def _resolve_lines(snapshot: OrderSnapshot, refund_request: RefundRequest, error
 
 
 class RemainingQuantities:
-    """The quantities that can still be refunded, canceled or returned, by line item."""
+    """The quantities of each line item that can still be refunded, canceled or returned."""
 
     def __init__(self, snapshot: OrderSnapshot) -> None:
         self.refundable = {line.pk: line.quantity - line.refunded_quantity for line in snapshot.lines}
@@ -236,7 +236,7 @@ class RemainingQuantities:
 def _split_by_restock_type(
     index: int, line: LineItem, units: RefundLineInput, refund_request: RefundRequest, remaining: RemainingQuantities
 ) -> list[RefundLine]:
-    """Split items by restock type. With ``restock``, unfulfilled items are canceled, fulfilled items are returned."""
+    """Split items by restock type. With ``restock``, unfulfilled items are canceled and fulfilled items returned."""
     refund_line = RefundLine(index, line, units.quantity, RestockType.NO_RESTOCK, units.location_id)
     if units.restock_type is not None:
         return [replace(refund_line, restock_type=RestockType(units.restock_type))]
@@ -275,7 +275,7 @@ def _resolve_duties(
 
 
 def _resolve_shipping(snapshot: OrderSnapshot, refund_request: RefundRequest, errors: Errors) -> Decimal:
-    """Return the price of shipping to refund, in the order's currency, and add problems to ``errors``."""
+    """Return the shipping amount to refund, in the order's currency, and add problems to ``errors``."""
     order, refundable = snapshot.order, calculation.get_refundable_shipping(snapshot.shipping)
     if refund_request.shipping is None:
         return refundable if refund_request.full_shipping else ZERO

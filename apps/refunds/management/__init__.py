@@ -1,1 +1,1 @@
-"""Management commands of refunds."""
+"""Management commands for refunds."""

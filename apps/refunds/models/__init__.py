@@ -1,4 +1,4 @@
-"""Models of refunds."""
+"""Models for refunds."""
 
 from apps.refunds.models.payments import BogusMovement, RefundPayment
 from apps.refunds.models.refunds import (

@@ -1,4 +1,4 @@
-"""Models of refunds: refunded items, shipping, duties, and adjustments.
+"""Models for refunds: refunded items, shipping, duties, and adjustments.
 
 All amounts are in the order's currency. A refund never changes. The statuses of its transactions show whether the money
 has been refunded.

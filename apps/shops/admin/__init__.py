@@ -1,4 +1,4 @@
-"""Panel pages of shops: settings, installed apps and registered apps."""
+"""Panel pages for shops: settings, installed apps and registered apps."""
 
 from apps.shops.admin.installations import InstallationAdmin
 from apps.shops.admin.registrations import AppAdmin

@@ -42,7 +42,7 @@ AnnotatedInstallation: TypeAlias = "WithAnnotations[Installation, _LastUse]"
 
 @admin.register(Installation)
 class InstallationAdmin(ShopOwnedAdmin[Installation]):
-    """The model admin of installed apps. A new token is only shown once, directly after it is created."""
+    """The model admin for installed apps. A new token is only shown once, directly after it is created."""
 
     menu = MenuItem(
         "Apps",
@@ -78,7 +78,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
 
     @display(description=gettext_lazy("Access"))
     def may_do(self, installation: Installation) -> str:
-        """Return the numbers of data types that the app may edit and may access, formatted for the list."""
+        """Return how many data types the app may access and how many of these it may edit, formatted for the list."""
         access = scope_fields.describe_scopes(installation.scopes)
         changing = sum(degree != scope_fields.READ_ACCESS for _label, degree in access)
         return (

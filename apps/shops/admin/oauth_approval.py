@@ -132,7 +132,7 @@ def _read_request(request: HttpRequest) -> AuthorizationRequest:
 
 
 def _describe_access(scopes: frozenset[str], installation: Installation | None) -> list[AccessLine]:
-    """Return the access that the app has after approval. New access is marked if the app is already installed."""
+    """Return the access that the app will have after approval. New access is marked if the app is already installed."""
     current_degrees = dict(scope_fields.describe_scopes(installation.scopes)) if installation else None
     return [
         AccessLine(

@@ -85,7 +85,7 @@ class RegistrationForm(scope_fields.ScopesForm):
 
 @admin.register(App)
 class AppAdmin(PanelAdmin[App]):
-    """The model admin of registered apps. A new API secret is only shown once, directly after it is created."""
+    """The model admin for registered apps. A new API secret is only shown once, directly after it is created."""
 
     menu = MenuItem(
         "Apps",

@@ -136,7 +136,7 @@ class ShopForm(PanelForm[Shop]):
 
 @admin.register(Shop)
 class ShopAdmin(PanelAdmin[Shop]):
-    """The model admin of the shop settings. The current shop is the only row."""
+    """The model admin for the shop settings. The current shop is the only row."""
 
     menu = MenuItem(
         "Settings",

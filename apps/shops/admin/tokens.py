@@ -13,7 +13,7 @@ from apps.panel.admin_base.extra_views import ExtraViewsAdmin
 from apps.shops.models import AccessToken, App, Installation
 from apps.staff.domain.actor_names import get_actor_names
 
-# The periods after which replaced tokens and secrets expire, by their value in the form.
+# The periods after which replaced tokens and secrets expire, keyed by the value in the form.
 OVERLAPS = {"0": timedelta(0), "1": timedelta(hours=1), "24": timedelta(days=1), "168": timedelta(days=7)}
 
 
@@ -71,7 +71,7 @@ def render_secret_once(
     201 and ``Content-Location`` mark the submission as successful.
 
     Args:
-        model_admin: The model admin of the page.
+        model_admin: The model admin for the page.
         request: The request that created the token or secret.
         title: The title of the page.
         continue_url: The URL to continue to.

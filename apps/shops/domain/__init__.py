@@ -1,1 +1,1 @@
-"""Domain logic of shops and apps."""
+"""Domain logic for shops and apps."""

@@ -57,7 +57,7 @@ def rotate_secret(app: App, *, grace: timedelta = GRACE, at: datetime) -> str:
 
 
 def revoke_old_secrets(app: App, *, at: datetime) -> int:
-    """Revoke the old secrets, after the app's servers know the new secret. Return the number of revoked secrets."""
+    """Revoke an app's old secrets immediately, and return the number of revoked secrets."""
     return RetiringSecret.objects.filter(app=app, until__gt=at).update(until=at)
 
 

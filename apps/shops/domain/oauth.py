@@ -328,7 +328,7 @@ def limit_scopes_to_member(granted: Iterable[str], member: Member) -> frozenset[
 
 
 def drop_implied_scopes(scopes: Iterable[str]) -> list[str]:
-    """Return the scopes without ``read_`` scopes that a ``write_`` scope implies."""
+    """Return the scopes, omitting ``read_`` scopes that are implied by a ``write_`` scope."""
     all_scopes = set(scopes)
     return sorted(
         scope for scope in all_scopes if not (scope.startswith("read_") and f"write_{scope[5:]}" in all_scopes)

@@ -1,7 +1,7 @@
 """Build the signed callback URL that tells an app whether staff approved the request.
 
-The signature is the hexadecimal HMAC-SHA256 of the sorted query parameters with the app's secret. During a rotation,
-callback URLs are signed with the old secret, like webhooks.
+The signature is the hexadecimal HMAC-SHA256 of the sorted query parameters, computed with the app's secret. While the
+secret is being rotated, callback URLs, like webhooks, are signed with the old secret.
 """
 
 import base64
@@ -30,7 +30,7 @@ def build_callback_url(app: App, redirect_uri: str, values: Mapping[str, str], *
 
 
 def sign_parameters(secret: str, parameters: Mapping[str, str]) -> str:
-    """Return the ``hmac`` parameter: the signature of all other parameters in sorted order with escaped delimiters."""
+    """Return the ``hmac`` parameter: the signature of all other parameters, sorted and with escaped delimiters."""
     pairs = sorted(
         f"{_escape(name).replace('=', '%3D')}={_escape(value)}" for name, value in parameters.items() if name != "hmac"
     )

@@ -65,7 +65,7 @@ class Presentment:
 
     Attributes:
         currency: ISO 4217 code.
-        rate: The value of one unit of the shop currency, or None to show only fixed prices.
+        rate: The value of one unit of the shop currency in this currency, or None to show only fixed prices.
         rounding: A key of ``ROUNDINGS``.
     """
 
@@ -74,7 +74,7 @@ class Presentment:
     rounding: str = ""
 
     def price(self, amount: Decimal) -> Decimal | None:
-        """Convert a price, or return None without a rate. A price above zero never becomes zero."""
+        """Convert a price, or return None if there is no rate. A price above zero never becomes zero."""
         if self.rate is None:
             return None
         exact = amount * self.rate
@@ -88,7 +88,7 @@ class Presentment:
 
 
 def get_presentments(shop: Shop) -> tuple[Presentment, ...]:
-    """Return the presentment currencies of a shop, without the shop currency, sorted by code."""
+    """Return the presentment currencies of a shop except the shop currency, sorted by code."""
     return tuple(
         Presentment(row["currency"], None if row["rate"] is None else Decimal(row["rate"]), row["rounding"])
         for row in shop.presentment_currencies

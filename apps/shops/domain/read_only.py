@@ -1,9 +1,9 @@
 """Read-only mode of a shop, for example while the shop moves to another installation.
 
 Database triggers enforce the mode, so no request, job or overlooked statement can write to a read-only shop. The
-triggers exist only while a shop is read-only, so writable shops have no overhead. ``make_read_only`` waits for running
-writes: PostgreSQL creates a trigger after all transactions that wrote to the table have ended, and SQLite has a single
-writer. After that, each transaction that tries to write rows of the shop is rolled back. Once ``make_read_only``
+triggers exist only while a shop is read-only, so writable shops have no overhead. ``make_read_only`` waits for writes
+in progress: PostgreSQL creates a trigger after all transactions that wrote to the table have ended, and SQLite has a
+single writer. After that, each transaction that tries to write rows of the shop is rolled back. Once ``make_read_only``
 returns, all acknowledged writes are stored and no further write is possible.
 
 A refused write looks like an outage: requests get status 503 with ``Retry-After``, and jobs are retried.
@@ -32,7 +32,8 @@ _LOCK_SECONDS = 2
 _ATTEMPTS = 5
 _FUNCTION = "shops_refuse_while_read_only"
 _OPERATIONS = ("INSERT", "UPDATE", "DELETE")
-# Operations that are allowed in a read-only shop, by model label: always (True) or only under an SQL condition.
+# Operations that are allowed in a read-only shop, keyed by model label. An operation is always allowed (True) or only
+# under an SQL condition.
 _ALLOWED_OPERATIONS: dict[str, dict[str, str | bool]] = {
     "jobs.Job": {"UPDATE": "OLD.state IN ('waiting', 'running') AND NEW.state <> 'cancelled'", "DELETE": True},
     "webhooks.Delivery": {"UPDATE": "OLD.state = 'leased'", "DELETE": True},
@@ -59,15 +60,15 @@ def writable_shops(shop: str = "shop") -> Q:
 
 
 def make_read_only(shop: Shop, *, at: datetime) -> None:
-    """Make a shop read-only, after running writes have ended.
+    """Make a shop read-only once all writes in progress have ended.
 
     After a failure, call the function again to complete the change.
 
     Raises:
         TableBusy: A table could not be locked in time. The shop is partly read-only.
     """
-    # Set this column first, so that workers start no new work. Creating the triggers waits until running transactions
-    # have ended.
+    # Set this column first, so that workers start no new work. After that, creating the triggers waits for all
+    # transactions in progress to end.
     Shop.objects.filter(pk=shop.pk, read_only_at=None).update(read_only_at=at)
     shop.refresh_from_db()
     _create_triggers(shop.pk)
@@ -174,7 +175,7 @@ def _build_trigger_name(table: str, operation: str, shop_id: int) -> str:
 def _build_trigger_body(row: str, column: str) -> str:
     if connection.vendor == "postgresql":
         return f"EXECUTE FUNCTION {_FUNCTION}()"
-    # RAISE would report a constraint violation, which is handled as a client error and which INSERT OR IGNORE skips. An
-    # invalid JSON path is an operational error. The path includes a column of the row, because SQLite would evaluate a
-    # constant path when it prepares the statement.
+    # RAISE would report a constraint violation, which INSERT OR IGNORE skips and which is otherwise handled as a client
+    # error. An invalid JSON path causes an operational error instead. The path includes a column of the row, because
+    # SQLite would evaluate a constant path when it prepares the statement.
     return f"BEGIN SELECT json_extract('{{}}', '{READ_ONLY_ERROR}: ' || {row}.{column}); END"

@@ -9,7 +9,7 @@ _callbacks: dict[str, list[SettingCallback]] = {}
 
 
 def register_setting_callback(name: str, callback: SettingCallback) -> None:
-    """Register a callback for changes of a setting. ``name`` is a field name of ``Shop``."""
+    """Register a callback for changes to a setting. ``name`` is a field name of ``Shop``."""
     _callbacks.setdefault(name, []).append(callback)
 
 

@@ -81,7 +81,7 @@ def _check_codes(shop: Shop) -> None:
 
 
 def _find_free_handle(domain: str) -> str:
-    """Return the first label of the domain, with a number if another shop already has this handle."""
+    """Return the first label of the domain. Append a number if another shop already has this handle."""
     base = slugify(domain.split(".", maxsplit=1)[0])[:50] or "shop"
     existing_handles = set(Shop.objects.filter(handle__startswith=base).values_list("handle", flat=True))
     return next(handle for handle in _generate_handles(base) if handle not in existing_handles)

@@ -1,6 +1,6 @@
-"""Access to staff members for the shops app, which must not import the staff app.
+"""Look up staff members on behalf of the shops app, which must not import the staff app.
 
-The staff app registers its lookup at startup, so that dependencies point in one direction.
+The staff app registers the lookup function at startup, so that dependencies point in one direction.
 """
 
 from collections.abc import Callable

@@ -44,6 +44,6 @@ def bump_subscriber_versions_of_app(app: App) -> None:
 
 
 def set_subscriber_version(shop: Shop, number: int) -> None:
-    """Set the version on the shop object after it was read from or written to the database."""
+    """Set the version on the shop object to a value that was read from or written to the database."""
     shop.listening_version = number
     shop.listening_read_at = time.monotonic()

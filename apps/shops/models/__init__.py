@@ -1,4 +1,4 @@
-"""Models of shops, apps and tokens."""
+"""Models for shops, apps and tokens."""
 
 from apps.shops.models.apps import (
     TOKEN_PREFIX,

@@ -1,4 +1,4 @@
-"""Models of apps, their installations and access tokens.
+"""Models for apps, their installations and access tokens.
 
 An ``App`` exists once for all shops. An ``Installation`` connects an app to a shop, with the scopes that the shop
 granted. An ``AccessToken`` belongs to an ``Installation``. Only the SHA-256 digest of the token is stored.
@@ -72,7 +72,7 @@ class App(Timestamped):
 
     @property
     def requested_scopes(self) -> list[str]:
-        """Return the scopes that the app requests. If the list is empty, authorization requests list the scopes."""
+        """Return the scopes that the app requests. If there are none, each authorization request names the scopes."""
         return self.scopes or []
 
 

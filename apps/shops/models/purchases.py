@@ -1,4 +1,4 @@
-"""One-time purchases of apps."""
+"""One-time purchases that apps request."""
 
 from django.db import models
 from django.db.models import Q

@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 
 MAX_URLS = 20
 MAX_LENGTH = 2048
-# Matches a host name or IP address, and no characters that have a special meaning in the CSP header.
+# Matches a host name or IP address that contains no characters with a special meaning in the CSP header.
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9A-Fa-f:.]+")
-# Query parameters that the callback adds.
+# Query parameters that are added to a redirect URL for the callback.
 CALLBACK_PARAMETERS = frozenset({"code", "hmac", "host", "shop", "state", "timestamp", "error", "error_description"})
 
 

@@ -1,4 +1,4 @@
-"""Routes of the account pages. Only the allauth pages that staff need have a route.
+"""Routes for the account pages. Only the allauth pages that staff need have a route.
 
 The pages for login, logout, password reset, second factor and passkey login are public. All other pages have the
 panel's access checks. Users who lack a required second factor can only open the pages that set up a second factor.

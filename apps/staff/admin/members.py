@@ -46,7 +46,7 @@ AnnotatedMembership: TypeAlias = "WithAnnotations[Membership, _Factors]"
 
 @admin.register(Membership)
 class MembershipAdmin(ShopOwnedAdmin[Membership]):
-    """The model admin of staff members. The services check which staff members a user may change."""
+    """The model admin for staff members. The services check which staff members a user may change."""
 
     menu = MenuItem(
         "Settings",

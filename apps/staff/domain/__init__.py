@@ -1,1 +1,1 @@
-"""Domain logic of staff: memberships, permissions and sessions."""
+"""Domain logic for staff: memberships, permissions and sessions."""

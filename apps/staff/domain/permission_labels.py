@@ -68,7 +68,7 @@ GROUPS: dict[str, dict[str, str]] = {
 LABELS = {name: label for names in GROUPS.values() for name, label in names.items()}
 VIEW_ONLY_SUFFIX = ":view"
 
-# Presets for common jobs. A preset only fills in the form and is not stored.
+# Presets for common staff roles. A preset only fills in the form and is not stored.
 PRESETS: dict[str, tuple[str, ...]] = {
     gettext_noop("Support"): ("orders", "customers"),
     gettext_noop("Shipping"): ("orders", "edit_orders", "locations"),

@@ -1,4 +1,4 @@
-"""Permission names of staff and the Django permissions that they grant in the panel.
+"""Permission names for staff, and the Django permissions that they grant in the panel.
 
 All names except ``refund_orders`` also exist in the API. Apps call ``grant_permissions`` to define which Django
 permissions a name grants. Full access grants all of these Django permissions. View-only access grants only the Django

@@ -1,4 +1,4 @@
-"""Login sessions of staff, with device and time of last use.
+"""Login sessions of staff, with the device and the time of last use.
 
 allauth creates a ``UserSession`` row at login. The time of last use is updated at most every five minutes, so that not
 every request writes to the database.

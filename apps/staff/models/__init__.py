@@ -1,4 +1,4 @@
-"""Models of staff."""
+"""Models for staff."""
 
 from apps.staff.models.list_columns import ListColumns
 from apps.staff.models.memberships import Membership

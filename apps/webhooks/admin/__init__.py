@@ -1,4 +1,4 @@
-"""Panel pages of webhooks."""
+"""Panel pages for webhooks."""
 
 from apps.staff.domain.permissions import grant_permissions
 from apps.webhooks.admin import deliveries, subscriptions, uninstall_preview

@@ -301,7 +301,7 @@ def get_status_key(subscription: Subscription) -> str:
 
 
 def _last_finished_at(deliveries: QuerySet[Delivery], state: Delivery.State) -> Subquery:
-    """Return a subquery for the finish time of the latest delivery in a state."""
+    """Return a subquery for the finish time of the latest delivery in the given state."""
     latest = deliveries.filter(state=state).order_by("-pk").values(moment=F("finished_at"))[:1]
     return Subquery(latest, output_field=DateTimeField())
 

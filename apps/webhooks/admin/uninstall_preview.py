@@ -1,4 +1,4 @@
-"""Count the webhook subscriptions that uninstalling an app deletes, for the confirmation page."""
+"""Count the webhook subscriptions that will be deleted when an app is uninstalled, for the confirmation page."""
 
 from django.utils.translation import gettext_noop
 

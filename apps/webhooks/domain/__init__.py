@@ -1,1 +1,1 @@
-"""Business logic of webhooks."""
+"""Business logic for webhooks."""

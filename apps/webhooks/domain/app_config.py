@@ -186,7 +186,7 @@ def _save(
 
 
 def _match_existing(existing: list[Subscription], entries: tuple[SubscriptionEntry, ...]) -> dict[int, Subscription]:
-    """Map indexes of entries to existing subscriptions. Entries match by key, otherwise by topic and name."""
+    """Map the index of an entry to the existing subscription with the same key, or else the same topic and name."""
     unmatched = {row.pk: row for row in existing}
     matches: dict[int, Subscription] = {}
     by_key = {(row.topic, row.uri, row.filter): row for row in existing}

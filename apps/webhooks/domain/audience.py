@@ -1,4 +1,4 @@
-"""The audience of events: the API versions and metafields that a shop's subscriptions to a topic request.
+"""The audience of events: the API versions and metafields requested by a shop's subscriptions to a topic.
 
 Each process caches the audience until the version in ``apps.shops.domain.subscriber_version`` changes. A shop with
 version 0 has no subscribers.
@@ -29,7 +29,7 @@ MetafieldRenderer = Callable[[Model, str, "TopicAudience"], list[dict[str, objec
 
 @dataclass(slots=True)
 class TopicAudience:
-    """The API versions and metafields that the subscriptions to a topic request."""
+    """The API versions and metafields requested by the subscriptions to a topic."""
 
     versions: frozenset[str] = _EMPTY
     namespaces: set[str] = field(default_factory=set)
@@ -53,7 +53,7 @@ def set_metafield_renderer(renderer: MetafieldRenderer) -> None:
 
 
 def get_api_versions(shop: Shop, topic: str) -> frozenset[str]:
-    """Return the API versions that the shop's subscriptions to a topic request."""
+    """Return the API versions requested by the shop's subscriptions to a topic."""
     number = get_subscriber_version(shop)
     if not number:
         return _EMPTY
@@ -116,7 +116,7 @@ def _load_audiences(shop: Shop) -> Mapping[str, TopicAudience]:
 
 
 def may_receive(subscription: Subscription, granted: frozenset[str]) -> bool:
-    """Return True if the app may receive the topic of the subscription with these scopes."""
+    """Return True if these scopes allow the app to receive the subscription's topic."""
     if subscription.topic not in topics.COMPLIANCE_TOPICS and not topics.is_offered(subscription.topic):
         return False
     return not topics.get_missing_scope(subscription.topic, granted)

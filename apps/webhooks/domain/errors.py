@@ -1,4 +1,4 @@
-"""Errors of webhook subscriptions by field, in the wording that API clients rely on.
+"""Error messages for webhook subscriptions, keyed by field, in the wording that API clients rely on.
 
 As in REST, a message is a phrase that follows the label of the field ("Address" + "can't be blank").
 ``get_full_message`` returns the full sentence, as in GraphQL's ``userErrors``. A message that begins with a capital

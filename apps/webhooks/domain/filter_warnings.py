@@ -1,4 +1,4 @@
-"""Warn about names and values in a subscription's filter and field selection that can never match.
+"""Warn if a subscription's filter or field selection contains names or values that can never match.
 
 The checks run when the subscription is saved. They use the topic's schema in the subscription's API version and skip
 paths that the schema does not restrict. Warnings do not prevent saving, because clients expect the subscription to be
@@ -80,7 +80,7 @@ def _kinds(shape: JsonSchema) -> set[str]:
 
 
 def _explain_mismatch(shape: JsonSchema, term: Term) -> str:
-    """Return why a condition can never be true, or "" if it can be true."""
+    """Return the reason that a condition can never be true, or "" if it can be true."""
     path = term.field or ""
     leaves = list(_leaves(get_schemas_at(shape, path)))
     if not leaves:
@@ -105,7 +105,7 @@ def _leaves(shapes: Iterable[JsonSchema]) -> Iterable[JsonSchema]:
 
 
 def _mismatch(shape: JsonSchema, term: Term) -> str:
-    """Return the reason that no value allowed by the schema can meet a condition, or "" if there is none.
+    """Return the reason that no value allowed by the schema can meet a condition, or "" if one can.
 
     The reason contains the placeholders ``{path}`` and ``{value}``.
     """

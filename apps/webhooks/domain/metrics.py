@@ -1,4 +1,4 @@
-"""Metrics of the webhook queue and of recent delivery attempts."""
+"""Metrics for the webhook queue and for recent delivery attempts."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Create, update, pause and delete webhook subscriptions for REST, GraphQL, configuration files and the panel.
 
-Callers pass values by column name, and ``SubscriptionRefused`` reports errors by column name. Every change of a
+Callers pass values by column name, and ``SubscriptionRefused`` reports errors by column name. Every change to a
 subscription must increment the version in ``apps.shops.domain.subscriber_version`` in the same transaction.
 """
 
@@ -33,7 +33,7 @@ def get_undeleted_subscriptions() -> TimestampedQuerySet[Subscription]:
 
 
 def get_api_subscriptions(shop: Shop, app: App | int) -> TimestampedQuerySet[Subscription]:
-    """Return the subscriptions that an app created for a shop, without subscriptions from a configuration file."""
+    """Return the subscriptions that an app created for a shop, except subscriptions from a configuration file."""
     return get_undeleted_subscriptions().filter(shop=shop, app=app, origin=Subscription.Origin.API)
 
 
@@ -53,7 +53,7 @@ def get_subscriptions_for_shop(shop: Shop) -> TimestampedQuerySet[Subscription]:
 
 @transaction.atomic
 def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Subscription:
-    """Create a subscription of an app to a topic of a shop. Call this function in the shop's scope.
+    """Create an app's subscription to a topic in a shop. Call this function in the shop's scope.
 
     Args:
         installation: The installation of the app in the shop. The granted scopes decide which topics are allowed.
@@ -66,7 +66,7 @@ def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, ac
 
     Raises:
         SubscriptionRefused: Values are invalid; the error lists all problems by field.
-        TopicScopeMissing: The app lacks the scope of the topic.
+        TopicScopeMissing: The app lacks the scope that the topic requires.
     """
     shop, app = installation.shop, installation.app
     subscription = Subscription(shop=shop, app=app, origin=Subscription.Origin.API, created_at=at)
@@ -110,7 +110,7 @@ def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, ac
 
     Raises:
         SubscriptionRefused: Values are invalid; the error lists all problems by field.
-        TopicScopeMissing: The app no longer has the scope of the topic.
+        TopicScopeMissing: The app no longer has the scope that the topic requires.
     """
     _lock(subscription)
     before = {name: getattr(subscription, name) for name in (*WRITABLE_FIELDS, "warnings", "key_digest")}

@@ -106,7 +106,7 @@ def _describe_topic(topic: Topic, before: Sequence[TopicDescription]) -> TopicDe
 
 def _audience(topic: Topic) -> str:
     if topic.name in COMPLIANCE_TOPICS:
-        return gettext_noop("the configuration file only")
+        return gettext_noop("none, only in the app's configuration file")
     if topic.name in INSTALLATION_TOPICS or (topic.is_allowed is not None and not topic.scope):
         return gettext_noop("the app itself")
     return " or ".join(f"{scope}" for scope in topic.scopes or (topic.scope,) if scope) or gettext_noop("any app")
@@ -150,7 +150,7 @@ def _group_by_section() -> dict[str, list[TopicDescription]]:
 
 
 def _format_scope(audience: str) -> str:
-    """Format an audience as Markdown. Fulfillment orders have alternative scopes, so they link to their page."""
+    """Format an audience as Markdown. Link to a page if there are alternative scopes, as for fulfillment orders."""
     if " or " in audience:
         return "[fulfillment orders](fulfillment.md#access-scopes)"
     return f"`{audience}`" if audience.startswith("read_") else audience

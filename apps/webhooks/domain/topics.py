@@ -1,4 +1,4 @@
-"""Look up which topics apps can subscribe to, which scopes are required and which schemas the payloads have."""
+"""Look up the topics that apps can subscribe to, the scopes that the topics require, and the payload schemas."""
 
 from collections.abc import Collection, Mapping
 

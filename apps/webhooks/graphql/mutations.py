@@ -324,7 +324,7 @@ def _run_change(work: Callable[[], Subscription], info: Info) -> tuple[WebhookSu
     """Run a change, and return the subscription or the errors.
 
     Raises:
-        GraphQLError: The app lacks the scope of the topic.
+        GraphQLError: The app lacks the scope that the topic requires.
     """
     try:
         return to_subscription_type(work()), []

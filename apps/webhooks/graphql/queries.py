@@ -61,7 +61,7 @@ class Count:
 @registry.register_queries
 @strawberry.type
 class WebhookQueries:
-    """Queries for the subscriptions that the calling app created, without subscriptions from a configuration file."""
+    """Queries for the subscriptions that the calling app created, except subscriptions from a configuration file."""
 
     @strawberry.field(description="A webhook subscription of the calling app, by global ID.")
     def webhook_subscription(self, info: Info, id: strawberry.ID) -> WebhookSubscriptionType | None:

@@ -1,4 +1,4 @@
-"""GraphQL types of webhook subscriptions."""
+"""GraphQL types for webhook subscriptions."""
 
 from datetime import datetime
 from enum import Enum

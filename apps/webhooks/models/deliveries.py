@@ -99,7 +99,7 @@ class Endpoint(ShopOwned):
 class Payload(ShopOwned):
     """The request body of one or more deliveries. The body never changes.
 
-    Deliveries of an event with equal bytes share a payload. Erasing personal data clears ``body``.
+    Deliveries of the same event share a payload if their bytes are equal. Erasing personal data clears ``body``.
     """
 
     event = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Models of webhook subscriptions and their health."""
+"""Models for webhook subscriptions and their health."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models

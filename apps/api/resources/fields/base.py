@@ -1,4 +1,4 @@
-"""The base class of all fields: versions, error messages, validation and rendering."""
+"""The base class for all fields: versions, error messages, validation and rendering."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Unpack

@@ -1,4 +1,4 @@
-"""Amounts in the shop currency."""
+"""Fields for amounts in the shop currency."""
 
 from decimal import Decimal
 from typing import Unpack
@@ -17,7 +17,7 @@ def render_price(context: RenderContext, value: Decimal | None) -> str | None:
 
 
 class PriceField(DecimalField):
-    """An amount in the shop currency, with at most the currency's decimals."""
+    """An amount in the shop currency, with at most as many decimals as the currency has."""
 
     def __init__(self, **options: Unpack[DecimalOptions]) -> None:
         """Create a field with the precision of price columns."""

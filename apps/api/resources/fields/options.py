@@ -12,7 +12,7 @@ class VersionOptions(TypedDict, total=False):
 
 
 class FieldOptions(VersionOptions, total=False):
-    """Options of every field."""
+    """Options for all fields."""
 
     source: str
     required: bool | None
@@ -26,7 +26,7 @@ class FieldOptions(VersionOptions, total=False):
 
 
 class TextOptions(FieldOptions, total=False):
-    """Options of text fields."""
+    """Options for text fields."""
 
     allow_blank: bool
     trim_whitespace: bool
@@ -35,7 +35,7 @@ class TextOptions(FieldOptions, total=False):
 
 
 class DecimalOptions(FieldOptions, total=False):
-    """Options of decimal fields."""
+    """Options for decimal fields."""
 
     max_digits: int
     decimal_places: int

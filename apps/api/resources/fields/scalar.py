@@ -176,7 +176,7 @@ class DateField(ApiField, serializers.DateField):
 
 
 class DecimalField(ApiField, serializers.DecimalField):
-    """A decimal of at least 0, accepted as plain digits and rendered as a string with the declared decimals.
+    """A decimal of at least 0, accepted as plain digits and rendered as a string with a fixed number of decimals.
 
     Signs, exponents, spaces and non-ASCII digits are rejected.
     """
@@ -200,7 +200,7 @@ class DecimalField(ApiField, serializers.DecimalField):
         return number
 
     def get_renderer(self) -> Render:
-        """Return a function that renders the number with the declared decimals."""
+        """Return a function that renders the number with the declared number of decimals."""
         quantum = Decimal(1).scaleb(-(self.decimal_places or 0))
         return lambda _context, value: None if value is None else str(value.quantize(quantum))
 

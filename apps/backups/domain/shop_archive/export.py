@@ -97,7 +97,7 @@ def _wait_for_running_work(shop: Shop) -> None:
 
 
 def _write_rows(archive: Archive, shop_id: int) -> Manifest:
-    """Write all rows of the snapshot. Return the manifest. The caller adds the number and size of files."""
+    """Write all rows of the snapshot and return the manifest, without the number and size of the files."""
     shop = Shop.objects.get(pk=shop_id)
     references = ReferencedIds()
     parts: dict[str, FileDigest] = {}

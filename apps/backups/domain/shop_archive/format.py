@@ -35,9 +35,9 @@ class Manifest:
     Attributes:
         made_at: The time of the snapshot (RFC 3339).
         sealed: A known string, encrypted with the key of the source installation. The import decrypts the string to
-            check that the other installation has this key.
+            check that the importing installation has this key.
         migrations: The last migration of each app.
-        tables: Information about each table, by name.
+        tables: Information about each table, keyed by name.
         files: The number of the shop's files.
         bytes: The total size of the shop's files.
         parts: The size and digest of each part, keyed by path in the archive.

@@ -20,7 +20,7 @@ MODELS: dict[str, type[Model]] = {PEOPLE: User, APPS: App, SUBSCRIPTIONS: Subscr
 _ACTOR = re.compile(r"(staff|app):([0-9]{1,18})")
 _ACTOR_KINDS = {"staff": PEOPLE, "app": APPS}
 _ACTOR_COLUMNS = frozenset({"actor", "created_by"})
-# Used in place of the ID of a deleted person if another person has this ID in this installation.
+# Used in place of a deleted person's ID if that ID belongs to another person in this installation.
 UNKNOWN_PERSON = 0
 # The columns of the people table that are exported.
 _PEOPLE_COLUMNS = frozenset(
@@ -170,7 +170,7 @@ class IdentityMap:
         return matches.filter(deleted_at__isnull=not is_deleted).order_by("pk").values_list("pk", flat=True).first()
 
     def get_incomplete_apps(self) -> Iterable[str]:
-        """Return the names of existing apps that lack a configuration file subscription which the archive has."""
+        """Return the names of existing apps that lack one of the archived configuration-file subscriptions."""
         local_ids = self.ids[APPS]
         app_ids = {values["app_id"] for values in self.missing[SUBSCRIPTIONS] if values["deleted_at"] is None}
         names = App.objects.filter(pk__in=[local_ids[pk] for pk in app_ids if pk in local_ids])

@@ -1,1 +1,1 @@
-"""Services of collections."""
+"""Services for collections."""

@@ -106,7 +106,7 @@ def get_relations(column: str) -> tuple[str, ...]:
 
 
 def parse_rule_number(text: str) -> Decimal | None:
-    """Parse a number of ASCII digits with at most six decimals. Return None if the text is not such a number."""
+    """Parse a number of ASCII digits with at most six decimals. Return None for any other text."""
     body = text.removeprefix("-")
     integer, point, decimals = body.partition(".")
     plain = integer.isascii() and integer.isdigit() and len(integer) <= 12

@@ -1,1 +1,1 @@
-"""Management commands of the content app."""
+"""Management commands for the content app."""

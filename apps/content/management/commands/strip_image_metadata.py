@@ -16,7 +16,7 @@ class Command(BaseCommand):
     help = "Remove metadata (location, camera, texts) from stored images."
 
     def handle(self, *args: object, **options: object) -> None:
-        """Strip the images of all shops."""
+        """Strip metadata from the images of all shops."""
         for shop in Shop.objects.order_by("pk"):
             with shop_scope(shop):
                 cleaned = ", ".join(f"{count} {name}" for name, count in strip_all_metadata().items())

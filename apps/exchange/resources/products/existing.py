@@ -136,5 +136,5 @@ def is_same_value(before: object, after: object) -> bool:
 
 
 def get_differences(row: object, values: Attrs) -> Attrs:
-    """Return the values that differ from the columns of a row."""
+    """Return the values that differ from the row's current values."""
     return {name: value for name, value in values.items() if not is_same_value(getattr(row, name), value)}

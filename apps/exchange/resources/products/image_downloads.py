@@ -26,7 +26,7 @@ ImageOrError: TypeAlias = StoredImage | DomainError
 
 
 def get_image_urls(body: Body) -> list[str]:
-    """Return the image URLs in a body, without duplicates. Return at most as many as a product can have images."""
+    """Return the image URLs in a body, without duplicates and limited to the maximum number of images per product."""
     images, variants = body.get("images"), body.get("variants")
     urls = [
         *(image.get("src") for image in (images if isinstance(images, list) else ()) if isinstance(image, Mapping)),

@@ -1,4 +1,4 @@
-"""Set the stock of product rows, either in total or per location. The inventory changes have the reason "count"."""
+"""Set the stock given in product rows, in total or per location. Inventory changes get the reason "count"."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ _AMBIGUOUS_LOCATION = register_message(
     gettext_noop("Variant Inventory Levels: there are several active locations named {name}")
 )
 
-# The new available quantity by location id.
+# The new available quantities, keyed by location id.
 NewLevels: TypeAlias = dict[int, int]
 REFERENCE = "Import"
 
@@ -37,11 +37,11 @@ def get_new_levels(row: Attrs, present: Mapping[int, int], referenced_rows: Refe
 
     Args:
         row: The row of the variant.
-        present: The current available quantity by location id.
+        present: The current available quantities, keyed by location id.
         referenced_rows: The shop's locations.
 
     Raises:
-        RowRefused: If the quantity is invalid or the location is unclear.
+        RowRefused: If the quantity is invalid or the location is unknown or ambiguous.
     """
     if row.get("inventory_levels"):
         return _parse_levels(row["inventory_levels"], present, referenced_rows)

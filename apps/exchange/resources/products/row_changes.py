@@ -66,7 +66,7 @@ class ProductChanges:
         stock: The new available quantities, keyed by the variant's option values.
         collections: The titles of collections to add the product to.
         notes: Notes about parts that can't be imported, although the product can.
-        changes: The old and the new value by field, for the preview.
+        changes: The old and the new values, keyed by field, for the preview.
     """
 
     existing: ExistingProduct | None
@@ -95,7 +95,7 @@ class ProductComparison:
         Args:
             body: The product in the file.
             existing: The existing product, or None for a new product.
-            fetched: The fetched images by URL, or None if no images were fetched.
+            fetched: The fetched images, keyed by URL, or None if no images were fetched.
             referenced_rows: The locations and collections to which the body refers.
         """
         self.body, self.known, self.fetched, self.places = body, existing, fetched, referenced_rows
@@ -193,7 +193,7 @@ class ProductComparison:
             return
         order = [variant.pk for variant in existing.variants]
         matched_ids = [variant.pk for variant in matched if variant is not None]
-        # If the file contains all variants, it also determines their order.
+        # If the file contains all variants, they are sorted as in the file.
         is_reordered = set(matched_ids) == set(order) and matched_ids != order
         changed = [
             variant_input

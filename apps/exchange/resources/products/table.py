@@ -59,7 +59,7 @@ def _get_variant_cells(variant: ObjectData) -> ObjectData:
         **{column: variant[name] for column, name in (OPTION_VALUES | VARIANT_CLEARED | VARIANT_NOT_CLEARED).items()},
         **{column: format_bool(variant[name]) for column, name in VARIANT_FLAGS.items()},
         POLICY: variant["inventory_policy"],
-        # If only the primary location stocks the item, the total quantity is sufficient.
+        # Blank if only the primary location stocks the item, because the quantity column has the same value.
         LEVELS: format_list_cell((level["location"], level["available"]) for level in levels)
         if variant["spread"]
         else "",

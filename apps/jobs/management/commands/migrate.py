@@ -12,7 +12,7 @@ from apps.ground.migration_states import fast_migration_states
 from apps.ground.pooling import uses_transaction_pooling
 from apps.ground.transient_errors import is_lock_timeout
 
-# The maximum time that a statement waits for a table lock. Other queries on the table queue behind the statement.
+# The maximum time that a statement waits for a table lock. Other queries that use the table wait behind the statement.
 LOCK_SECONDS = 2
 # The number of attempts, and the number of seconds between attempts.
 MAX_TRIES = 5

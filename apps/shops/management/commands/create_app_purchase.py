@@ -1,4 +1,4 @@
-"""``manage.py create_app_purchase``: create, approve or decline a one-time purchase of an app."""
+"""``manage.py create_app_purchase``: create, approve or decline a one-time purchase that an app requests."""
 
 from argparse import ArgumentParser
 from decimal import Decimal, InvalidOperation
@@ -16,7 +16,7 @@ from apps.shops.models import AppPurchase, Installation
 
 
 class Command(BaseCommand):
-    """Creates, approves and declines one-time purchases of apps."""
+    """Creates, approves and declines one-time purchases that apps request."""
 
     help = "Create, approve or decline a one-time purchase of an app."
 

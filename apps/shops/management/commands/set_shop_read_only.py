@@ -12,7 +12,7 @@ from apps.shops.models import Shop
 
 
 class Command(BaseCommand):
-    """Makes a shop read-only after running writes have ended, or makes the shop writable again."""
+    """Makes a shop read-only once all writes in progress have ended, or makes the shop writable again."""
 
     help = (
         "Make a shop read-only, for example before a move to another installation. Write requests return status 503. "

@@ -36,7 +36,7 @@ class Claim:
         lease_token: The token that is required to write the result.
         kind: The kind of attempt: a first attempt or a retry.
         number: The number of the attempt, starting at 1.
-        wait_seconds: The seconds since the delivery was due.
+        wait_seconds: The seconds since the delivery became due.
         action: ``send``, or ``hold`` or ``cancel`` if the subscription is not live.
         group: The value of ``X-…-Event-Id``.
         ordered: True if later deliveries of the same resource wait for this delivery.
@@ -102,7 +102,8 @@ LEFT JOIN events_event v ON v.id = d.event_id
 # Deliveries of a read-only shop are not sent. If the shop is moving, the new installation sends them.
 _WRITABLE = "NOT EXISTS (SELECT 1 FROM shops_shop h WHERE h.id = w.shop_id AND h.read_only_at IS NOT NULL)"
 
-# In ordered delivery, no earlier event of the resource may be waiting, in progress or pending for fan-out.
+# With ordered delivery, a delivery is claimed only if no earlier event of the resource is waiting, in progress or
+# pending for fan-out.
 _IN_ORDER = """
 (w.ordering_key = '' OR NOT (
   EXISTS (

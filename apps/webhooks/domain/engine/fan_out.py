@@ -71,7 +71,7 @@ class _NewDelivery(NamedTuple):
     error: str
 
 
-# Maps subscription and resource to the digest and time of the last delivery.
+# Maps a subscription and a resource to the digest and the time of the last delivery.
 _recent_digests: OrderedDict[tuple[int, str, int], tuple[str, float]] = OrderedDict()
 
 
@@ -227,7 +227,7 @@ class _FanOutBatch:
         return orjson.dumps(select_fields(full_payload, subscription.include_fields))
 
     def _payload(self, event: Event, digest: str, body: bytes) -> Payload:
-        """Return a payload with these bytes. Deliveries of an event with equal bytes share a payload."""
+        """Return a payload with these bytes. Deliveries of the same event share a payload if their bytes are equal."""
         key = (event.pk, digest)
         if key not in self.payloads:
             self.payloads[key] = Payload(shop_id=event.shop_id, event=event, digest=digest, body=body)

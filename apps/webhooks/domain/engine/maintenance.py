@@ -76,7 +76,7 @@ def get_endpoints(pks: Iterable[int]) -> list[Endpoint]:
 
 
 def extend_leases(leased_claims: Collection[Claim]) -> None:
-    """Extend the leases of this process, unless another process has leased the delivery in the meantime."""
+    """Extend this process's leases, except for deliveries that another process has leased in the meantime."""
     for lease, pks in _by_lease(leased_claims).items():
         if connection.vendor == "postgresql":
             # Use the database clock for leases, as in a claim.
@@ -119,7 +119,7 @@ RETURNING id
 
 
 def share_breaker_state(host: str, *, trips: int, pause: float, error: str) -> None:
-    """Share the state of a host's circuit breaker with other processes. 0 trips mean that the breaker closed."""
+    """Share the state of a host's circuit breaker with other processes. If ``trips`` is 0, the breaker has closed."""
     until = timezone.now() + timedelta(seconds=pause) if trips else None
     values = {"trips": trips, "paused_until": until, "last_error": error[:255]}
     Host.objects.update_or_create(name=host, defaults=values)

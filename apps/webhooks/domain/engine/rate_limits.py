@@ -1,10 +1,10 @@
 """Rate limits of endpoints: the maximum number of concurrent calls and of calls per second.
 
 An endpoint row stores the strictest limits of all subscriptions with this endpoint, so a change also applies to waiting
-deliveries. The limit per second is a token bucket in the endpoint row. All dispatchers share the bucket, which uses the
-database clock. Only endpoints with a limit per second need extra queries. The bucket's capacity is a tenth of the limit
-per second, but at least one token. Therefore, the calls that start in any second exceed the limit by at most ten
-percent or one call.
+deliveries. The limit per second is implemented as a token bucket in the endpoint row. All dispatchers share the bucket,
+which uses the database clock. Only endpoints with a limit per second need extra queries. The bucket's capacity is a
+tenth of the limit per second, but at least one token. Therefore, the number of calls that start in any second exceeds
+the limit by at most ten percent, or by one call if that is more.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ def get_strictest_limits(shop: int, uri: str) -> dict[str, Any]:
 
 
 def update_endpoint_limits(uri: str, shop: int | None) -> None:
-    """Update the limits of a URI's endpoints after a change of subscriptions.
+    """Update the limits of a URI's endpoints after a change to the subscriptions with this URI.
 
     ``shop`` is the ID of the shop, or None to update the endpoints in all shops.
     """

@@ -23,7 +23,7 @@ def sign_body(secret: str, body: bytes) -> str:
 
 
 def sign_message(secrets_: Sequence[str], message_id: str, timestamp: int, body: bytes) -> str:
-    """Return the value of ``webhook-signature``: one signature of ID, time and body per secret."""
+    """Return the value of ``webhook-signature``: for each secret, a signature of the ID, time and body."""
     signed = b".".join((message_id.encode(), str(timestamp).encode(), body))
     return " ".join(
         f"v1,{base64.b64encode(hmac.digest(secret.encode(), signed, hashlib.sha256)).decode()}" for secret in secrets_

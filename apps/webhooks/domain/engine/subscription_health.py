@@ -126,7 +126,7 @@ def _stop(pk: int, reason: str) -> bool:
 
 
 def tally_results(rows: Iterable[tuple[int, int, str, str, bool]]) -> dict[int, Tally]:
-    """Group tuples ``(subscription, shop, state, error, is_gone)`` into tallies by subscription."""
+    """Combine tuples ``(subscription, shop, state, error, is_gone)`` into one tally per subscription."""
     tallies: dict[int, Tally] = {}
     for pk, shop, state, error, endpoint_removed in rows:
         tally = tallies.setdefault(pk, Tally(shop=shop))

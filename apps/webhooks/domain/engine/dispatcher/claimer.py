@@ -1,4 +1,4 @@
-"""Claim a dispatcher's deliveries for all endpoints that have waiting deliveries and free slots."""
+"""Claim deliveries for a dispatcher, from all endpoints that have waiting deliveries and free slots."""
 
 import time
 from collections import Counter

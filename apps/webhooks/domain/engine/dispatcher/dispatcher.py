@@ -39,8 +39,8 @@ REAP_SECONDS = 5.0
 POLL_SECONDS = 1.0
 # The interval at which leases of deliveries in progress are extended.
 HEARTBEAT_SECONDS = LEASE_SECONDS / 3
-# After work, the dispatcher polls more often for this many seconds, because notifications in quick succession are
-# dropped.
+# After the dispatcher finds work, it polls more often for this many seconds, because notifications in quick succession
+# are dropped.
 BUSY_SECONDS = 0.3
 BUSY_POLL_SECONDS = 0.02
 _OUTAGE_PAUSE = 1.0
@@ -107,7 +107,7 @@ class Dispatcher:
         await asyncio.gather(*remaining, return_exceptions=True)
 
     async def _keep_running(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run a function in a loop. After an error, log it and continue after a pause."""
+        """Run a function in a loop. If the function fails, log the error and continue after a pause."""
         while True:
             try:
                 await work()

@@ -179,7 +179,7 @@ class SlotAllocator:
     def _iterate_fairly(self, waiting: Iterable[EndpointSlots], now: float) -> Iterator[EndpointSlots]:
         """Yield each endpoint once per free slot, round-robin by shop and then by endpoint.
 
-        Each call starts with the next shop and endpoint.
+        Each call to this function starts with the next shop and endpoint.
         """
         by_shop: dict[int, list[tuple[EndpointSlots, int]]] = {}
         for slots in waiting:

@@ -1,9 +1,9 @@
 """Notify dispatchers of new events with PostgreSQL's LISTEN/NOTIFY after the commit.
 
 NOTIFY inside the transaction would serialize all commits on the channel's lock. Each process sends at most one
-notification per 50 milliseconds and drops all others. After work, dispatchers poll for longer than 50 milliseconds, so
-they also find events with dropped notifications. If there is no channel (with SQLite, with a connection pooler or
-during an outage), dispatchers find events by polling.
+notification per 50 milliseconds and drops all others. After dispatchers find work, they poll for longer than 50
+milliseconds, so they also find events if the notification was dropped. If there is no channel (with SQLite, with a
+connection pooler or during an outage), dispatchers find events by polling.
 """
 
 import asyncio

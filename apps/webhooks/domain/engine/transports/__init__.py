@@ -1,9 +1,9 @@
 """Transports other than HTTP: message brokers and event buses that the operator configures.
 
 The operator configures the names and credentials of brokers and buses in environment variables. A subscription URI
-contains only such a name and a key, so it is not secret and cannot refer to a server that the operator did not choose.
-A delivery succeeds when the broker or bus confirms that it stored the message. Bytes, headers and IDs are the same as
-over HTTP and in every attempt.
+contains only the name and a key, so it is not secret and cannot refer to a server that the operator did not choose. A
+delivery succeeds when the broker or bus confirms that it stored the message. Bytes, headers and IDs are the same as
+over HTTP, and the same in every attempt.
 """
 
 from collections.abc import Mapping
