@@ -212,7 +212,7 @@ def test_migrate_says_what_to_do_where_a_table_stays_locked(monkeypatch: pytest.
     monkeypatch.setattr(migrate, "MAX_TRIES", 2)
     with connect_from_outside() as other:
         other.execute("BEGIN; SELECT * FROM content_scripttag")
-        with pytest.raises(CommandError, match="Run migrate again when there is less traffic"):
+        with pytest.raises(CommandError, match="Run migrate when there is less traffic"):
             call_command("migrate", "content", verbosity=0, interactive=False)
 
 

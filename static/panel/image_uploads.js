@@ -97,7 +97,7 @@
     const bar = document.createElement("progress");
     bar.max = 1;
     bar.value = 0;
-    bar.setAttribute("aria-label", translate("Upload progress of {name}", { name: file.name }));
+    bar.setAttribute("aria-label", translate("Upload progress for {name}", { name: file.name }));
     const name = document.createElement("span");
     name.textContent = file.name;
     tile.append(name, bar);

@@ -229,7 +229,7 @@
     draw(group);
     save();
     table.say(doubles.length
-      ? translate("Option removed. Duplicate variants to be deleted when you save: {number}.", { number: doubles.length })
+      ? translate("Option removed. Duplicate variants that will be deleted when you save: {number}.", { number: doubles.length })
       : translate("Option removed."));
     more.focus();
   };

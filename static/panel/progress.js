@@ -56,7 +56,7 @@
       location.reload();
       return;
     } else if ((missed += 1) >= MISSES) {
-      stop(translate("The server is not responding. The job continues as soon as the server is back."), translate("Reload"));
+      stop(translate("The server is not responding. The job will continue as soon as the server is back."), translate("Reload"));
       return;
     }
     setTimeout(look, PAUSE);

@@ -171,7 +171,7 @@ def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_complete
         while count_other_connections() > before and time.monotonic() < deadline:
             time.sleep(0.01)
         if moment == 0:
-            # Do not kill the first run, but measure how long a run takes.
+            # The first run is not killed. It measures how long a run takes.
             seconds = time.monotonic() - began
 
         with shop_scope(shop):

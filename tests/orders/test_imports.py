@@ -59,7 +59,7 @@ BOB = {"first_name": "Bob", "email": "bob@example.com", "phone": "+14155550102"}
     ("row", "reason"),
     [
         ({"first_name": "Eve", "email": "eve@example.com", "phone": ADA["phone"]}, "who has a different email"),
-        ({"first_name": "Eve", "email": BOB["email"], "phone": ADA["phone"]}, "the phone belongs to Ada"),
+        ({"first_name": "Eve", "email": BOB["email"], "phone": ADA["phone"]}, "the phone number belongs to Ada"),
     ],
 )
 def test_a_row_with_contradictory_keys_changes_no_customer_and_names_them(
@@ -126,7 +126,7 @@ def test_an_order_is_not_given_to_a_stranger_with_the_same_phone(api: ApiClient,
     with shop_scope(shop):
         assert not Order.objects.exists()
         row = ImportedRow.objects.get(file__name="orders.jsonl")
-        assert row.reason.startswith(f"The phone belongs to Ada (customer {Customer.objects.get().pk})")
+        assert row.reason.startswith(f"The phone number belongs to Ada (customer {Customer.objects.get().pk})")
 
 
 # --- no half orders ---------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def test_an_order_that_is_left_out_says_which_row_was_bad(shop: Shop, tmp_path: 
         (
             2,
             (
-                "order #1 is not imported: line 3 has 4 cells, but the file has 3 columns, "
+                "order #1 can't be imported: line 3 has 4 cells, but the file has 3 columns, "
                 "and this line may be one of its rows"
             ),
         ),

@@ -128,7 +128,7 @@ def test_only_through_its_door_does_a_row_lose_what_it_says_of_a_person(event: E
     assert [getattr(row, name) for name in lost_parts] == [{"changes": {}}.get(name) for name in lost_parts]
     kept_columns = {"payload", "changes", "address", "actor", "message", "subject_label"} - {*lost_parts}
     assert {name: getattr(row, name) for name in kept_columns} == {name: getattr(event, name) for name in kept_columns}
-    # The exception for erasures has ended, and the erased values cannot be restored.
+    # Outside an erasure, updates are refused again, so the erased values cannot be restored.
     assert is_refused(run_sql("UPDATE events_event SET payload = NULL, changes = '{}', updated_at = created_at"))
     assert is_refused(lambda: Event.objects.filter(pk=event.pk).update(payload={"2026-07": {"id": 6}}))
 

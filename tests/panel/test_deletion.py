@@ -97,7 +97,7 @@ def test_collection_products_are_listed_from_both_sides(admin_client_with: Panel
     assert {"1 variant, with its inventory", "2 entries in collections", "1 tag"} <= set(get_delete_texts(product))
     assert get_delete_texts(collection) == [
         "1 custom collection",
-        "2 collection entries (the products are not deleted)",
+        "2 collection entries (the products will not be deleted)",
     ]
 
 

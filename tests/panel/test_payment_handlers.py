@@ -177,7 +177,7 @@ def test_what_the_service_refuses_comes_back_on_its_field(handler_client: Panel,
 
     assert response.context["adminform"].form.errors == {"wallet_shop": ["This value has already been taken."]}
     assert second.context["adminform"].form.errors == {
-        "enabled": ["Cannot be turned on: another handler with this name is already enabled in this environment."]
+        "enabled": ["Cannot be enabled: another handler with this name is already enabled in this environment."]
     }
     assert "already been taken" in str(same.context["adminform"].form.errors)
 
@@ -232,7 +232,7 @@ def test_the_preview_shows_what_would_be_published_and_stores_nothing(handler_cl
     assert '"id": "wallet_pay"' in output
     assert '"rate": 0.1' in output
     assert '"token_binding": { "checkout_id": "example" }' in output
-    assert "The profile is published when you save" in output
+    assert "The profile will be published when you save" in output
     assert "while this payment handler is disabled" in off
     assert "This payment handler is not available to a customer in" in elsewhere
 

@@ -275,7 +275,7 @@ def test_a_view_of_the_list_shows_stock_and_pictures(
     with django_assert_max_num_queries(11):
         page = product_client.get("catalog_product_changelist").content.decode()
 
-    assert "0 in 2 variants" in page
+    assert "0 in stock for 2 variants" in page
     assert page.count("bo-thumb") == 3
     assert "_96x96.png" in page
 

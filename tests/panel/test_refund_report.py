@@ -124,7 +124,7 @@ def test_the_file_is_for_spreadsheets(report_client: Panel, shop: Shop) -> None:
         ({"first": "2031-05-07"}, "Enter a date on or after the start date."),
         ({"first": "2030-05-05"}, "Enter a shorter period. A report by day covers at most one year."),
         ({"first": "2020-05-06", "step": "month"}, "Enter a shorter period. A report covers at most five years."),
-        ({"first": "0001-01-01", "last": "0001-02-01"}, "There are no refunds in this period. Enter other dates."),
+        ({"first": "0001-01-01", "last": "0001-02-01"}, "There are no refunds in this period. Enter different dates."),
         ({"first": "x"}, "Enter a valid date."),
         ({"step": "hour"}, "Select a valid choice."),
     ],

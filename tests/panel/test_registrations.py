@@ -111,7 +111,7 @@ def test_a_change_asks_the_shops_that_have_the_app(owner_client: Panel, shop: Sh
         event = Event.objects.get(topic="app/scopes_update")
     assert (saved.status_code, forged.status_code, approved.status_code) == (302, 200, 302)
     assert untouched == ["read_products"]
-    assert "requests additional access" in page
+    assert "is requesting additional access" in page
     assert response.content.decode().count(">new</span>") == 2
     assert now == ["read_orders", "write_products"]
     assert (event.actor, event.changes) == (f"staff:{owner_client.user.pk}", {"scopes": [untouched, now]})

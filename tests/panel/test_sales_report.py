@@ -201,7 +201,7 @@ def test_other_shops_sales_are_not_shown(report_client: Panel, shop: Shop, other
     [
         ({"first": "2031-05-07"}, "Enter a date on or after the start date."),
         ({"first": "2030-05-05"}, "Enter a shorter period. A report covers at most one year."),
-        ({"first": "0001-01-01", "last": "0001-02-01"}, "There are no sales in this period. Enter other dates."),
+        ({"first": "0001-01-01", "last": "0001-02-01"}, "There are no sales in this period. Enter different dates."),
         ({"first": "x"}, "Enter a valid date."),
     ],
 )

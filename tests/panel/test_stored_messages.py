@@ -152,14 +152,14 @@ def test_rows_of_an_import_name_fields_and_values_as_the_reader_does(shop: Shop)
             "Variante 1: Preis ist ungültig. Variante 2: Gewicht in Gramm ist ungültig.",
         ),
         ("orders", "total_price must be 48.50", "Gesamt muss 48,50 sein."),
-        ("orders", "line_fulfilled: is not a whole number", "Spalte line_fulfilled: ist keine ganze Zahl."),
+        ("orders", "line_fulfilled: enter a whole number", "Spalte line_fulfilled: Geben Sie eine ganze Zahl ein."),
         ("orders", "order: can't be blank", "Spalte order: muss ausgefüllt werden."),
         ("customers", "addresses.0.country is not valid", "Adressen 1, Land ist nicht gültig."),
         (
             "products",
             (
                 "Variant Inventory Qty: the item is stocked at several locations. "
-                "Use the column Variant Inventory Levels"
+                "Use the Variant Inventory Levels column"
             ),
             (
                 "Spalte Variant Inventory Qty: Der Artikel liegt an mehreren Standorten. Verwenden Sie die Spalte "

@@ -288,7 +288,7 @@ def test_one_handler_of_an_environment_is_on(api: ApiClient) -> None:
     sandbox = post_valid_handler(api, handler_id="test", config=CONFIG | {"environment": "sandbox"})
     second = post_valid_handler(api, handler_id="second", enabled=False)
 
-    message = "cannot be turned on: another handler with this name is already enabled in this environment"
+    message = "cannot be enabled: another handler with this name is already enabled in this environment"
     on = {"enabled": [message]}
     assert get_errors(put_handler(api, second, enabled=True)) == on
     assert get_errors(put_handler(api, sandbox, config=CONFIG)) == on

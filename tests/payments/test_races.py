@@ -43,7 +43,7 @@ def create_shops() -> tuple[Shop, Shop]:
 
 
 def count_shops(known_as: str) -> int:
-    """Return the number of shops that use this shop id at the wallet."""
+    """Return the number of shops registered with the wallet under this shop id."""
     with all_shops_scope():
         handlers = list(PaymentHandlerConfig.objects.all())
     return len({handler.shop_id for handler in handlers if handler.config["shop_id"] == known_as})

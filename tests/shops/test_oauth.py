@@ -552,7 +552,7 @@ def test_a_token_of_a_person_does_what_the_person_may(oauth_flow: OAuthFlow, sho
     second = [get_status(token, path) for path in ("orders.json", "products.json")]
     panel = Panel(owner, shop)
 
-    assert "For one day, the app also acts on your behalf" in page
+    assert "For one day, the app can also act on your behalf" in page
     assert "Stock sync (app), on behalf of Sam" in panel.get("shops_installation_change", installation).content.decode()
     assert response["associated_user_scope"] == "read_orders"
     assert response["associated_user"] == {

@@ -43,8 +43,8 @@ register_delete_label(
 for kind in (CustomCollection, SmartCollection):
     register_delete_label(
         Collect,
-        gettext_lazy("collection entry (the product is not deleted)"),
-        gettext_lazy("collection entries (the products are not deleted)"),
+        gettext_lazy("collection entry (the product will not be deleted)"),
+        gettext_lazy("collection entries (the products will not be deleted)"),
         with_=kind,
     )
 # Manual positions are deleted with the product. Staff do not know these rows, so the delete page hides them.

@@ -248,8 +248,10 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
 
     @display(description=gettext_lazy("Inventory"))
     def stock(self, product: ListedProduct) -> str:
-        """Return the total quantity at all locations and the number of variants, e.g. ``12 in 3 variants``."""
-        text = ngettext("{units} in {number} variant", "{units} in {number} variants", product.forms)
+        """Return the total quantity at all locations and the variant count, e.g. ``12 in stock for 3 variants``."""
+        text = ngettext(
+            "{units} in stock for {number} variant", "{units} in stock for {number} variants", product.forms
+        )
         return text.format(units=product.units or 0, number=product.forms)
 
     @display(description=gettext_lazy("Tags"))

@@ -50,8 +50,8 @@ WHEN_READY = gettext_lazy(
 CONFIRM_TITLES = {"publish": gettext_lazy("Publish {name}?"), "delete": gettext_lazy("Delete {name}?")}
 CONFIRM_BUTTONS = {"publish": gettext_lazy("Publish {name}"), "delete": gettext_lazy("Delete {name}")}
 CONFIRM_TEXTS = {
-    "publish": gettext_lazy("Customers will see this theme immediately. The current theme becomes a draft."),
-    "delete": gettext_lazy("This permanently deletes the theme, its files and all earlier versions of the files."),
+    "publish": gettext_lazy("Customers will see this theme immediately. The current theme will become a draft."),
+    "delete": gettext_lazy("This will permanently delete the theme, its files and all earlier versions of the files."),
 }
 
 
@@ -247,7 +247,7 @@ class ThemeAdmin(ThemeEditorPages):
         except StorageFailed as failure:
             self.message_user(
                 request,
-                _("{refusal} The theme can't be downloaded.").format(refusal=format_errors(failure)),
+                _("The theme can't be downloaded. {refusal}").format(refusal=format_errors(failure)),
                 messages.ERROR,
             )
             return HttpResponseRedirect(self.url("changelist"))

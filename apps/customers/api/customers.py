@@ -118,7 +118,7 @@ class CustomerSerializer(ResourceSerializer[Customer]):
         model = Customer
 
     def validate_across_fields(self, attrs: Attrs, instance: Customer | None, errors: Errors) -> None:
-        """If a field is invalid, also check the domain rules, so that the response contains all errors."""
+        """Check the domain rules even if a field is invalid, so that the response contains all errors."""
         if not errors:
             return
         cleaned, domain_errors = clean_customer(attrs, customer=instance, shop=get_current_shop(), at=timezone.now())

@@ -54,12 +54,12 @@ class ContactMatch:
         if by_phone is None or by_email == by_phone:
             return by_email
         if by_email is not None:
-            text = _("The email belongs to {by_email}, but the phone belongs to {by_phone}")
+            text = _("The email address belongs to {by_email}, but the phone number belongs to {by_phone}")
             raise ContactsDisagree(
                 text.format(by_email=_format_customer(by_email), by_phone=_format_customer(by_phone))
             )
         if self.email and by_phone.email_key:
-            text = _("The phone belongs to {by_phone}, who has a different email")
+            text = _("The phone number belongs to {by_phone}, who has a different email address")
             raise ContactsDisagree(text.format(by_phone=_format_customer(by_phone)))
         return by_phone
 

@@ -144,7 +144,7 @@ class UploadForm(forms.Form):
 
     file = forms.FileField(
         help_text=format_lazy(
-            gettext_lazy("A CSV or JSON lines file of up to {size}. Nothing is imported until you confirm."),
+            gettext_lazy("A CSV or JSON lines file of up to {size}. Nothing will be imported until you confirm."),
             size=format_bytes(MAX_BYTES, unit="B"),
         ),
         label=gettext_lazy("File"),

@@ -27,7 +27,7 @@ from apps.ground.strict_json import InvalidJson, parse_json
 _NOT_TOGETHER = register_message(
     gettext_noop("{what} also occurs earlier in the file. Move its rows next to each other")
 )
-_LEFT_OUT = register_message(gettext_noop("{what} is not imported: {problem}"))
+_LEFT_OUT = register_message(gettext_noop("{what} can't be imported: {problem}"))
 _TOO_MANY_ROWS = register_message(gettext_noop("{what} has more than {limit} rows"))
 _NO_JSON = register_message(gettext_noop("is not valid JSON: {error}"))
 _NO_OBJECT = register_message(gettext_noop("the line must be {forms}"))

@@ -17,7 +17,7 @@ _IN_UTC = "%Y-%m-%d %H:%M"
 
 
 def _format_stored_moment(text: str) -> str:
-    """Format the UTC time in a stored label for the reader.
+    """Format the UTC time from a stored label in the active language and time zone.
 
     Raises:
         KeyError: If the text is not a time.

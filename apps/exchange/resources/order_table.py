@@ -21,12 +21,12 @@ from apps.ground.stored_messages import register_message
 from apps.orders.models import Order
 
 _UNEVEN_PRICES = register_message(
-    gettext_noop("shipping_price: has {number} prices, but shipping_title has {number_2} titles")
+    gettext_noop("shipping_price: found {number} prices, but {number_2} titles in shipping_title")
 )
 _UNEVEN_TAXES = register_message(
-    gettext_noop("{prefix}_tax: has taxes for {given} {what}, but there are only {number}")
+    gettext_noop("{prefix}_tax: found taxes for {given} {what}, but there are only {number}")
 )
-_UNEVEN_LISTS = register_message(gettext_noop("{name}: must have the same number of titles, rates and amounts"))
+_UNEVEN_LISTS = register_message(gettext_noop("{name}: enter the same number of titles, rates and amounts"))
 _BAD_CODE = register_message(gettext_noop("discount_codes: {names} must have the format CODE|amount|type"))
 
 _TAX = {"tax_title": "title", "tax_rate": "rate", "tax": "price"}
@@ -212,7 +212,7 @@ def _parse_duties(row: Cells) -> Body:
     taxes = _parse_tax_groups("line_duty", row, len(prices), "duties")
     other_fields = {name: list(parse_value_list(row.get(cell, ""))) for cell, name in _DUTY.items()}
     if any(len(values) > len(prices) for values in other_fields.values()):
-        raise UnreadableCell(gettext_noop("line_duty: must have an amount for each HS code and country"))
+        raise UnreadableCell(gettext_noop("line_duty: enter an amount for each HS code and country"))
     duties: list[ObjectData] = []
     for index, (price, tax) in enumerate(zip(prices, taxes, strict=True)):
         fields = {name: values[index] for name, values in other_fields.items() if index < len(values)}
@@ -227,7 +227,7 @@ def _parse_fulfilled(row: Cells) -> Body:
     try:
         fulfilled, quantity = int(row["line_fulfilled"]), int(row.get("line_quantity") or 1)
     except ValueError:
-        raise UnreadableCell(gettext_noop("line_fulfilled: is not a whole number")) from None
+        raise UnreadableCell(gettext_noop("line_fulfilled: enter a whole number")) from None
     status = "fulfilled" if fulfilled == quantity else "partial"
     return {"fulfillable_quantity": quantity - fulfilled, "fulfillment_status": status} if fulfilled else {}
 

@@ -95,8 +95,8 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.REQUEST_FULFILLMENT: FulfillmentAction(
         gettext_lazy("Request fulfillment…"),
         gettext_lazy(
-            "Asks the fulfillment service to fulfill these items. Items you don't select are moved to a new "
-            "fulfillment order."
+            "Asks the fulfillment service to fulfill these items. Items you don't select will be moved to a "
+            "new fulfillment order."
         ),
         gettext_lazy("Fulfillment requested."),
         RequestForm,
@@ -115,8 +115,8 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.REJECT_FULFILLMENT_REQUEST: FulfillmentAction(
         gettext_lazy("Reject request…"),
         gettext_lazy(
-            "Rejects the request on behalf of the fulfillment service. You can request fulfillment again or "
-            "move the items to another location."
+            "Rejects the request on behalf of the fulfillment service. After that, you can request "
+            "fulfillment again or move the items to another location."
         ),
         gettext_lazy("Request rejected."),
         RejectForm,
@@ -135,7 +135,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.ACCEPT_CANCELLATION_REQUEST: FulfillmentAction(
         gettext_lazy("Accept cancellation…"),
         gettext_lazy(
-            "Accepts the cancellation on behalf of the fulfillment service. Unfulfilled items are moved to a new "
+            "Accepts the cancellation on behalf of the fulfillment service. Unfulfilled items will be moved to a new "
             "fulfillment order."
         ),
         gettext_lazy("Cancellation accepted."),
@@ -145,7 +145,8 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.REJECT_CANCELLATION_REQUEST: FulfillmentAction(
         gettext_lazy("Reject cancellation…"),
         gettext_lazy(
-            "Rejects the cancellation on behalf of the fulfillment service. The service continues to fulfill the items."
+            "Rejects the cancellation on behalf of the fulfillment service. The service will continue to fulfill the "
+            "items."
         ),
         gettext_lazy("Cancellation rejected."),
         MessageForm,
@@ -165,7 +166,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.CLOSE: FulfillmentAction(
         gettext_lazy("Mark as incomplete…"),
         gettext_lazy(
-            "Closes this fulfillment order before all items are fulfilled. Unfulfilled items are moved to a new "
+            "Closes this fulfillment order before all items are fulfilled. Unfulfilled items will be moved to a new "
             "fulfillment order."
         ),
         gettext_lazy("Fulfillment order closed. Unfulfilled items were moved to a new fulfillment order."),
@@ -176,7 +177,8 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     Action.MOVE: FulfillmentAction(
         gettext_lazy("Change location…"),
         gettext_lazy(
-            "Another location fulfills these items from its inventory. Items you don't select stay at this location."
+            "Another location will fulfill these items from its inventory. Items you don't select will stay at this "
+            "location."
         ),
         gettext_lazy("Items moved."),
         MoveForm,
@@ -184,7 +186,9 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     ),
     Action.HOLD: FulfillmentAction(
         gettext_lazy("Hold fulfillment…"),
-        gettext_lazy("These items can't be fulfilled until you release the hold. Items you don't select are not held."),
+        gettext_lazy(
+            "These items can't be fulfilled until you release the hold. Items you don't select will not be put on hold."
+        ),
         gettext_lazy("Fulfillment order placed on hold."),
         HoldForm,
         _hold,
@@ -206,14 +210,14 @@ ACTIONS: dict[Action, FulfillmentAction] = {
     ),
     Action.RESCHEDULE: FulfillmentAction(
         gettext_lazy("Reschedule…"),
-        gettext_lazy("The fulfillment order opens automatically at this time."),
+        gettext_lazy("The fulfillment order will open automatically at this time."),
         gettext_lazy("Fulfillment order rescheduled."),
         RescheduleForm,
         _reschedule,
     ),
     Action.SET_DEADLINE: FulfillmentAction(
         gettext_lazy("Set deadline…"),
-        gettext_lazy("Items that are not fulfilled by this time are marked as late and listed first."),
+        gettext_lazy("Items that are not fulfilled by this time will be marked as late and listed first."),
         gettext_lazy("Deadline set."),
         DeadlineForm,
         _set_deadline,

@@ -232,7 +232,7 @@ class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
             "{name}: {count} item fulfilled from {place}.", "{name}: {count} items fulfilled from {place}.", units
         )
         text = text.format(name=fulfillment, count=units, place=fulfillment.location)
-        notified = _("The customer is notified by email.") if form.cleaned_data["notify"] else ""
+        notified = _("The customer will be notified by email.") if form.cleaned_data["notify"] else ""
         self.message_user(request, f"{text} {notified}".strip(), messages.SUCCESS)
         return True
 

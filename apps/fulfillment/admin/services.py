@@ -75,7 +75,7 @@ class RemoveForm(forms.Form):
     location = forms.TypedChoiceField(
         label=gettext_lazy("New location"),
         coerce=int,
-        help_text=gettext_lazy("Unfinished fulfillment orders move to this location."),
+        help_text=gettext_lazy("Unfinished fulfillment orders will be moved to this location."),
     )
 
     def __init__(self, data: object = None) -> None:

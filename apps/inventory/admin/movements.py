@@ -60,7 +60,7 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
         gettext_lazy("Inventory history"),
         search_terms=pgettext_lazy("search", "stock movements, stock history, ledger, adjustment, receipt of goods"),
     )
-    intro = gettext_lazy("All inventory changes, with the reason and who made each change.")
+    intro = gettext_lazy("All inventory changes, with the reason for each change and who made it.")
     empty_text = gettext_lazy("No inventory changes yet.")
     list_display = ("when", "thing", "location", "change", "available", "why", "who", "reference")
     mobile_hide_labels = ("when", "thing", "location", "why", "who", "reference")

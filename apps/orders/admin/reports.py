@@ -69,7 +69,7 @@ class SalesReportForm(forms.Form):
             elif (last - first).days >= sales_report.MAX_DAYS:
                 self.add_error("last", _("Enter a shorter period. A report covers at most one year."))
             elif not date(1972, 1, 2) <= first <= last <= date(9000, 1, 1):
-                self.add_error("first", _("There are no sales in this period. Enter other dates."))
+                self.add_error("first", _("There are no sales in this period. Enter different dates."))
         return data
 
 

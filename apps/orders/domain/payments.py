@@ -101,7 +101,7 @@ def build_transaction(
     """
     kind: str = attrs["kind"]
     if kind == Kind.REFUND:
-        raise PaymentRefused(_("cannot be refund. Create a refund for the order instead"), field="kind")
+        raise PaymentRefused(_("cannot be “refund”. Create a refund for the order instead"), field="kind")
     parent = _find_parent(transactions, attrs) if kind in KINDS_WITH_PARENT else None
     currency = _resolve_currency(order, parent, attrs)
     amount = _resolve_amount(order, transactions, parent, currency, attrs)

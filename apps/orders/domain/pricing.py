@@ -219,7 +219,7 @@ def _allocate(row: PricedRow, amount: Decimal, application: int) -> None:
 def _complete_taxes(
     order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], taxes: Sequence[ReadOnlyAttrs]
 ) -> Errors:
-    """Complete the taxes of the rows and of their duties, and set the order's tax totals."""
+    """Calculate the tax lines of the rows and their duties, and set the order's tax totals."""
     rows: tuple[PricedRow, ...] = (*lines, *shipping)
     own = any(row.tax_lines for row in rows) or any(duty.get("tax_lines") for line in lines for duty in line.duties)
     if taxes and not own:

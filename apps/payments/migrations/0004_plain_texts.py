@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 migrations.AlterConstraint(
                     model_name='paymenthandlerconfig',
                     name='payments_handler_enabled_once_per_environment',
-                    constraint=models.UniqueConstraint(condition=models.Q(('enabled', True)), fields=('shop', 'handler_name', 'environment'), name='payments_handler_enabled_once_per_environment', violation_error_code='enabled', violation_error_message='cannot be turned on: another handler with this name is already enabled in this environment'),
+                    constraint=models.UniqueConstraint(condition=models.Q(('enabled', True)), fields=('shop', 'handler_name', 'environment'), name='payments_handler_enabled_once_per_environment', violation_error_code='enabled', violation_error_message='cannot be enabled: another handler with this name is already enabled in this environment'),
                 ),
             ],
         ),

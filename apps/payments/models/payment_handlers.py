@@ -57,7 +57,7 @@ class PaymentHandlerConfig(ShopOwned):
                 condition=Q(enabled=True),
                 name="payments_handler_enabled_once_per_environment",
                 violation_error_message=gettext_noop(
-                    "cannot be turned on: another handler with this name is already enabled in this environment"
+                    "cannot be enabled: another handler with this name is already enabled in this environment"
                 ),
                 violation_error_code="enabled",
             ),

@@ -71,7 +71,7 @@ class RefundReportForm(forms.Form):
                     by_day if step == "day" else _("Enter a shorter period. A report covers at most five years."),
                 )
             elif not date(1970, 1, 2) <= first <= last <= date(9000, 1, 1):
-                self.add_error("first", _("There are no refunds in this period. Enter other dates."))
+                self.add_error("first", _("There are no refunds in this period. Enter different dates."))
         return data
 
 

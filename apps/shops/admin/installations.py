@@ -262,7 +262,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             else:
                 self.message_user(
                     request,
-                    _("Purchase created. If the shop does not approve the purchase within two days, it expires."),
+                    _("Purchase created. It will expire if the shop does not approve it within two days."),
                     messages.SUCCESS,
                 )
                 return HttpResponseRedirect(self.url("change", installation.pk))

@@ -111,7 +111,7 @@ def check_authorization_request(
             _("The redirect_uri is not registered for this app. It must exactly match a registered URL."),
         )
     if response_type not in {"", "code"}:
-        raise OAuthError("unsupported_response_type", _("The response_type must be code."))
+        raise OAuthError("unsupported_response_type", _("The response_type must be “code”."))
     if len(state) > MAX_STATE or not state.isprintable():
         raise OAuthError(
             "invalid_request",
@@ -129,7 +129,7 @@ def _check_shop(app: App, shop: Shop) -> None:
     """Raise an error if the app is private to another shop and not yet installed in this shop."""
     if app.distribution != App.Distribution.PRIVATE or app.owner_id == shop.pk or find_installation(app, shop):
         return
-    raise OAuthError("access_denied", _("This app is private to another shop and can't be installed here."))
+    raise OAuthError("access_denied", _("This app belongs to another shop and can't be installed here."))
 
 
 def _parse_requested_scopes(app: App, text: str) -> tuple[str, ...]:

@@ -187,7 +187,9 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         except DomainError as error:
             form.add_domain_errors(error)
             return False
-        self.message_user(request, _("Permissions of {person} saved.").format(person=membership.user), messages.SUCCESS)
+        self.message_user(
+            request, _("Permissions for {person} saved.").format(person=membership.user), messages.SUCCESS
+        )
         return True
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:

@@ -77,7 +77,7 @@ def apply_config_view(screen: PanelAdmin[Subscription], request: HttpRequest, ap
     return screen.page(
         request,
         "panel/webhooks/configuration.html",
-        _("Configuration file of {name}").format(name=app.name),
+        _("Configuration file for {name}").format(name=app.name),
         app=app,
         form=form,
         difference=difference,

@@ -70,7 +70,7 @@ class RateLimitForm(forms.ModelForm[Subscription]):
         model = Subscription
         fields = ("ordered", "max_in_flight", "max_per_second")
         labels = {
-            "ordered": gettext_lazy("Deliver events of each resource in order"),
+            "ordered": gettext_lazy("Deliver each resource's events in order"),
             "max_in_flight": gettext_lazy("Concurrent deliveries"),
             "max_per_second": gettext_lazy("Deliveries per second"),
         }
@@ -92,7 +92,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         search_terms=pgettext_lazy("search", "api, callback, notification, event"),
     )
     intro = gettext_lazy(
-        "Webhook subscriptions of apps, with their delivery status. Each app manages its own subscriptions."
+        "The webhook subscriptions of your apps and their delivery status. Each app manages its own subscriptions."
     )
     empty_text = gettext_lazy("No webhook subscriptions yet. Only apps can create webhook subscriptions.")
     list_before_template = "panel/webhooks/subscriptions.html"

@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='subscription',
             name='ordered',
-            field=models.BooleanField(default=False, help_text='Deliver events of each resource in order.', verbose_name='ordered'),
+            field=models.BooleanField(default=False, help_text="Deliver each resource's events in order.", verbose_name='ordered'),
         ),
         migrations.AlterField(
             model_name='subscription',

@@ -15,7 +15,7 @@ from apps.webhooks.models.subscriptions import Subscription
 ERROR_LABELS = {
     "bad_answer": gettext_lazy("The response could not be read"),
     "blocked_address": gettext_lazy("The address is not allowed"),
-    "erased": gettext_lazy("Personal data was erased before sending"),
+    "erased": gettext_lazy("Personal data was erased before the delivery was sent"),
     "internal": gettext_lazy("An internal error occurred"),
     "not_taken": gettext_lazy("The endpoint rejected the delivery"),
     "payload_too_large": gettext_lazy("The payload is too large"),

@@ -70,7 +70,7 @@ class Subscription(ShopOwned):
     ordered = models.BooleanField(
         gettext_lazy("ordered"),
         default=False,
-        help_text=gettext_lazy("Deliver events of each resource in order."),
+        help_text=gettext_lazy("Deliver each resource's events in order."),
     )
     max_in_flight = models.PositiveSmallIntegerField(
         gettext_lazy("maximum concurrent deliveries"),

@@ -16,9 +16,9 @@ from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import MAX_AVAILABLE, StockMovement
 
 _NOT_A_NUMBER = register_message(gettext_noop("Variant Inventory Qty: {value} is not a whole number"))
-_OUT_OF_RANGE = register_message(gettext_noop("Variant Inventory Qty: must be between 0 and {limit}"))
+_OUT_OF_RANGE = register_message(gettext_noop("Variant Inventory Qty: the value must be between 0 and {limit}"))
 _SEVERAL_LOCATIONS = gettext_noop(
-    "Variant Inventory Qty: the item is stocked at several locations. Use the column Variant Inventory Levels"
+    "Variant Inventory Qty: the item is stocked at several locations. Use the Variant Inventory Levels column"
 )
 _UNKNOWN_LOCATION = register_message(gettext_noop("Variant Inventory Levels: there is no active location named {name}"))
 _AMBIGUOUS_LOCATION = register_message(
@@ -60,7 +60,7 @@ def _parse_levels(levels: object, present: Mapping[int, int], referenced_rows: R
     for level in levels if isinstance(levels, list) else [None]:
         name = level.get("location") if isinstance(level, Mapping) else None
         if not isinstance(level, Mapping) or not isinstance(name, str):
-            raise RowRefused(gettext_noop("inventory_levels: is not a list of locations with quantities"))
+            raise RowRefused(gettext_noop("inventory_levels: expected a list of locations with quantities"))
         locations: Sequence[object] = referenced_rows.locations.get(name, ())
         if len(locations) != 1:
             raise RowRefused((_AMBIGUOUS_LOCATION if locations else _UNKNOWN_LOCATION).format(name=repr(name)))

@@ -375,7 +375,7 @@ class ProductComparison:
                 if self.known is None:
                     self.draft.notes.append(_SMART_COLLECTION.format(title=title))
             elif not isinstance(title, str) or not title or len(title) > 255:
-                raise RowRefused(gettext_noop("collections: is not a list of titles"))
+                raise RowRefused(gettext_noop("collections: expected a list of titles"))
             elif row is None or self.known is None or row.pk not in self.known.collections:
                 self.draft.collections.append(title)
                 self.draft.changes[_COLLECTION.format(title=title)] = (None, "added")
