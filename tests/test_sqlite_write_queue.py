@@ -246,7 +246,7 @@ def end_thread_in_transaction() -> None:
 
 
 def fail_begin(path: Path) -> None:
-    """Fail to begin a transaction, because a connection that does not use the queue has locked the file."""
+    """Try to begin a transaction while a connection outside the queue has locked the file; expect an error."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(OperationalError, match="database is locked"):

@@ -182,7 +182,7 @@ def test_stock_and_orders_touch_no_index_of_products_and_customers(api: ApiClien
 
 
 def change_stock_and_order(api: ApiClient, shop: Shop) -> dict[str, tuple[int, int]]:
-    """Adjust the stock of new products and create orders of new customers. Count all updates and heap-only updates.
+    """Adjust the stock of new products, and create orders for new customers. Return the numbers of updates.
 
     Only a few rows are changed, because the test's transaction keeps old row versions, which fill the page.
     """

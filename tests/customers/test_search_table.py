@@ -26,7 +26,7 @@ def find_stale_words() -> set[tuple[object, ...]]:
 
 
 def count_updates(table: str) -> tuple[int, int]:
-    """Return the number of all updates and of heap-only updates of a table in this transaction."""
+    """Return how many rows of a table this transaction has updated, in all and by heap-only updates."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_stat_get_xact_tuples_updated(%s::regclass), pg_stat_get_xact_tuples_hot_updated(%s::regclass)",

@@ -1,4 +1,4 @@
-"""Tests for the export and erasure of customers with many rows, by a job in batches, exactly once."""
+"""Tests for exporting and erasing the data of customers with many rows. A job processes each row exactly once."""
 
 import json
 import re

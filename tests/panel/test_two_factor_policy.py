@@ -65,7 +65,7 @@ def test_before_the_day_staff_are_reminded(owner_client: Panel, shop: Shop, time
     page = owner_client.get()
 
     assert page.status_code == 200
-    assert b"Starting 6 May 2031, this shop requires" in page.content
+    assert b"Starting 6 May 2031, this shop will require" in page.content
 
 
 def test_the_day_begins_in_the_shops_time_zone(owner_client: Panel, shop: Shop, time_machine: Any) -> None:

@@ -11,7 +11,7 @@ from apps.ground.row_locks import get_for_update
 
 
 class BeingErased(DomainError):
-    """Raised when a worker is erasing the personal data, because the erasure could miss new data."""
+    """Raised when a customer's personal data is being erased, because the erasure could miss the change."""
 
     code = "customer_being_erased"
     field = "customer"

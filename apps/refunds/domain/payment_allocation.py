@@ -44,7 +44,7 @@ def _localize_amounts(text: str) -> str:
 
 
 _REFUNDED = register_message(gettext_noop("Refunded {amounts}"), amounts=_localize_amounts)
-_WITHOUT_MONEY = gettext_noop("Refunded without a payment")
+_WITHOUT_MONEY = gettext_noop("Refunded without returning money")
 
 
 def build_refund_transactions(

@@ -31,7 +31,10 @@ class CurrencyChangeRefused(DomainError):
 
 
 def register_currency_objection(objection: Objection) -> None:
-    """Register an objection. The function is called in the shop scope and in the transaction of the change."""
+    """Register a function that can object to a currency change.
+
+    It is called in the shop's scope and in the transaction of the change.
+    """
     _objections.append(objection)
 
 
