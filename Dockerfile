@@ -17,5 +17,5 @@ VOLUME /data
 EXPOSE 8000
 # The root file system can be read-only, because the processes only write to /data and /tmp. All processes except web
 # need another health check (see compose.yaml).
-HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["python", "-m", "backoffice.heartbeat", "web"]
-CMD ["python", "-m", "backoffice.serve"]
+HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["python", "-m", "backoffice.observability.heartbeat", "web"]
+CMD ["python", "-m", "backoffice.entrypoints.serve"]

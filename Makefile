@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 ## run: start web, worker, scheduler and webhooks on 127.0.0.1:$(PORT) until Ctrl-C
 run: .venv/runs
-	@exec $(RUN) -m backoffice.run_all
+	@exec $(RUN) -m backoffice.entrypoints.run_all
 
 ## test: run the tests on SQLite or on the database in DATABASE_URL (ARGS=--second-database: only tests that may differ)
 test: environment node_modules/.package-lock.json

@@ -9,7 +9,7 @@ if __name__ == "__main__":
 
     from django.core.management import execute_from_command_line
 
-    from backoffice.env import exit_on_configuration_error
+    from backoffice.configuration.env import exit_on_configuration_error
 
     with exit_on_configuration_error():
         execute_from_command_line(sys.argv)

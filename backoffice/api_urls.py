@@ -2,9 +2,9 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from apps.api.openapi import views
-from apps.api.routing import VersionedResolver, api_path
 from apps.catalog.urls import image_urlpatterns
+from apps.core.rest.openapi import views
+from apps.core.rest.routing import VersionedResolver, api_path
 from apps.shops.api.oauth import issue_access_token
 from apps.shops.api.views import AccessScopeView, CurrencyView, InstallationView, ShopView, not_found
 
@@ -14,7 +14,7 @@ resources: list[URLPattern | URLResolver] = [
     # Public client libraries require exactly this path.
     api_path("api_permissions/current.json", InstallationView, delete="destroy"),
     path("openapi.json", views.openapi_document, name="openapi"),
-    path("", include("apps.graphql.urls")),
+    path("", include("apps.core.graphql.urls")),
     path("", include("apps.staff.urls")),
     path("", include("apps.metafields.urls")),
     path("", include("apps.webhooks.urls")),
@@ -26,7 +26,7 @@ resources: list[URLPattern | URLResolver] = [
     path("", include("apps.fulfillment.urls")),
     path("", include("apps.refunds.urls")),
     path("", include("apps.payments.urls")),
-    path("", include("apps.events.urls")),
+    path("", include("apps.audit_log.urls")),
 ]
 
 urlpatterns = [
@@ -36,7 +36,7 @@ urlpatterns = [
     api_path("admin/api_permissions/current.json", InstallationView, delete="destroy"),
     path("admin/api/<path:path>", not_found),
     *image_urlpatterns,
-    path("docs/", include("apps.api.reference.urls")),
+    path("docs/", include("apps.core.rest.reference.urls")),
     path("account/", include("apps.customers.public.urls")),
     path("", include("apps.orders.public.urls")),
 ]

@@ -1,7 +1,7 @@
 """The Celery app, which notifies workers of jobs and schedules periodic tasks.
 
-Celery messages only notify workers. The jobs themselves are database rows (``apps.jobs``), so a lost, late or duplicate
-message only causes a delay.
+Celery messages only notify workers. The jobs themselves are database rows (``apps.core.jobs``), so a lost, late or
+duplicate message only causes a delay.
 """
 
 import os
@@ -19,8 +19,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 # message, and the worker checks it. If no worker is running, messages expire after this time.
 MAX_CLOCK_DIFFERENCE = 7200
 
-TRANSPORT_ALIASES["filesystem"] = "backoffice.kombu_filesystem:FolderTransport"
-TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "backoffice.kombu_redis:NoRetryTransport"
+TRANSPORT_ALIASES["filesystem"] = "backoffice.broker.filesystem:FolderTransport"
+TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "backoffice.broker.redis:NoRetryTransport"
 
 app = Celery("backoffice", set_as_current=True)
 app.conf.update(
@@ -94,7 +94,7 @@ app.conf.update(
 @app.task(name="backoffice.run_job")
 def run_job(*keys: str) -> None:
     """Run the next job. If the message names several jobs, notify other workers of the remaining jobs."""
-    from apps.jobs.domain.queue import handle_notification
+    from apps.core.jobs.queue import handle_notification
 
     handle_notification(*map(uuid.UUID, keys))
 
@@ -102,7 +102,7 @@ def run_job(*keys: str) -> None:
 @app.task(name="backoffice.sweep")
 def requeue_stale_jobs() -> None:
     """Notify workers again of jobs that no worker has claimed."""
-    from apps.jobs.domain.queue import notify_stale_jobs
+    from apps.core.jobs.queue import notify_stale_jobs
 
     notify_stale_jobs()
 
@@ -110,32 +110,32 @@ def requeue_stale_jobs() -> None:
 @app.task(name="backoffice.due")
 def run_minute_tasks() -> None:
     """Run the periodic tasks that are due every minute."""
-    from apps.jobs.domain.periodic_tasks import minute_tasks
+    from apps.core.jobs.periodic_tasks import minute_tasks, run_periodic_tasks
 
-    minute_tasks.run_all()
+    run_periodic_tasks(minute_tasks)
 
 
 @app.task(name="backoffice.housekeeping")
 def run_housekeeping() -> None:
     """Run the hourly tasks, such as deleting expired rows and files."""
-    from apps.jobs.domain.housekeeping import run_hourly_tasks
+    from apps.core.jobs.periodic_tasks import hourly_tasks, run_periodic_tasks
 
-    run_hourly_tasks()
+    run_periodic_tasks(hourly_tasks)
 
 
 @app.task(name="backoffice.reconcile")
 def run_consistency_checks() -> None:
     """Check derived data against its source data, and log all differences."""
-    from apps.jobs.domain.consistency_checks import log_differences
+    from apps.core.jobs.consistency_checks import log_differences
 
     log_differences()
 
 
 @app.task(name="backoffice.each_night")
 def run_nightly_tasks() -> None:
-    from apps.jobs.domain.periodic_tasks import nightly_tasks
+    from apps.core.jobs.periodic_tasks import nightly_tasks, run_periodic_tasks
 
-    nightly_tasks.run_all()
+    run_periodic_tasks(nightly_tasks)
 
 
 @worker_process_init.connect
@@ -152,13 +152,14 @@ if settings.TRACES_ENDPOINT:
 
     @worker_process_init.connect
     def _enable_tracing(**_: object) -> None:
-        from apps.jobs.domain.queue import set_attempt_wrapper
-        from backoffice.tracing import trace_job
+        from apps.core.jobs.queue import attempt_wrappers
+        from backoffice.observability.tracing import instrument_database, trace_job
 
-        set_attempt_wrapper(trace_job)
+        instrument_database()
+        attempt_wrappers.add(trace_job)
 
     @worker_process_shutdown.connect
     def _flush_traces(**_: object) -> None:
-        from backoffice.tracing import flush_traces
+        from backoffice.observability.tracing import flush_traces
 
         flush_traces()

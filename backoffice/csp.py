@@ -10,8 +10,8 @@ from csp.middleware import CSPMiddleware, PolicyParts
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
-from apps.panel.reverse import get_panel_prefix
-from apps.panel.staff_request import get_request_shop
+from apps.core.admin.reverse import get_panel_prefix
+from apps.core.admin.staff_request import get_request_shop
 
 _REFERENCE = "/docs/"
 

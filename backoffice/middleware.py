@@ -19,11 +19,11 @@ from django.http.request import split_domain_port, validate_host
 from django.middleware.gzip import GZipMiddleware
 from django.urls import resolve
 
-from apps.api.exceptions import exception_handler
-from apps.shops.domain.hosts import is_shop_domain
+from apps.core.events.context import request_id as log_request_id
+from apps.core.rest.exceptions import exception_handler
+from apps.core.tenancy.shops import is_shop_domain
 from apps.shops.public.authorize import build_authorization_url
-from backoffice.logs import current_request
-from backoffice.logs import request_id as log_request_id
+from backoffice.observability.logs import current_request
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ import orjson
 from django.conf import settings
 from django.db import connections
 
-from apps.ground.tenancy import SHOP_ENVIRON_KEY
-from backoffice.metrics.requests import count_early_error
+from apps.core.tenancy.scope import SHOP_ENVIRON_KEY
+from backoffice.observability.metrics.requests import count_early_error
 from backoffice.server import Door
 from backoffice.server.door import Environ, Headers
 
@@ -76,7 +76,7 @@ class BackofficeHooks(Door):
         """Close the thread's database connections and send pending traces, because the process may be about to end."""
         connections.close_all()
         if settings.TRACES_ENDPOINT:
-            from backoffice.tracing import flush_traces
+            from backoffice.observability.tracing import flush_traces
 
             flush_traces()
 

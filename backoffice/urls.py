@@ -3,8 +3,8 @@
 from django.urls import include, path
 
 from apps.shops.public.authorize import redirect_to_approval
-from backoffice import health
-from backoffice.metrics.views import metrics_view
+from backoffice.observability import health
+from backoffice.observability.metrics.views import metrics_view
 
 urlpatterns = [
     path("", include("backoffice.api_urls")),
@@ -16,10 +16,10 @@ urlpatterns = [
     path("accounts/", include("apps.staff.accounts.urls")),
     path("admin/oauth/authorize", redirect_to_approval, name="authorize"),
     # A shop's panel is at /s/<handle>/admin/. ShopMiddleware routes these URLs (apps/staff/panel_urls.py).
-    path("admin/", include("apps.panel.global_urls")),
+    path("admin/", include("apps.shops.admin.global_urls")),
 ]
 
-handler400 = "apps.panel.error_pages.bad_request"
-handler403 = "apps.panel.error_pages.permission_denied"
-handler404 = "apps.panel.error_pages.page_not_found"
-handler500 = "apps.panel.error_pages.server_error"
+handler400 = "apps.core.admin.pages.error_pages.bad_request"
+handler403 = "apps.core.admin.pages.error_pages.permission_denied"
+handler404 = "apps.core.admin.pages.error_pages.page_not_found"
+handler500 = "apps.core.admin.pages.error_pages.server_error"

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection, transaction
 from django.db.models import NOT_PROVIDED, Field, Model
 
-from apps.ground.id_sequences import LAST_RESERVED_ID
+from apps.core.db.id_sequences import LAST_RESERVED_ID
 
 if TYPE_CHECKING:
-    from apps.ground.sort_tables import Rank
+    from apps.core.db.sort_tables import Rank
 
 
 def is_postgres() -> bool:
@@ -58,7 +58,7 @@ class Rows:
 
     def insert(self, model: type[Model], **expressions: str) -> None:
         """Insert one row per number into the model's table. ``expressions`` maps column names to SQL."""
-        from apps.ground.case_folding import get_folded_columns
+        from apps.core.db.case_folding import get_folded_columns
 
         fields = {field.column: field for field in model._meta.concrete_fields if field.column}
         if unknown := expressions.keys() - fields.keys():
@@ -166,14 +166,14 @@ def load_without_indexes(*models: type[Model]) -> Iterator[None]:
 
 def _rank(models: Sequence[type[Model]]) -> None:
     """Fill the sort tables for rows that were inserted while triggers were off."""
-    from apps.ground import sort_tables
+    from apps.core.db import sort_tables
 
     for rank in _ranks_of(models):
         sort_tables.create_sort_triggers(rank, connection.alias)
 
 
 def _ranks_of(models: Sequence[type[Model]]) -> "list[type[Rank]]":
-    from apps.ground import sort_tables
+    from apps.core.db import sort_tables
 
     return [rank for rank in sort_tables.Rank.__subclasses__() if rank._meta.get_field("of").related_model in models]
 

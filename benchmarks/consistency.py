@@ -18,7 +18,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
 
 def run_checks() -> int:
     """Run the checks one after the other; return the number of differences."""
-    from apps.jobs.domain import consistency_checks
+    from apps.core.jobs import consistency_checks
     from apps.refunds.management.commands.check_money import MONEY_CHECKS
 
     print("| check | seconds | CPU seconds of Python | peak memory | differences |\n|---|---|---|---|---|")
@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--orders", type=int, default=1_000_000)
     options = parser.parse_args()
     django.setup()
-    from apps.ground.tenancy import all_shops_scope
+    from apps.core.tenancy.scope import all_shops_scope
     from apps.orders.models import Order
     from benchmarks.paid_orders import fill_paid_orders
 

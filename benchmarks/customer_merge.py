@@ -22,8 +22,8 @@ def main() -> None:
     django.setup()
     from django.core.management import call_command
 
-    from apps.ground.tenancy import shop_scope
-    from apps.shops.models import Shop
+    from apps.core.tenancy.models import Shop
+    from apps.core.tenancy.scope import shop_scope
 
     domain = f"merging-{time.time_ns()}.example"
     call_command("create_shop", domain)
@@ -34,12 +34,12 @@ def main() -> None:
 def _measure(number: int) -> None:
     from django.utils import timezone
 
+    from apps.core.db import planner_statistics
+    from apps.core.jobs import queue
+    from apps.core.jobs.models import Job
     from apps.customers.domain import merge
     from apps.customers.domain.customers import create_customer
     from apps.customers.models import Customer
-    from apps.ground import planner_statistics
-    from apps.jobs.domain import queue
-    from apps.jobs.models import Job
 
     _fill(number)
     other = Customer.objects.get()
@@ -75,12 +75,13 @@ def _fill(number: int) -> None:
     from django.db import connection, transaction
     from django.utils import timezone
 
-    from apps.orders.domain import create, order_customers
-    from apps.orders.domain.order_drafts import OrderParts
+    from apps.orders.domain import customer_totals
+    from apps.orders.domain.create import orders
+    from apps.orders.domain.create.drafts import OrderParts
     from apps.orders.models import Order
 
     parts = OrderParts(lines=[{"title": "Mug", "price": Decimal(10), "quantity": 1}])
-    order = create.create_order({"email": "ada@example.com"}, parts, actor="system", at=timezone.now())
+    order = orders.create_order({"email": "ada@example.com"}, parts, actor="system", at=timezone.now())
     differing = {
         "id": "made.id + n",
         "number": "made.number + n",
@@ -99,7 +100,7 @@ def _fill(number: int) -> None:
         cursor.execute("SELECT setval(pg_get_serial_sequence('orders_order', 'id'), max(id)) FROM orders_order")
     assert order.customer_id is not None
     with transaction.atomic():
-        order_customers.recount_customer_orders(order.customer_id)
+        customer_totals.recount_customer_orders(order.customer_id)
 
 
 def _memory() -> int:

@@ -29,8 +29,9 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
     ``shop_id`` may be an SQL expression, for rows that alternate between shops. ``differing`` maps customer columns to
     SQL expressions that replace the defaults.
     """
-    from apps.customers.domain import sqlite_fts
-    from apps.customers.domain.search_columns import END_MARK, FieldMark, mark_whole_text, mark_words
+    from apps.customers.domain import search_columns
+    from apps.customers.domain.fields import FieldMark
+    from apps.customers.domain.search_columns import END_MARK, mark_whole_text, mark_words
     from apps.customers.models import Address, Customer
     from benchmarks import bulk_insert
     from benchmarks.bulk_insert import Rows, cycle_values, number_as_text, quote_literal, time_literal
@@ -126,7 +127,7 @@ def fill_customers(shop_id: int | str, first: int, last: int, **differing: str) 
                 zip=number_as_text("10000 + n % 80000"),
                 phone=quote_literal("+4646100000"),
             )
-    sqlite_fts.create_search_index()
+    search_columns.create_search_index()
 
 
 def drop_full_text_triggers(*, drop: bool) -> None:
@@ -143,9 +144,9 @@ def get_bench_shop() -> tuple[int, str]:
     """Return the id of the benchmark's shop and a new access token. The first call creates the shop."""
     from django.utils import timezone
 
+    from apps.core.tenancy.access_scopes import SCOPES
+    from apps.core.tenancy.models import Shop
     from apps.shops.domain import app_installation, shop_creation, tokens
-    from apps.shops.models import Shop
-    from apps.shops.models.scopes import SCOPES
 
     now = timezone.now()
     shop = Shop.objects.filter(domain=DOMAIN).first() or shop_creation.create_shop(
@@ -162,8 +163,8 @@ def grow_shop(customers: int) -> dict[str, Any]:
     Returns:
         The shop id, an access token, the number of customers, and the duration in seconds.
     """
+    from apps.core.tenancy.scope import all_shops_scope
     from apps.customers.models import Customer
-    from apps.ground.tenancy import all_shops_scope
     from benchmarks.catalog_data import fill_orders, fill_products, fill_work
 
     began = time.monotonic()

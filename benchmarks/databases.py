@@ -19,6 +19,13 @@ from benchmarks.load import Unmeasurable
 
 NAME = f"backoffice_bench_{os.getpid()}"
 DEFAULT_URL = "postgres://postgres@127.0.0.1/postgres"
+# The tables that all variants write, and the default values for their columns by PostgreSQL type.
+WRITTEN_TABLES = ("customers_customer", "customers_address", "events_event")
+COLUMN_DEFAULTS = {"boolean": "FALSE", "character varying": "''", "jsonb": "'[]'", "text": "''"}
+_REQUIRED_COLUMNS = """
+SELECT table_name, column_name, data_type FROM information_schema.columns
+WHERE table_schema = current_schema() AND table_name = ANY(%s) AND is_nullable = 'NO' AND column_default IS NULL
+"""
 
 
 @dataclass
@@ -92,6 +99,14 @@ def create_postgres(folder: Path) -> Iterator[Database]:
 def create_sqlite(folder: Path) -> Database:
     """Return a SQLite database in a folder."""
     return Database({"DATABASE_URL": f"sqlite:///{folder / 'bench.sqlite3'}", **_common(folder / "sqlite")})
+
+
+def set_column_defaults(database: Database) -> None:
+    """Set defaults for required columns, so that the floors and the naive program need not write all columns."""
+    with psycopg.connect(database.environment["DATABASE_URL"], autocommit=True) as connection:
+        for table, column, kind in connection.execute(_REQUIRED_COLUMNS, [list(WRITTEN_TABLES)]).fetchall():
+            if default := COLUMN_DEFAULTS.get(kind):
+                connection.execute(f'ALTER TABLE {table} ALTER COLUMN "{column}" SET DEFAULT {default}')
 
 
 def fill_documents(database: Database) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from django.test import Client
 
-    from apps.shops.models import Shop
+    from apps.core.tenancy.models import Shop
 
 ROWS = 100_000
 ROUNDS = 5
@@ -59,10 +59,10 @@ def main() -> None:
     from django.test import Client
     from django.utils import timezone
 
-    from apps.ground.tenancy import shop_scope
-    from apps.panel.reverse import get_panel_url
+    from apps.core.admin.reverse import get_panel_url
+    from apps.core.tenancy.models import Membership, User
+    from apps.core.tenancy.scope import shop_scope
     from apps.shops.domain import shop_creation
-    from apps.staff.models import Membership, User
 
     now = timezone.now()
     domain = f"work-{time.time_ns()}.example"
@@ -111,13 +111,13 @@ def fill_orders(shop: "Shop", rows: int) -> tuple[int, int]:
 
     from apps.inventory.domain import stock
     from apps.inventory.models import Location
-    from apps.orders.domain import create
-    from apps.orders.domain.order_drafts import OrderParts
+    from apps.orders.domain.create import orders
+    from apps.orders.domain.create.drafts import OrderParts
 
     first = stock.get_primary_location()
     second = Location.objects.create(shop=shop, name="Small", country_code="US")
     line = {"title": "Mug", "price": Decimal("10.00"), "quantity": 1}
-    create.create_order({}, OrderParts(lines=[line]), actor="system", at=timezone.now())
+    orders.create_order({}, OrderParts(lines=[line]), actor="system", at=timezone.now())
     with connection.cursor() as cursor:
         for statement in (
             copy_row_sql("orders_order", "generate_series(1, %(rows)s) n", APART),

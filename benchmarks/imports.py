@@ -64,8 +64,8 @@ def import_bodies(kind: str, bodies: Iterator[dict[str, object]], count: int) ->
     """Validate and import a file; print the rates and return True if both rates reach the goal."""
     from django.utils import timezone
 
-    from apps.exchange.domain import dry_run, imports, runner
-    from apps.exchange.models import Import
+    from apps.imports_exports.domain import dry_run, imports, runner
+    from apps.imports_exports.models import Import
 
     file = io.BytesIO(b"".join(orjson.dumps(body) + b"\n" for body in bodies))
     import_job = imports.save_upload(file, "in.jsonl", actor="system", at=timezone.now())
@@ -109,8 +109,8 @@ def main() -> int:
     parser.add_argument("--orders", type=int, help="number of orders, by default a fifth of --rows")
     options = parser.parse_args()
     django.setup()
-    from apps.ground.tenancy import shop_scope
-    from tests.factories import make_shop
+    from apps.core.tenancy.scope import shop_scope
+    from tests.support.factories import make_shop
 
     print("| objects | validated per second | imported per second | goal | peak memory |\n|---|---|---|---|---|")
     with shop_scope(make_shop(domain=f"exchange-{token_hex(4)}.example")):

@@ -75,7 +75,7 @@ def measure_jobs(count: int, *, turns: bool) -> list[float]:
     """Return how many seconds each of the other shops waited for its job to finish."""
     from django.db import connection
 
-    from apps.jobs.domain import queue
+    from apps.core.jobs import queue
 
     notifications, shops, ended = enqueue_jobs(count)
     lock = threading.Lock()
@@ -107,10 +107,10 @@ def enqueue_jobs(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, floa
     """
     from django.core.management import call_command
 
-    from apps.ground.tenancy import shop_scope
-    from apps.jobs.domain import queue
-    from apps.jobs.models import Job
-    from apps.shops.models import Shop
+    from apps.core.jobs import queue
+    from apps.core.jobs.models import Job
+    from apps.core.tenancy.models import Shop
+    from apps.core.tenancy.scope import shop_scope
 
     prefix = f"noisy-{time.time_ns()}"
     for number in range(SHOPS):
@@ -126,8 +126,9 @@ def enqueue_jobs(count: int) -> tuple[list[uuid.UUID], list[int], dict[int, floa
     def notify(*keys: uuid.UUID) -> None:
         notifications.extend(keys)
 
-    queue.register_task(prefix, nap)
-    queue.set_notifier(notify)
+    queue.tasks.register(prefix, queue.Task(nap))
+    queue.notifiers.clear()
+    queue.notifiers.add(notify)
     for shop, number in zip(shops, [count, *[1] * (SHOPS - 1)], strict=True):
         with shop_scope(shop):
             for _ in range(number):

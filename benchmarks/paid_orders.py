@@ -16,9 +16,9 @@ Values = dict[str, str]
 
 def fill_paid_orders(count: int) -> None:
     """Fill an empty database with customers, products and paid orders."""
-    from apps.ground.tenancy import shop_scope
+    from apps.core.tenancy.models import Shop
+    from apps.core.tenancy.scope import shop_scope
     from apps.inventory.domain.stock import get_primary_location
-    from apps.shops.models import Shop
 
     shop_id, _ = get_bench_shop()
     fill_customers(shop_id, 1, CUSTOMERS)

@@ -23,8 +23,8 @@ def main() -> None:
     django.setup()
     from django.core.management import call_command
 
-    from apps.ground.tenancy import shop_scope
-    from apps.shops.models import Shop
+    from apps.core.tenancy.models import Shop
+    from apps.core.tenancy.scope import shop_scope
 
     domain = f"person-{time.time_ns()}.example"
     call_command("create_shop", domain)
@@ -35,14 +35,14 @@ def main() -> None:
 def _measure(number: int) -> None:
     from django.utils import timezone
 
+    from apps.core.jobs import queue
+    from apps.core.jobs.models import Job
+    from apps.core.tenancy.models import Shop
     from apps.customers.domain import erasure
     from apps.customers.models import Customer
-    from apps.exchange.domain.resumable_file import ExportCheckpoint
-    from apps.exchange.models import Export
-    from apps.exchange.resources.personal_data import PERSONAL_DATA
-    from apps.jobs.domain import queue
-    from apps.jobs.models import Job
-    from apps.shops.models import Shop
+    from apps.imports_exports.domain.files import ExportCheckpoint
+    from apps.imports_exports.models import Export
+    from apps.imports_exports.resources.privacy import PERSONAL_DATA
 
     _fill(number)
     customer = Customer.objects.get()
@@ -71,9 +71,9 @@ def _fill(number: int) -> None:
 
     from django.utils import timezone
 
-    from apps.events.models import Event
-    from apps.orders.domain import create
-    from apps.orders.domain.order_drafts import OrderParts
+    from apps.core.events.models import Event
+    from apps.orders.domain.create import orders as create
+    from apps.orders.domain.create.drafts import OrderParts
     from apps.orders.models import LineItem, Order
 
     index = {"address1": "1 Main Street", "city": "Ottawa", "country": "Canada", "country_code": "CA"}
@@ -90,7 +90,7 @@ def _fill(number: int) -> None:
 
 
 def _copy(row: Any, **values: object) -> Any:
-    from apps.ground.base_models import get_column_values
+    from apps.core.models import get_column_values
 
     column_values = get_column_values(row) | values
     names: Iterable[str] = {field.attname for field in row._meta.concrete_fields}

@@ -78,7 +78,7 @@ def _token(database: Database, before: int) -> str:
         os.environ[name] = value
     os.environ["DJANGO_SETTINGS_MODULE"] = "backoffice.settings"
     django.setup()
-    from apps.api.rows.keyset_pagination import create_page_token
+    from apps.core.rest.reading.keyset_pagination import create_page_token
 
     return create_page_token(
         "next", [before], order=("-id",), filters={}, shop_id=database.shop_id, route="customers/list"
@@ -106,6 +106,7 @@ def main() -> None:
         sqlite = databases.create_sqlite(Path(name))
         for database in (postgres, sqlite):
             database.prepare(ROWS)
+        databases.set_column_defaults(postgres)
         databases.fill_documents(postgres)
         print_progress(f"databases filled after {time.monotonic() - began:.0f} s")
         with start_variants(postgres, sqlite, frozenset(filter(None, options.only.split(",")))) as matches:

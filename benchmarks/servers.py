@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.load import HEADER, Unmeasurable
 
 PROCESSES = 2
-OURS = [sys.executable, "-m", "backoffice.serve"]
+OURS = [sys.executable, "-m", "backoffice.entrypoints.serve"]
 
 
 def run_floor(name: str) -> list[str]:

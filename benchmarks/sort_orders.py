@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from django.test import Client
 
     from apps.catalog.models import Collection
-    from apps.shops.models import Shop
+    from apps.core.tenancy.models import Shop
 
 PRODUCTS = 10_000
 PAGE = 250
@@ -34,7 +34,7 @@ def main() -> None:
 
     from apps.catalog.domain.collections.membership import ORDERS
     from apps.catalog.models import Collection
-    from apps.ground.tenancy import shop_scope
+    from apps.core.tenancy.scope import shop_scope
     from apps.shops.domain import app_installation, shop_creation, tokens
 
     now = timezone.now()
@@ -63,7 +63,7 @@ def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collecti
 
     from apps.catalog.domain.collections import lifecycle
     from apps.catalog.models import Collect, Collection, Product, ProductImage, Variant
-    from apps.ground import planner_statistics
+    from apps.core.db import planner_statistics
     from apps.inventory.models import InventoryItem
 
     rows = Product.objects.bulk_create(
@@ -116,7 +116,7 @@ def fill_collections(shop: "Shop", products: int) -> "tuple[Collection, Collecti
 
 def measure_page(client: "Client", collection_id: int, query: str) -> float:
     """Return the median time of an uncached page in milliseconds."""
-    from apps.api.rows import render_cache
+    from apps.core.rest.reading import render_cache
 
     durations = []
     for _ in range(ROUNDS):

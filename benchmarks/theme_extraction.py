@@ -68,7 +68,7 @@ def main() -> int:
 
     from apps.content.domain import theme_extraction, themes
     from apps.content.models import Asset, FileContent, Theme
-    from apps.ground.tenancy import shop_scope
+    from apps.core.tenancy.scope import shop_scope
     from apps.shops.domain.shop_creation import create_shop
 
     call_command("migrate", verbosity=0)

@@ -1,85 +1,42 @@
 """Fixtures for the whole test suite: shops, API clients and the services that tests need."""
 
-import json
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.base.operations import BaseDatabaseOperations
-from django.test import Client, override_settings
+from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
-from pytest_django import DjangoDbBlocker
+from pytest_django import DjangoDbBlocker, Settings
+from time_machine import TimeMachineFixture
 
-from apps.api.rows import render_cache
-from apps.events.domain import immutability
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue as jobs
-from apps.shops.models import Installation, Shop
-from backoffice.storages import get_storage_settings
-from tests import factories, services
-from tests.deadlocks import Deadlocks
-from tests.second_database import is_in_second_run, uses_database
-from tests.shared_shop import SHARED, SharedShop, get_fill, make_acme, uses_shop
+from apps.core.events import redaction
+from apps.core.jobs import queue as jobs
+from apps.core.rest.reading import render_cache
+from apps.core.rest.requests import throttling
+from apps.core.rest.requests.file_buckets import FileBucketStore
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from backoffice.configuration.storages import get_storage_settings
+from tests.support import factories, services
+from tests.support.api_client import ApiClient, ClientWith
+from tests.support.databases.deadlocks import Deadlocks
+from tests.support.databases.event_triggers import drop_event_triggers
+from tests.support.second_database import is_in_second_run, uses_database
+from tests.support.shared_shop import SHARED, SharedShop, get_fill, make_acme, uses_shop
 
+# Failed assertions in these modules show their values, as in the modules of tests.
+pytest.register_assert_rewrite("tests.api.route_checks", "tests.support.databases.snapshots")
 # Hypothesis's time limit per example would fail on a slow machine.
 hypothesis_settings.register_profile("untimed", deadline=None)
 hypothesis_settings.load_profile("untimed")
 
-if TYPE_CHECKING:
-    from django.test.client import _MonkeyPatchedWSGIResponse
-
-# The response class of Django's test client. Only the type stubs define it.
-Response: TypeAlias = "_MonkeyPatchedWSGIResponse"
-
-VERSION = "2026-07"
 DEADLOCKS = pytest.StashKey[Deadlocks]()
-
-
-class ApiClient:
-    """A client for the REST API with one access token. Paths start after the version, and bodies are JSON."""
-
-    def __init__(self, token: str, installation: Installation, version: str = VERSION) -> None:
-        self.token = token
-        self.installation = installation
-        self.version = version
-        self.http = Client(headers={"X-Platform-Access-Token": token})
-
-    def at(self, version: str) -> "ApiClient":
-        return ApiClient(self.token, self.installation, version)
-
-    def path(self, path: str) -> str:
-        return path if path.startswith("/admin") else f"/admin/api/{self.version}/{path.lstrip('/')}"
-
-    def get(self, path: str, **query: Any) -> Response:
-        return self.http.get(self.path(path), query)
-
-    def post(self, path: str, body: Any = None, **headers: str) -> Response:
-        return self._send("post", path, body, headers)
-
-    def put(self, path: str, body: Any = None, **headers: str) -> Response:
-        return self._send("put", path, body, headers)
-
-    def delete(self, path: str) -> Response:
-        return self.http.delete(self.path(path))
-
-    def _send(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Response:
-        data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        dashed_headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        send = getattr(self.http, method)
-        return send(
-            self.path(path),
-            data,
-            content_type=dashed_headers.pop("content-type", "application/json"),
-            headers=dashed_headers,
-        )
-
-
-ClientWith = Callable[..., ApiClient]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -103,9 +60,9 @@ def _flush_without_event_triggers() -> Iterator[None]:
         if operations.connection.vendor == "postgresql" and not again_from_one:
             delete_all_rows()
             return
-        immutability.drop_event_triggers()
+        drop_event_triggers()
         clear(operations, statements)
-        immutability.create_event_triggers()
+        redaction.create_event_triggers()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BaseDatabaseOperations, "execute_sql_flush", lifted)
@@ -145,17 +102,22 @@ def bucket(_open_shared_shop: None) -> Iterator[None]:
 
 
 @pytest.fixture
-def media_root(_open_shared_shop: None, settings: Any, tmp_path: Path) -> Path:
+def media_root(_open_shared_shop: None, settings: Settings, tmp_path: Path) -> Path:
     """Store the test's files in a separate folder. The shared shop's files remain in the common folder."""
     settings.STORAGES = {**settings.STORAGES, **get_storage_settings("", tmp_path / "m")}
     return tmp_path / "m"
 
 
 @pytest.fixture(autouse=True)
-def _reset_state(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def _reset_state(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Turn off rate limits and job notifications, and clear all caches of the process."""
-    monkeypatch.setattr(jobs, "_notifiers", [])
+    monkeypatch.setattr(jobs, "notifiers", {})
     settings.RATE_LIMIT = False
+    use_empty_caches(settings)
+
+
+def use_empty_caches(settings: Settings) -> None:
+    """Replace the process's cache by an empty one. Other processes may use the same server, so nothing is deleted."""
     settings.CACHES = {"default": {**settings.CACHES["default"], "KEY_PREFIX": uuid.uuid4().hex}}
     render_cache.cache.clear()
 
@@ -175,7 +137,7 @@ def django_db_setup(
         deadlocks = pytestconfig.stash[DEADLOCKS] = Deadlocks()
     if os.environ.get("TEST_POOLER") == "on":
         # Imported here because only runs with PgBouncer need this module.
-        from tests.pooler import SESSIONS, set_database_timeouts, use_pooler
+        from tests.support.databases.pooler import SESSIONS, set_database_timeouts, use_pooler
 
         with django_db_blocker.unblock():
             set_database_timeouts()
@@ -229,7 +191,7 @@ def shop(db: None) -> Shop:
 
 
 @pytest.fixture
-def shared_rows(shop: Shop) -> Any:
+def shared_rows(shop: Shop) -> object:
     """Return the result of the ``fill`` function in the test's ``shop_with`` mark."""
     return SHARED.filled
 
@@ -277,12 +239,6 @@ def redis_url() -> str:
 
 
 @pytest.fixture(scope="session")
-def rabbitmq_url() -> str:
-    """Return the URL of a local RabbitMQ server; skip the test if none is running."""
-    return services.require_service("RabbitMQ", services.get_rabbitmq_url())
-
-
-@pytest.fixture(scope="session")
 def node_packages() -> Path:
     """Return the ``node_modules`` folder; skip the test if Node or a package is missing."""
     return Path(
@@ -297,7 +253,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--second-database",
         action="store_true",
-        help="only what can differ by database (tests/second_database.py)",
+        help="only what can differ by database (tests/support/second_database.py)",
     )
 
 
@@ -323,3 +279,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="needs PostgreSQL: set DATABASE_URL"))
         if item.get_closest_marker("browser") and not services.find_chromium():
             services.skip_or_fail(item, "Chromium")
+
+
+@pytest.fixture
+def allow_loopback(settings: Settings) -> None:
+    """Allow outgoing requests to 127.0.0.1, but to no other private address."""
+    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+
+
+@pytest.fixture
+def rate_limited(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: TimeMachineFixture
+) -> TimeMachineFixture:
+    """Turn on the rate limit with empty buckets and freeze the clock."""
+    settings.RATE_LIMIT = True
+    buckets = FileBucketStore(tmp_path / "buckets")
+    monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
+    time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
+    return time_machine

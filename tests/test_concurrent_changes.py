@@ -1,7 +1,6 @@
 """Tests for two concurrent changes to the same object: the second change sees the first, without deadlocks."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from django.db import OperationalError
@@ -11,25 +10,27 @@ from apps.catalog.domain.locks import lock_product
 from apps.catalog.domain.products import delete_product
 from apps.catalog.models import Product
 from apps.content.models import ScriptTag
+from apps.core.events.models import Event
+from apps.core.exceptions import RowDeleted
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.customers.domain import addresses, personal_data
-from apps.customers.domain.locking import lock_customer
+from apps.customers.domain.lookup import lock_customer
 from apps.customers.models import Address, Customer
-from apps.events.models import Event
-from apps.ground.exceptions import RowDeleted
-from apps.ground.tenancy import shop_scope
 from apps.inventory.domain import locations, stock
 from apps.inventory.models import InventoryItem, InventoryLevel
 from apps.metafields.domain import write
 from apps.metafields.domain.owners import get_owner_type_of_row
 from apps.metafields.models import Metafield
-from apps.orders.domain import order_customers, selectors, stock_reservation, updates
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.conftest import ApiClient
-from tests.customers.factories import make_address, make_customer
-from tests.inventory.factories import get_first_location, make_item, make_location
-from tests.orders.factories import make_order, make_variant
-from tests.races import run_unguarded, run_while_uncommitted
+from apps.orders.domain import customer_totals, selectors, stock_reservation, updates
+from tests.support.api_client import ApiClient
+from tests.support.databases.races import run_unguarded, run_while_uncommitted
+from tests.support.factories.catalog import make_product
+from tests.support.factories.customers import make_address, make_customer
+from tests.support.factories.inventory import get_first_location, make_item, make_location
+from tests.support.factories.orders import make_order, make_variant
+from tests.support.types import JsonObject
 
 on_postgres = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 VALUES = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
@@ -38,7 +39,7 @@ ADDRESS = {"address1": "1 Main Street", "city": "Ottawa", "zip": "K1A 0B1", "cou
 OWNERS = {"catalog_product", "catalog_variant"}
 
 
-def get_actor_arguments() -> dict[str, Any]:
+def get_actor_arguments() -> JsonObject:
     return {"actor": "staff:17", "at": timezone.now()}
 
 
@@ -102,7 +103,7 @@ def test_a_metafield_is_compared_with_what_it_is_now_and_deleted_once(in_shop: S
 class TestRequests:
     pytestmark = on_postgres
 
-    @pytest.mark.race(control="test_without_its_lock_what_the_second_sends_takes_the_place_of_what_the_first_sent")
+    @pytest.mark.race(control="test_the_second_write_replaces_the_first_without_its_lock")
     def test_an_address_of_an_order_is_merged_with_what_it_is_now(self, api: ApiClient, shop: Shop) -> None:
         order = make_order(shop, shipping_address=ADDRESS)
         address_before = dict(order.shipping_address or {})
@@ -118,7 +119,7 @@ class TestRequests:
         shipping_address = response.json()["order"]["shipping_address"]
         assert (shipping_address["city"], shipping_address["zip"]) == ("Toronto", "M5V 1E3")
 
-    @pytest.mark.race(control="test_without_its_lock_what_the_second_sends_takes_the_place_of_what_the_first_sent")
+    @pytest.mark.race(control="test_the_second_write_replaces_the_first_without_its_lock")
     def test_a_plain_resource_is_compared_with_what_it_is_now(self, api: ApiClient, shop: Shop) -> None:
         body = {"script_tag": {"src": "https://a.example/1.js", "event": "onload"}}
         pk = api.post("script_tags.json", body).json()["script_tag"]["id"]
@@ -131,9 +132,7 @@ class TestRequests:
 
         assert response.json()["script_tag"]["src"] == "https://a.example/1.js"
 
-    def test_without_its_lock_what_the_second_sends_takes_the_place_of_what_the_first_sent(
-        self, api: ApiClient, shop: Shop
-    ) -> None:
+    def test_the_second_write_replaces_the_first_without_its_lock(self, api: ApiClient, shop: Shop) -> None:
         """Show what goes wrong without the lock: the second request merges its body with outdated values."""
         order = make_order(shop, shipping_address=ADDRESS)
         address_before = dict(order.shipping_address or {})
@@ -167,8 +166,8 @@ class TestRowsAddedToDeletedObjects:
     pytestmark = on_postgres
 
     @pytest.mark.parametrize("kind", ["product", "variant"])
-    @pytest.mark.race(control="test_without_the_owners_lock_its_metafield_stays")
-    def test_no_metafield_is_given_to_an_owner_that_goes(self, api: ApiClient, shop: Shop, kind: str) -> None:
+    @pytest.mark.race(control="test_a_metafield_outlives_its_owner_without_the_owners_lock")
+    def test_an_owner_being_deleted_gets_no_metafield(self, api: ApiClient, shop: Shop, kind: str) -> None:
         variant = make_variant(shop)
         pk = variant.product_id if kind == "product" else variant.pk
 
@@ -182,7 +181,7 @@ class TestRowsAddedToDeletedObjects:
         assert_none_left(shop)
 
     @pytest.mark.parametrize("kind", ["product", "variant"])
-    @pytest.mark.race(control="test_without_the_owners_lock_its_metafield_stays")
+    @pytest.mark.race(control="test_a_metafield_outlives_its_owner_without_the_owners_lock")
     def test_a_metafield_that_is_being_made_goes_with_its_owner(self, api: ApiClient, shop: Shop, kind: str) -> None:
         variant = make_variant(shop)
         owner = variant.product if kind == "product" else variant
@@ -196,7 +195,7 @@ class TestRowsAddedToDeletedObjects:
         assert response.status_code == 200
         assert_none_left(shop)
 
-    def test_without_the_owners_lock_its_metafield_stays(self, api: ApiClient, shop: Shop) -> None:
+    def test_a_metafield_outlives_its_owner_without_the_owners_lock(self, api: ApiClient, shop: Shop) -> None:
         """Show what goes wrong without the lock: the deletion misses the new metafield, which then has no owner."""
         variant = make_variant(shop)
 
@@ -212,7 +211,7 @@ class TestRowsAddedToDeletedObjects:
         with shop_scope(shop):
             assert Metafield.objects.count() == 1
 
-    @pytest.mark.race(control="test_without_the_locations_lock_a_new_item_is_stocked_where_nothing_is_sold")
+    @pytest.mark.race(control="test_a_new_item_is_stocked_at_an_inactive_location_without_its_lock")
     def test_a_new_item_is_stocked_at_the_heir_of_the_primary_location(self, api: ApiClient, shop: Shop) -> None:
         primary, heir = get_first_location(shop), make_location(shop)
 
@@ -226,9 +225,7 @@ class TestRowsAddedToDeletedObjects:
         with shop_scope(shop):
             assert [level.location_id for level in InventoryLevel.objects.all()] == [heir.pk]
 
-    def test_without_the_locations_lock_a_new_item_is_stocked_where_nothing_is_sold(
-        self, api: ApiClient, shop: Shop
-    ) -> None:
+    def test_a_new_item_is_stocked_at_an_inactive_location_without_its_lock(self, api: ApiClient, shop: Shop) -> None:
         """Show what goes wrong without the lock: the new item is stocked at the location that is being deactivated."""
         primary = get_first_location(shop)
         make_location(shop)
@@ -243,7 +240,7 @@ class TestRowsAddedToDeletedObjects:
         with shop_scope(shop):
             assert [level.location_id for level in InventoryLevel.objects.all()] == [primary.pk]
 
-    @pytest.mark.race(control="test_without_the_customers_lock_a_concurrent_order_keeps_the_address")
+    @pytest.mark.race(control="test_a_concurrent_order_keeps_the_address_without_the_customers_lock")
     def test_an_erasure_covers_orders_that_came_while_it_waited(self, shop: Shop) -> None:
         make_order(shop, email="ada@example.com")
         with shop_scope(shop):
@@ -258,7 +255,7 @@ class TestRowsAddedToDeletedObjects:
         with shop_scope(shop):
             assert [order.email for order in customer.orders.all()] == ["", ""]
 
-    def test_without_the_customers_lock_a_concurrent_order_keeps_the_address(self, shop: Shop) -> None:
+    def test_a_concurrent_order_keeps_the_address_without_the_customers_lock(self, shop: Shop) -> None:
         """Show what goes wrong without the lock: the erasure does not see the new order."""
         make_order(shop, email="ada@example.com")
         with shop_scope(shop):
@@ -298,14 +295,14 @@ class TestDeadlocks:
             shop,
             lambda: selectors.lock_order(order),
             lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
-            then=lambda: order_customers.lock_order_customer(customer_id),
+            then=lambda: customer_totals.lock_order_customer(customer_id),
         )
 
-    @pytest.mark.race(control="test_an_order_that_holds_its_products_one_by_one_waits_in_a_circle")
+    @pytest.mark.race(control="test_an_order_locking_its_products_one_by_one_deadlocks")
     def test_a_paid_order_holds_its_products_together(self, shop: Shop) -> None:
         untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
         lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
-        options: Any = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
+        options: Attrs = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
 
         placed = run_while_uncommitted(
             shop,
@@ -335,18 +332,18 @@ class TestDeadlocks:
                 shop,
                 lambda: selectors.lock_order(order),
                 lambda: personal_data.redact_customer(customer, **get_actor_arguments()),
-                then=lambda: order_customers.lock_order_customer(customer_id),
+                then=lambda: customer_totals.lock_order_customer(customer_id),
             )
 
     @pytest.mark.deadlocks(1)
-    def test_an_order_that_holds_its_products_one_by_one_waits_in_a_circle(
+    def test_an_order_locking_its_products_one_by_one_deadlocks(
         self, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Show that another transaction causes a deadlock if the order locks products one by one."""
         monkeypatch.setattr(stock_reservation, "_lock_products", lambda *_: None)
         untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
         lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
-        options: Any = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
+        options: Attrs = {"inventory_behaviour": "decrement_obeying_policy", "financial_status": "paid"}
 
         with pytest.raises(OperationalError, match="deadlock"):
             run_while_uncommitted(

@@ -1,53 +1,26 @@
-"""Tests that code locks rows in the order defined in ``docs/architecture.md``, so that no deadlocks occur."""
+"""Tests that code locks rows in the order defined in ``docs/internals.md``, so that no deadlocks occur.
 
-import re
+``tests/api/route_checks`` checks the locks of each route.
+"""
+
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.apps import apps
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from apps.catalog.domain.locks import lock_product
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
-from apps.ground.tenancy import shop_scope
 from apps.inventory.domain import stock
 from apps.orders.domain import payments, transitions, updates
-from apps.shops.models import Shop
-from tests.api.conftest import PreparedRequest
-from tests.conftest import ApiClient
-from tests.lock_order import LockRecorder, watch_locks
-from tests.orders.factories import make_order, make_variant
-from tests.samples import load_all_samples
-
-SAMPLES = load_all_samples()
-WRITES = sorted(route for route in SAMPLES if not route.startswith("GET "))
-_ROW = re.compile(r"^\| `(\w+)` \|(.*)\|$", re.MULTILINE)
-
-
-def read_lock_order() -> dict[str, list[str]]:
-    """Return the root tables in lock order, with the other tables of each aggregate."""
-    text = (Path(settings.BASE_DIR) / "docs/architecture.md").read_text().split("### Lock order")[1]
-    return {root: re.findall(r"`(\w+)`", parts) for root, parts in _ROW.findall(text.split("\n## ")[0])}
-
-
-TABLE = read_lock_order()
-ROOTS = {part: root for root, parts in TABLE.items() for part in parts}
-POSITIONS = {name: place for place, root in enumerate(TABLE) for name in (root, *TABLE[root])}
-
-
-def find_breaches(watch: LockRecorder) -> list[str]:
-    """Return a description of each lock that was out of order."""
-    wrong = [
-        f"{locked_before} before {locked}: {sql}"
-        for (locked_before, locked), sql in watch.steps.items()
-        if POSITIONS.get(locked_before, -1) > POSITIONS.get(locked, -1)
-    ]
-    return wrong + watch.disorder
+from tests.support.databases.lock_order import POSITIONS, ROOTS, TABLE, LockRecorder, find_breaches, watch_locks
+from tests.support.factories.orders import make_order, make_variant
 
 
 @pytest.fixture
@@ -65,21 +38,11 @@ def test_the_table_names_tables_once() -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("route", WRITES)
-def test_each_route_locks_in_order(route: str, api: ApiClient, shop: Shop) -> None:
-    arranged = PreparedRequest(SAMPLES[route], api, shop)
-    with watch_locks(ROOTS) as watch:
-        response = arranged.send()
-    assert response.status_code == SAMPLES[route].status
-    assert find_breaches(watch) == []
-
-
-@pytest.mark.postgres
 def test_the_life_of_an_order_locks_in_order(shop: Shop, lock_recorder: LockRecorder) -> None:
-    by: dict[str, Any] = {"actor": "system", "at": timezone.now()}
+    by: Attrs = {"actor": "system", "at": timezone.now()}
     untracked, tracked = make_variant(shop), make_variant(shop, stock=5)
     lines = [{"variant_id": row.pk, "quantity": 1} for row in (tracked, untracked)]
-    options: Any = {"lines": lines, "inventory_behaviour": "decrement_obeying_policy", "email": "ada@example.com"}
+    options: Attrs = {"lines": lines, "inventory_behaviour": "decrement_obeying_policy", "email": "ada@example.com"}
 
     make_order(shop, financial_status="paid", **options)
     placed = [make_order(shop, financial_status="authorized", **options) for _ in range(2)]

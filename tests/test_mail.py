@@ -3,27 +3,27 @@
 import logging
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core import mail
 from django.test import Client
+from pytest_django import Settings
 
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
-from apps.shops.models import Shop
 from backoffice.email_backend import MailNotConfigured
-from tests.conftest import ApiClient
-from tests.factories import make_member
-from tests.panel.conftest import PASSWORD
+from tests.support.api_client import ApiClient
+from tests.support.factories import make_member
+from tests.support.panel.client import PASSWORD
 
 MESSAGE = ("Subject", "Follow https://backoffice.example/secret-link", "a@example.com", ["b@example.com"])
 
 
 @pytest.fixture(autouse=True)
-def _no_mail_server(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_mail_server(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.EMAIL_BACKEND = "backoffice.email_backend.DemoEmailBackend"
     settings.DATA_DIR = tmp_path
     monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "backoffice.sqlite")
@@ -61,9 +61,7 @@ def test_an_invitation_that_cannot_be_sent_says_why_and_logs_no_link(
     assert nonce not in caplog.text + "".join(capsys.readouterr())
 
 
-def test_a_reset_that_cannot_be_sent_answers_like_any_other(
-    client: Client, shop: Shop, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_unsent_reset_answers_as_usual(client: Client, shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
     user = make_member(shop, email="kim@example.com")
     user.set_password(PASSWORD)
     user.save()

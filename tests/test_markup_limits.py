@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from apps.ground.html_sanitizing import MAX_BYTES, MAX_TAGS, find_html_error, sanitize_html
+from apps.core.sanitizing import MAX_BYTES, MAX_TAGS, find_html_error, sanitize_html
 
 WORST = {
     "nested blocks": "<div>" * MAX_TAGS,

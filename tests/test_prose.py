@@ -22,56 +22,18 @@ ODD_WORDS = re.compile(
     re.IGNORECASE,
 )
 # Words that cannot begin an imperative sentence.
-NOT_VERBS = frozenset(
-    [
-        "The",
-        "A",
-        "An",
-        "Its",
-        "Their",
-        "Those",
-        "What",
-        "Whether",
-        "How",
-        "Which",
-        "Where",
-        "Who",
-        "Whose",
-        "All",
-        "So",
-        "As",
-        "By",
-        "Of",
-        "In",
-        "With",
-        "For",
-        "One",
-        "Within",
-        "Without",
-        "These",
-        "When",
-        "None",
-        "At",
-        "Each",
-        "Every",
-        "Until",
-        "Some",
-        "Only",
-        "Also",
-        "Not",
-        "No",
-        "More",
-        "Two",
-        "Several",
-        "That",
-        "This",
-        "If",
-        "Nothing",
-        "Anything",
-        "Everything",
-    ]
+NOT_A_VERB = re.compile(
+    r"The|A|An|Its|Their|Those|What|Whether|How|Which|Where|Who|Whose|All|So|As|By|Of|In|With|"
+    r"For|One|Within|Without|These|When|None|At|Each|Every|Until|Some|Only|Also|Not|No|More|Two|"
+    r"Several|That|This|If|Nothing|Anything|Everything"
 )
 LONGEST_CHANGE = 100
+LONGEST_TEST_NAME = 12
+# Words that cannot begin the name of a test, because its subject comes first.
+NO_SUBJECT = re.compile(
+    r"after|as|at|before|by|during|for|from|if|in|it|nothing|of|on|once|only|that|there|to|"
+    r"under|unless|until|what|when|while|who|with|without"
+)
 Text = tuple[str, str]
 
 
@@ -154,7 +116,7 @@ def test_function_docstrings_begin_with_a_verb() -> None:
         for path in _python_files("apps", "backoffice")
         for node, line, docstring in _docstrings(path)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        and docstring.split(maxsplit=1)[0].strip(",.:;") in NOT_VERBS
+        and NOT_A_VERB.fullmatch(docstring.split(maxsplit=1)[0].strip(",.:;"))
         and not _is_property(node)
     ]
 
@@ -170,3 +132,16 @@ def test_changelog_has_versions_and_short_lines() -> None:
 
     assert [line for line in lines if re.match(r"## \[?\d+\.\d+\.\d+", line)]
     assert [line for line in lines if len(line) > LONGEST_CHANGE] == []
+
+
+def test_test_names_are_short_and_begin_with_their_subject() -> None:
+    names = [
+        node.name.removeprefix("test_").split("_")
+        for path in _python_files("tests")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_")
+    ]
+
+    assert [
+        "_".join(words) for words in names if len(words) > LONGEST_TEST_NAME or NO_SUBJECT.fullmatch(words[0])
+    ] == []

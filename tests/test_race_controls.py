@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests import races
+from tests.support.databases import races
 
 TESTS = Path(settings.BASE_DIR) / "tests"
 RACES = {races.run_concurrently.__name__, races.run_while_uncommitted.__name__}

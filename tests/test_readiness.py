@@ -14,12 +14,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.ground.caching import get_or_compute
-from apps.ground.tenancy import shop_scope
-from apps.jobs.models import Job
-from apps.shops.models import Shop
-from backoffice import health
-from tests.timing import get_time_limit
+from apps.core.cache import get_or_compute
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from backoffice.observability import health
+from tests.support.timing import get_time_limit
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +33,7 @@ def readiness(monkeypatch: pytest.MonkeyPatch) -> health.CachedChecks:
     return checks
 
 
-def test_one_who_asks_often_works_the_database_once(client: Client) -> None:
+def test_frequent_readiness_requests_query_the_database_once(client: Client) -> None:
     with CaptureQueriesContext(connection) as queries:
         first = client.get("/readyz")
         asked_once = len(queries)
@@ -59,7 +59,7 @@ def test_results_are_cached_for_two_seconds(client: Client, readiness: health.Ca
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
-def test_an_unreachable_database_is_named_in_the_response(
+def test_an_unreachable_database_is_named(
     client: Client, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     def away() -> None:
@@ -95,7 +95,7 @@ def wait_for_blocked_check(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     thread.join()
 
 
-def test_during_a_check_no_request_waits_and_old_results_expire_soon(
+def test_requests_never_wait_for_a_check_and_old_results_expire_soon(
     wait_for_blocked_check: Callable[[], None], readiness: health.CachedChecks
 ) -> None:
     readiness.results = {"database": True, "migrations": True, "broker": True}

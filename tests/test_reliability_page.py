@@ -7,14 +7,15 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
 
+from apps.core.types import Attrs
+
 PAGE = Path(settings.BASE_DIR) / "docs" / "reliability.md"
 TESTS = Path(settings.BASE_DIR) / "tests"
-CHECKS: dict[str, dict[str, Any]] = tomllib.loads((TESTS / "reliability.toml").read_text())
+CHECKS: dict[str, Attrs] = tomllib.loads((TESTS / "reliability.toml").read_text())
 # The number of checks per letter, in the page's order.
 NUMBERS = {"A": 17, "M": 18, "U": 14, "W": 15, "D": 13, "F": 16, "B": 30, "X": 13, "P": 12, "L": 8}
 _ROW = re.compile(r"^\| ([A-Z])(\d+)(?:–([A-Z])(\d+))? \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
@@ -28,11 +29,11 @@ ROWS = [
 
 @cache
 def find_tests(file: str) -> frozenset[str]:
-    """Return the names of the tests in a file below ``tests/``."""
+    """Return the names of the tests and route checks in a file below ``tests/``."""
 
     def names() -> Iterator[str]:
         for node in ast.walk(ast.parse((TESTS / file).read_text())):
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith(("test_", "check_")):
                 yield node.name
 
     return frozenset(names()) if (TESTS / file).exists() else frozenset()

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.second_database import PATHS, TESTS, is_in_second_run
+from tests.support.second_database import PATHS, TESTS, is_in_second_run
 
 
 def make_item(path: str, *markers: str, fixtures: tuple[str, ...] = ("db",)) -> pytest.Item:

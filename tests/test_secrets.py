@@ -23,21 +23,19 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from apps.api.models import IdempotencyKey
-from apps.events.domain.recording import record_event
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
+from apps.core.events.recording import record_event
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.rest.models import IdempotencyKey
+from apps.core.tenancy.models import App, Shop, User
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.shops.domain import app_installation, app_secrets
-from apps.shops.models import App, Shop
-from apps.staff.models import User
-from backoffice.logs import LineFormatter, get_logging_settings
-from tests import factories
-from tests.conftest import ApiClient
-from tests.panel.conftest import Panel
-from tests.panel.test_login import get_totp_code
+from backoffice.observability.logs import LineFormatter, get_logging_settings
 from tests.shops.test_oauth import REDIRECT, OAuthFlow
-from tests.timing import wait_until
+from tests.support import factories
+from tests.support.api_client import ApiClient
+from tests.support.panel.client import Panel, get_totp_code
+from tests.support.timing import wait_until
 
 STAFF_PASSWORD = "planted-staff-secret-5417"
 WRONG_PASSWORD = "planted-wrong-secret-9023"
@@ -210,7 +208,7 @@ def find_secrets(secrets: set[str], listener: LogCollector) -> list[str]:
     return [f"{location} holds {secret}" for location, secret in sorted(matches)]
 
 
-def test_no_log_row_job_or_kept_answer_holds_a_secret(api: ApiClient, shop: Shop, log_collector: LogCollector) -> None:
+def test_logs_and_rows_contain_no_secret(api: ApiClient, shop: Shop, log_collector: LogCollector) -> None:
     secrets = run_staff_flow(shop) | run_customer_flow(api, shop) | run_app_flow(api) | run_authorization_flow(shop)
 
     assert len(secrets) > 15

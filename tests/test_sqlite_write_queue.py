@@ -30,7 +30,7 @@ ALIASES = {
 WRITER = """
 import os, sys
 import django
-from django.conf import settings
+from django.conf import settings  # noqa: E402
 
 settings.configure(DATABASES={"default": {
     "ENGINE": "backoffice.sqlite", "NAME": sys.argv[1], "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 3600}
@@ -175,17 +175,15 @@ def run_returning_writer(path: Path, alias: str) -> list[str]:
     return read_names(alias)
 
 
-def test_who_was_served_and_comes_again_queues_behind_who_waits(database_path: Path) -> None:
+def test_a_returning_writer_queues_behind_waiting_writers(database_path: Path) -> None:
     assert run_returning_writer(database_path, "gated") == ["first", "waited", "second", "third", "fourth"]
 
 
-def test_without_the_gate_who_waits_is_passed_by(database_path: Path) -> None:
+def test_waiting_writers_are_overtaken_without_the_queue(database_path: Path) -> None:
     assert run_returning_writer(database_path, "plain") == ["first", "second", "third", "fourth", "waited"]
 
 
-def test_threads_and_processes_are_served_in_the_order_in_which_they_came(
-    database_path: Path, start_process: Callable[[], Process]
-) -> None:
+def test_threads_and_processes_are_served_in_order(database_path: Path, start_process: Callable[[], Process]) -> None:
     """Check the order of waiting writers, and kill one of the processes while it waits."""
     first, second, killed = start_process(), start_process(), start_process()
     with contextlib.ExitStack() as stack, transaction.atomic("gated"):

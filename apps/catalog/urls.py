@@ -2,7 +2,6 @@
 
 from django.urls import path
 
-from apps.api.routing import api_path
 from apps.catalog.api.collections import (
     CollectionProductViewSet,
     CollectionViewSet,
@@ -15,6 +14,7 @@ from apps.catalog.api.images import ProductImageViewSet
 from apps.catalog.api.products import ProductViewSet
 from apps.catalog.api.variants import ProductVariantViewSet, VariantViewSet
 from apps.catalog.storefront import views
+from apps.core.rest.routing import api_path
 
 urlpatterns = [
     api_path("products.json", ProductViewSet, get="list", post="create"),

@@ -1,12 +1,12 @@
 """REST routes for the content app."""
 
-from apps.api.routing import api_path
 from apps.content.api.articles import ArticleValuesView, ArticleViewSet
 from apps.content.api.assets import AssetViewSet
 from apps.content.api.blogs import BlogViewSet
 from apps.content.api.mobile_platform_applications import MobilePlatformApplicationViewSet
 from apps.content.api.script_tags import ScriptTagViewSet
 from apps.content.api.themes import ThemeViewSet
+from apps.core.rest.routing import api_path
 
 urlpatterns = [
     api_path("script_tags.json", ScriptTagViewSet, get="list", post="create"),

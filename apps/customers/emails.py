@@ -6,13 +6,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.core.i18n import formats
+from apps.core.jobs import emails
+from apps.core.jobs.models import Job
+from apps.core.jobs.queue import Task, tasks
+from apps.core.tenancy.scope import get_current_shop
 from apps.customers.domain.accounts import build_activation_url
 from apps.customers.models import Customer, Invitation
-from apps.ground import languages
-from apps.ground.tenancy import get_current_shop
-from apps.jobs.domain import emails
-from apps.jobs.domain import queue as jobs
-from apps.jobs.models import Job
 
 
 def send_invitation_email(job: Job, **arguments: int) -> None:
@@ -22,7 +22,7 @@ def send_invitation_email(job: Job, **arguments: int) -> None:
     if invitation is None or invitation.customer.activation_nonce != invitation.nonce:
         return
     shop = get_current_shop()
-    with languages.language_override(shop.primary_locale):
+    with formats.language_override(shop.primary_locale):
         text = render_to_string(
             "customers/invite.txt",
             {
@@ -49,13 +49,11 @@ def send_welcome_email(job: Job, **arguments: int) -> None:
     if customer is None:
         return
     shop = get_current_shop()
-    with languages.language_override(shop.primary_locale):
+    with formats.language_override(shop.primary_locale):
         text = render_to_string("customers/welcome.txt", {"shop": shop, "customer": customer})
         subject = _("Welcome to {shop}").format(shop=shop.name)
     emails.send_customer_email(customer.email, subject, text)
 
 
-def register_email_tasks() -> None:
-    """Register the email tasks."""
-    jobs.register_task("customers.send_invite", send_invitation_email, gettext_lazy("Customer invitation email"))
-    jobs.register_task("customers.send_welcome", send_welcome_email, gettext_lazy("Customer welcome email"))
+tasks.register("customers.send_invite", Task(send_invitation_email, gettext_lazy("Customer invitation email")))
+tasks.register("customers.send_welcome", Task(send_welcome_email, gettext_lazy("Customer welcome email")))

@@ -6,23 +6,22 @@ from django.conf import settings
 from django.db.models import Model
 from django.utils.translation import gettext_noop
 
-from apps.api.openapi.schemas import build_resource_schema
-from apps.api.render_context import RenderContext
-from apps.api.rows.query_plans import get_read_plan
-from apps.api.types import Schema
-from apps.api.webhook_topics import DEFAULT_LABELS, register_resource_topics
+from apps.core.events.models import Event
+from apps.core.events.topics import Topic, topics
+from apps.core.rest.openapi.schemas import build_resource_schema
+from apps.core.rest.reading.query_plans import get_read_plan
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.webhook_topics import DEFAULT_LABELS, build_resource_topics
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs, Schema
 from apps.customers.api.customers import CustomerSerializer
 from apps.customers.domain import personal_data
 from apps.customers.domain.customers import TAGS_ADDED, TAGS_REMOVED
 from apps.customers.domain.merge import MERGE_TOPIC as MERGED
 from apps.customers.domain.privacy_webhooks import DATA_REQUEST, REDACT
 from apps.customers.models import Customer
-from apps.events.domain import topics
-from apps.events.models import Event
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import Attrs
 
-SCOPE = "read_customers"
+SCOPES = ("read_customers",)
 _IDS_SCHEMA: Schema = {"type": "array", "items": {"type": "integer"}}
 
 
@@ -164,71 +163,77 @@ def _redact_schema(version: str) -> Schema:
     return _contact_schema(orders_to_redact=_IDS_SCHEMA)
 
 
-def register_customers_topics() -> None:
-    """Register the topics."""
-    verbs = {
-        **DEFAULT_LABELS,
-        "enable": gettext_noop("Customer account activated"),
-        "disable": gettext_noop("Customer account disabled"),
-    }
-    register_resource_topics("customers", gettext_noop("Customer"), CustomerSerializer, scope=SCOPE, verbs=verbs)
-    for name, render, shape, label in (
-        (
-            "customers_email_marketing_consent/update",
-            _render_email_consent,
-            _email_consent_schema,
-            gettext_noop("Email marketing consent changed"),
-        ),
-        (
-            "customers_marketing_consent/update",
-            _render_sms_consent,
-            _sms_consent_schema,
-            gettext_noop("SMS marketing consent changed"),
-        ),
-    ):
-        topics.register_topic(name, scope=SCOPE, render=render, shape=shape, label=label, example=Customer)
-    for name, label in (
-        (TAGS_ADDED, gettext_noop("Tags added to a customer")),
-        (TAGS_REMOVED, gettext_noop("Tags removed from a customer")),
-    ):
-        topics.register_topic(
-            name,
-            scope=SCOPE,
+verbs = {
+    **DEFAULT_LABELS,
+    "enable": gettext_noop("Customer account activated"),
+    "disable": gettext_noop("Customer account disabled"),
+}
+topics.add(
+    *build_resource_topics("customers", gettext_noop("Customer"), CustomerSerializer, scopes=SCOPES, verbs=verbs)
+)
+for name, render, shape, label in (
+    (
+        "customers_email_marketing_consent/update",
+        _render_email_consent,
+        _email_consent_schema,
+        gettext_noop("Email marketing consent changed"),
+    ),
+    (
+        "customers_marketing_consent/update",
+        _render_sms_consent,
+        _sms_consent_schema,
+        gettext_noop("SMS marketing consent changed"),
+    ),
+):
+    topics.add(Topic(name=name, scopes=SCOPES, render=render, get_schema=shape, label=label, example=Customer))
+for name, label in (
+    (TAGS_ADDED, gettext_noop("Tags added to a customer")),
+    (TAGS_REMOVED, gettext_noop("Tags removed from a customer")),
+):
+    topics.add(
+        Topic(
+            name=name,
+            scopes=SCOPES,
             render=_render_tags,
-            shape=_tags_schema,
+            get_schema=_tags_schema,
             label=label,
             example=_get_tags_example,
             is_cumulative=True,
         )
-    label = gettext_noop("Another customer merged into this one")
-    topics.register_topic(
-        MERGED,
-        scope=SCOPE,
+    )
+label = gettext_noop("Another customer merged into this one")
+topics.add(
+    Topic(
+        name=MERGED,
+        scopes=SCOPES,
         render=_render_merge,
-        shape=_merge_schema,
+        get_schema=_merge_schema,
         label=label,
         example=_get_merge_example,
         is_cumulative=True,
     )
-    for name, label in (
-        ("customers/invite", gettext_noop("Invitation sent")),
-        ("customers/activation_url", gettext_noop("Activation link created")),
-        ("customers/export", gettext_noop("Personal data exported")),
-        ("customers/erase", gettext_noop("Personal data erased")),
-    ):
-        # These topics are only for the audit log. They have no scope, so apps cannot subscribe to them.
-        topics.register_topic(name, scope="", render=_render_account, label=label)
-    # Apps can subscribe to the privacy topics only in their configuration file. The payload includes the customer's
-    # contact data.
-    label = gettext_noop("Customer data request sent to apps")
-    topics.register_topic(
-        DATA_REQUEST,
-        scope=SCOPE,
+)
+for name, label in (
+    ("customers/invite", gettext_noop("Invitation sent")),
+    ("customers/activation_url", gettext_noop("Activation link created")),
+    ("customers/export", gettext_noop("Personal data exported")),
+    ("customers/erase", gettext_noop("Personal data erased")),
+):
+    # These topics are only for the audit log. They have no scope, so apps cannot subscribe to them.
+    topics.add(Topic(name=name, render=_render_account, label=label))
+# Apps can subscribe to the privacy topics only in their configuration file. The payload includes the customer's
+# contact data.
+label = gettext_noop("Customer data request sent to apps")
+topics.add(
+    Topic(
+        name=DATA_REQUEST,
+        scopes=SCOPES,
         render=_render_data_request,
-        shape=_data_request_schema,
+        get_schema=_data_request_schema,
         label=label,
-        offered=False,
+        is_offered=False,
         example=Customer,
     )
-    label = gettext_noop("Customer erasure request sent to apps")
-    topics.register_topic(REDACT, scope="", render=_render_redact, shape=_redact_schema, label=label, example=Customer)
+)
+label = gettext_noop("Customer erasure request sent to apps")
+topics.add(Topic(name=REDACT, render=_render_redact, get_schema=_redact_schema, label=label, example=Customer))

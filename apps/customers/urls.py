@@ -1,6 +1,6 @@
 """REST routes for customers."""
 
-from apps.api.routing import api_path
+from apps.core.rest.routing import api_path
 from apps.customers.api.addresses import AddressViewSet
 from apps.customers.api.customers import CustomerViewSet
 

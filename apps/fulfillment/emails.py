@@ -4,14 +4,14 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.core.i18n import formats
+from apps.core.jobs import emails
+from apps.core.jobs.models import Job
+from apps.core.jobs.queue import Task, tasks
+from apps.core.tenancy.scope import get_current_shop
 from apps.fulfillment.domain.tracking import SHIPPED_TASK
 from apps.fulfillment.models import Fulfillment
-from apps.ground import languages
-from apps.ground.tenancy import get_current_shop
-from apps.jobs.domain import emails
-from apps.jobs.domain import queue as jobs
-from apps.jobs.models import Job
-from apps.orders.domain.order_status import get_status_page_url
+from apps.orders.domain.statuses import get_status_page_url
 
 
 def send_shipping_confirmation(job: Job, **arguments: int) -> None:
@@ -21,7 +21,7 @@ def send_shipping_confirmation(job: Job, **arguments: int) -> None:
     if row is None:
         return
     shop, order = get_current_shop(), row.order
-    with languages.language_override(order.customer_locale, shop.primary_locale):
+    with formats.language_override(order.customer_locale, shop.primary_locale):
         text = render_to_string(
             "fulfillment/shipping_confirmation.txt",
             {
@@ -36,5 +36,4 @@ def send_shipping_confirmation(job: Job, **arguments: int) -> None:
     emails.send_customer_email(order.email, subject, text)
 
 
-def register_email_tasks() -> None:
-    jobs.register_task(SHIPPED_TASK, send_shipping_confirmation, gettext_lazy("Shipping confirmation email"))
+tasks.register(SHIPPED_TASK, Task(send_shipping_confirmation, gettext_lazy("Shipping confirmation email")))

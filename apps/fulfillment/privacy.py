@@ -1,14 +1,8 @@
-"""Declare which fulfillment columns never contain personal data.
+"""The personal data in fulfillments and in calls to fulfillment services."""
 
-These columns contain service names, callback URLs, and carrier data.
-"""
+from apps.customers.domain.personal_data import PersonalData, personal_data_parts
+from apps.fulfillment.domain import privacy
+from apps.orders.domain.hooks import erasure_hooks
 
-from apps.ground.privacy_registry import ColumnsByModel
-
-NON_PERSONAL_COLUMNS: ColumnsByModel = {
-    "fulfillment.FulfillmentService": ("name", "handle", "callback_url"),
-    "fulfillment.FulfillmentOrder": ("presented_name", "service_code", "source_reference"),
-    "fulfillment.FulfillmentHold": ("actor",),
-    "fulfillment.Fulfillment": ("name", "service", "tracking_company", "shipment_status"),
-    "fulfillment.PullAttempt": ("outcome",),
-}
+erasure_hooks.add(privacy.erase_fulfillment_data)
+personal_data_parts.register("calls to fulfillment services", PersonalData(redact=privacy.redact_attempts))

@@ -6,11 +6,10 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from apps.fulfillment import emails
-from apps.fulfillment.domain import callback_retention, routing, service_polling, transitions
-from apps.jobs.domain import housekeeping, queue
-from apps.jobs.domain.periodic_tasks import minute_tasks
-from apps.jobs.models import Job
+from apps.core.jobs.models import Job
+from apps.core.jobs.queue import Task, tasks
+from apps.fulfillment.domain.fulfillment_orders import routing, transitions
+from apps.fulfillment.domain.services import polling
 
 
 def route_order_task(job: Job, **arguments: Any) -> None:
@@ -25,13 +24,6 @@ def open_if_due_task(job: Job, **arguments: int) -> None:
     transitions.open_if_due(arguments["fulfillment_order_id"], at=timezone.now())
 
 
-def register_fulfillment_tasks() -> None:
-    queue.register_task(routing.ROUTE_TASK, route_order_task, gettext_lazy("Create fulfillment orders"))
-    queue.register_task(transitions.OPEN_TASK, open_if_due_task, gettext_lazy("Open a scheduled fulfillment order"))
-    queue.register_task(
-        service_polling.PULL_TASK, service_polling.run_pull, gettext_lazy("Request to a fulfillment service")
-    )
-    emails.register_email_tasks()
-    minute_tasks.register("calls to fulfillment services", service_polling.begin_due_rounds)
-    housekeeping.register_hourly_task("orders that were never routed", routing.enqueue_missing_routing)
-    housekeeping.register_hourly_task("calls to fulfillment services", callback_retention.delete_old_attempts)
+tasks.register(routing.ROUTE_TASK, Task(route_order_task, gettext_lazy("Create fulfillment orders")))
+tasks.register(transitions.OPEN_TASK, Task(open_if_due_task, gettext_lazy("Open a scheduled fulfillment order")))
+tasks.register(polling.PULL_TASK, Task(polling.run_pull, gettext_lazy("Request to a fulfillment service")))

@@ -7,20 +7,20 @@ An app only receives events about fulfillment orders and fulfillments at locatio
 from django.db.models import Model
 from django.utils.translation import gettext_noop
 
-from apps.api.openapi.schemas import build_resource_schema
-from apps.api.render_context import RenderContext
-from apps.api.rows.query_plans import get_read_plan
-from apps.api.types import Rendered, Schema
-from apps.api.webhook_topics import register_resource_topics
-from apps.events.domain import topics
+from apps.core.events.topics import Topic, topics
+from apps.core.rest.openapi.schemas import build_resource_schema
+from apps.core.rest.reading.query_plans import get_read_plan
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.webhook_topics import build_resource_topics
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Rendered, Schema
 from apps.fulfillment.api.events import FulfillmentEventSerializer
 from apps.fulfillment.api.fulfillment_orders import FulfillmentOrderSerializer
 from apps.fulfillment.api.fulfillments import FulfillmentSerializer
 from apps.fulfillment.api.services import FulfillmentServiceSerializer
+from apps.fulfillment.domain.fulfillment_orders.transitions import HOLD_ADDED, HOLD_RELEASED
 from apps.fulfillment.domain.scope_filter import READ, create_audience_check
-from apps.fulfillment.domain.transitions import HOLD_ADDED, HOLD_RELEASED
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder
-from apps.ground.tenancy import get_current_shop
 
 FULFILLMENT_ORDER_VERBS = {
     "order_routing_complete": gettext_noop("Fulfillment order created"),
@@ -40,52 +40,6 @@ FULFILLMENT_ORDER_VERBS = {
     "scheduled_fulfillment_order_ready": gettext_noop("Fulfillment order ready to fulfill"),
     "deadline_set": gettext_noop("Fulfillment order deadline set"),
 }
-
-
-def register_fulfillment_topics() -> None:
-    register_resource_topics(
-        "fulfillment_services",
-        gettext_noop("Fulfillment service"),
-        FulfillmentServiceSerializer,
-        scope="read_fulfillments",
-    )
-    register_resource_topics(
-        "fulfillment_orders",
-        gettext_noop("Fulfillment order"),
-        FulfillmentOrderSerializer,
-        scope=READ,
-        verbs=FULFILLMENT_ORDER_VERBS,
-        is_allowed=create_audience_check("assigned_location_id"),
-    )
-    for name, label in (
-        (HOLD_ADDED, gettext_noop("Fulfillment hold added")),
-        (HOLD_RELEASED, gettext_noop("Fulfillment hold released")),
-    ):
-        topics.register_topic(
-            name,
-            scope=READ,
-            render=_render_hold,
-            label=label,
-            shape=_hold_schema,
-            is_allowed=create_audience_check("fulfillment_order", "assigned_location_id"),
-            example=_get_example,
-            is_cumulative=True,
-        )
-    register_resource_topics(
-        "fulfillments",
-        gettext_noop("Fulfillment"),
-        FulfillmentSerializer,
-        scope=READ,
-        verbs={"create": gettext_noop("Fulfillment created"), "update": gettext_noop("Fulfillment changed")},
-        is_allowed=create_audience_check("location_id"),
-    )
-    register_resource_topics(
-        "fulfillment_events",
-        gettext_noop("Fulfillment event"),
-        FulfillmentEventSerializer,
-        scope="read_orders",
-        verbs={"create": gettext_noop("Tracking event added"), "delete": gettext_noop("Tracking event removed")},
-    )
 
 
 def _render_hold(instance: Model, version: str) -> Rendered:
@@ -121,3 +75,58 @@ def _get_example() -> FulfillmentOrder | None:
         return None
     hold.fulfillment_order.event_hold = hold
     return hold.fulfillment_order
+
+
+topics.add(
+    *build_resource_topics(
+        "fulfillment_services",
+        gettext_noop("Fulfillment service"),
+        FulfillmentServiceSerializer,
+        scopes=("read_fulfillments",),
+    )
+)
+topics.add(
+    *build_resource_topics(
+        "fulfillment_orders",
+        gettext_noop("Fulfillment order"),
+        FulfillmentOrderSerializer,
+        scopes=READ,
+        verbs=FULFILLMENT_ORDER_VERBS,
+        is_allowed=create_audience_check("assigned_location_id"),
+    )
+)
+for name, label in (
+    (HOLD_ADDED, gettext_noop("Fulfillment hold added")),
+    (HOLD_RELEASED, gettext_noop("Fulfillment hold released")),
+):
+    topics.add(
+        Topic(
+            name=name,
+            scopes=READ,
+            render=_render_hold,
+            label=label,
+            get_schema=_hold_schema,
+            is_allowed=create_audience_check("fulfillment_order", "assigned_location_id"),
+            example=_get_example,
+            is_cumulative=True,
+        )
+    )
+topics.add(
+    *build_resource_topics(
+        "fulfillments",
+        gettext_noop("Fulfillment"),
+        FulfillmentSerializer,
+        scopes=READ,
+        verbs={"create": gettext_noop("Fulfillment created"), "update": gettext_noop("Fulfillment changed")},
+        is_allowed=create_audience_check("location_id"),
+    )
+)
+topics.add(
+    *build_resource_topics(
+        "fulfillment_events",
+        gettext_noop("Fulfillment event"),
+        FulfillmentEventSerializer,
+        scopes=("read_orders",),
+        verbs={"create": gettext_noop("Tracking event added"), "delete": gettext_noop("Tracking event removed")},
+    )
+)

@@ -1,6 +1,6 @@
 """REST routes for the inventory app."""
 
-from apps.api.routing import api_path
+from apps.core.rest.routing import api_path
 from apps.inventory.api.items import InventoryItemViewSet
 from apps.inventory.api.levels import InventoryLevelViewSet
 from apps.inventory.api.locations import LevelsOfLocationViewSet, LocationViewSet

@@ -4,17 +4,11 @@ from django.apps import AppConfig
 
 
 class MetafieldsConfig(AppConfig):
-    """App config that registers topics for each owner type, and the shop as the first owner type."""
+    """App config that adds the private fields of metafields to all models that can have metafields."""
 
     name = "apps.metafields"
 
     def ready(self) -> None:
-        from apps.ground.privacy_registry import declare_non_personal
-        from apps.metafields import webhook_topics
-        from apps.metafields.domain.owners import on_owner_registered, register_owner
-        from apps.metafields.privacy import NON_PERSONAL_COLUMNS
-        from apps.shops.models import Shop
+        from apps.metafields.domain.owners import add_metafield_relations
 
-        declare_non_personal(NON_PERSONAL_COLUMNS)
-        on_owner_registered(webhook_topics.register_metafield_topics)
-        register_owner("", "shop", Shop, scope=None)
+        add_metafield_relations()

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from django.urls import URLPattern
 
-from apps.api.routing import api_path
+from apps.core.rest.routing import api_path
 from apps.metafields.api.metafields import AnyMetafieldViewSet, MetafieldViewSet, create_viewset
-from apps.metafields.domain.owners import get_owner_types
+from apps.metafields.domain.owners import owner_types
 
 
 def _routes(prefix: str, view: type[MetafieldViewSet]) -> Iterator[URLPattern]:
@@ -22,13 +22,13 @@ urlpatterns = [
     *_routes("", AnyMetafieldViewSet),
     *(
         pattern
-        for owner in get_owner_types()
+        for owner in owner_types.values()
         if owner.path
         for pattern in _routes(f"{owner.path}/<owner_id>/", create_viewset(owner))
     ),
     *(
         pattern
-        for owner in get_owner_types()
+        for owner in owner_types.values()
         for path, model in owner.extra_paths.items()
         for pattern in _routes(f"{path}/<owner_id>/", create_viewset(owner, path, model))
     ),
@@ -38,7 +38,7 @@ urlpatterns = [
             create_viewset(owner, owner.nested_path),
             get="count",
         )
-        for owner in get_owner_types()
+        for owner in owner_types.values()
         if owner.nested_path
     ),
 ]

@@ -3,12 +3,12 @@
 from django.template.loader import render_to_string
 from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
-from apps.ground import languages
-from apps.ground.tenancy import get_current_shop
-from apps.jobs.domain import emails
-from apps.jobs.domain import queue as jobs
-from apps.jobs.models import Job
-from apps.orders.domain.order_status import get_status_page_context
+from apps.core.i18n import formats
+from apps.core.jobs import emails
+from apps.core.jobs.models import Job
+from apps.core.jobs.queue import Task, tasks
+from apps.core.tenancy.scope import get_current_shop
+from apps.orders.domain.statuses import get_status_page_context
 from apps.orders.models import Order
 
 RECEIPT = "orders.receipt"
@@ -25,12 +25,11 @@ def send_order_email(job: Job, **arguments: int) -> None:
     if order is None:
         return
     shop = get_current_shop()
-    with languages.language_override(order.customer_locale, shop.primary_locale):
+    with formats.language_override(order.customer_locale, shop.primary_locale):
         text = render_to_string(f"{job.task.replace('.', '/')}.txt", {"shop": shop, **get_status_page_context(order)})
         subject = gettext(_SUBJECTS[job.task]).format(name=order.name, shop=shop.name)
     emails.send_customer_email(order.email, subject, text)
 
 
-def register_order_emails() -> None:
-    jobs.register_task(RECEIPT, send_order_email, gettext_lazy("Order confirmation email"))
-    jobs.register_task(CANCELLATION, send_order_email, gettext_lazy("Order cancellation email"))
+tasks.register(RECEIPT, Task(send_order_email, gettext_lazy("Order confirmation email")))
+tasks.register(CANCELLATION, Task(send_order_email, gettext_lazy("Order cancellation email")))

@@ -1,35 +1,15 @@
-"""Declare which text columns of orders never contain personal data (see ``apps.ground.privacy_registry``)."""
+"""The personal data in orders."""
 
-from apps.ground.privacy_registry import ColumnsByModel
+from apps.customers.domain.personal_data import PersonalData, personal_data_parts
+from apps.orders.domain import privacy
 
-NON_PERSONAL_COLUMNS: ColumnsByModel = {
-    "orders.Order": (
-        "name",
-        "token",
-        "confirmation_number",
-        "currency",
-        "presentment_currency",
-        "discount_codes",
-        "discount_applications",
-        "tax_lines",
-        "payment_gateway_names",
-        "source_name",
-        "customer_locale",
+personal_data_parts.register(
+    "orders",
+    PersonalData(
+        export=privacy.export_orders,
+        redact=privacy.redact_orders,
+        locked_before=privacy.get_orders_to_redact,
+        ids=privacy.get_order_ids,
+        redact_some=privacy.redact_next_orders,
     ),
-    "orders.Comment": ("actor",),
-    "orders.LineItem": (
-        "title",
-        "variant_title",
-        "name",
-        "sku",
-        "vendor",
-        "tax_lines",
-        "duties",
-        "discount_allocations",
-        "fulfillment_service",
-        "variant_inventory_management",
-        "taken_from",
-    ),
-    "orders.ShippingLine": ("title", "code", "source", "carrier_identifier", "tax_lines", "discount_allocations"),
-    "orders.Transaction": ("gateway", "currency", "source_name"),
-}
+)

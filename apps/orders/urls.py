@@ -1,6 +1,6 @@
 """REST routes for orders, as in the specification."""
 
-from apps.api.routing import api_path
+from apps.core.rest.routing import api_path
 from apps.orders.api.transactions import TransactionViewSet
 from apps.orders.api.views import CustomerOrdersViewSet, OrderViewSet
 

@@ -2,15 +2,16 @@
 
 from django.utils.translation import gettext_noop
 
-from apps.api.webhook_topics import DEFAULT_LABELS, register_resource_topics
+from apps.core.events.topics import topics
+from apps.core.rest.webhook_topics import DEFAULT_LABELS, build_resource_topics
 from apps.payments.api.payment_handlers import PaymentHandlerSerializer
 
-
-def register_payment_topics() -> None:
-    register_resource_topics(
+topics.add(
+    *build_resource_topics(
         "payment_handlers",
         gettext_noop("Payment handler"),
         PaymentHandlerSerializer,
-        scope="read_payment_handlers",
+        scopes=("read_payment_handlers",),
         verbs={**DEFAULT_LABELS, "redeem": gettext_noop("Payment handler accepted a token")},
     )
+)

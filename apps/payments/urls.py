@@ -1,6 +1,6 @@
 """REST routes for payment handlers."""
 
-from apps.api.routing import api_path
+from apps.core.rest.routing import api_path
 from apps.payments.api.payment_handlers import PaymentHandlerViewSet
 
 urlpatterns = [

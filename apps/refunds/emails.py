@@ -5,12 +5,14 @@ from collections.abc import Iterable
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from apps.ground import languages
-from apps.ground.tenancy import get_current_shop
-from apps.jobs.domain import emails
-from apps.jobs.models import Job
-from apps.orders.domain.order_status import get_status_page_url
+from apps.core.i18n import formats
+from apps.core.jobs import emails
+from apps.core.jobs.models import Job
+from apps.core.jobs.queue import Task, tasks
+from apps.core.tenancy.scope import get_current_shop
+from apps.orders.domain.statuses import get_status_page_url
 from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund
 
@@ -44,7 +46,7 @@ def build_refund_email(
         shipping: True to mention refunded shipping.
         duties: True to mention refunded duties.
     """
-    with languages.language_override(order.customer_locale, get_current_shop().primary_locale):
+    with formats.language_override(order.customer_locale, get_current_shop().primary_locale):
         return _written(order, units, rows, shipping=shipping, duties=duties)
 
 
@@ -60,10 +62,13 @@ def _written(
             "shop": shop,
             "order": order,
             "goods": items,
-            "amounts": [languages.format_money(row.amount, row.currency) for row in rows],
+            "amounts": [formats.format_money(row.amount, row.currency) for row in rows],
             "status_url": get_status_page_url(order.shop_id, order.token),
         },
     )
     subject_line = _("A refund for your order {order} at {shop}").format(order=order.name, shop=shop.name)
     subject = " ".join(subject_line.split())
     return EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[order.email])
+
+
+tasks.register("refunds.notification", Task(send_refund_email, gettext_lazy("Refund email")))

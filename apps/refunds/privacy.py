@@ -1,8 +1,6 @@
-"""Declare which text columns of refunds never contain personal data (see ``apps.ground.privacy_registry``)."""
+"""The personal data in refunds."""
 
-from apps.ground.privacy_registry import ColumnsByModel
+from apps.customers.domain.personal_data import PersonalData, personal_data_parts
+from apps.refunds.domain import privacy
 
-NON_PERSONAL_COLUMNS: ColumnsByModel = {
-    "refunds.OrderAdjustment": ("reason",),
-    "refunds.BogusMovement": ("currency", "message"),
-}
+personal_data_parts.register("refunds", PersonalData(export=privacy.export_refund_notes, redact=privacy.redact_refunds))

@@ -1,6 +1,6 @@
 """REST routes for refunds."""
 
-from apps.api.routing import api_path
+from apps.core.rest.routing import api_path
 from apps.refunds.api.views import RefundViewSet
 
 urlpatterns = [

@@ -5,14 +5,12 @@ from datetime import datetime
 import strawberry
 from django.conf import settings
 
-from apps.graphql import registry
-from apps.graphql.ids import Node, build_global_id, parse_number_of_type
-from apps.graphql.info import Info
-from apps.graphql.scalars import URL
-from apps.ground.tenancy import all_shops_scope
+from apps.core.graphql import registry
+from apps.core.graphql.types import URL, Info, Node, build_global_id, parse_number_of_type
+from apps.core.tenancy.access_scopes import SCOPES
+from apps.core.tenancy.models import App, Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope
 from apps.shops.api.resources import get_english_country_name, get_money_format
-from apps.shops.models import App, Installation, Shop
-from apps.shops.models.scopes import SCOPES
 
 _WEIGHT_UNITS = {"g": "GRAMS", "kg": "KILOGRAMS", "oz": "OUNCES", "lb": "POUNDS"}
 
@@ -188,7 +186,7 @@ class AppInstallationType(Node):
         return None
 
 
-@registry.register_queries
+@registry.queries.add
 @strawberry.type
 class CallerQueries:
     """Queries for the calling app, its shop and its installation."""
@@ -263,18 +261,23 @@ def _build_address(row: Shop) -> ShopAddressType:
     )
 
 
-registry.register_node(
-    "Shop", ShopType, lambda info, pk: _build_shop(info.context.shop) if pk == info.context.shop.pk else None
+registry.nodes.register(
+    "Shop",
+    registry.Node(ShopType, lambda info, pk: _build_shop(info.context.shop) if pk == info.context.shop.pk else None),
 )
-registry.register_node(
+registry.nodes.register(
     "App",
-    AppType,
-    lambda info, pk: _build_app(_load_installation(info)) if pk == _load_installation(info).app_id else None,
+    registry.Node(
+        AppType,
+        lambda info, pk: _build_app(_load_installation(info)) if pk == _load_installation(info).app_id else None,
+    ),
 )
-registry.register_node(
+registry.nodes.register(
     "AppInstallation",
-    AppInstallationType,
-    lambda info, pk: (
-        _build_installation(_load_installation(info)) if pk == info.context.access.installation.pk else None
+    registry.Node(
+        AppInstallationType,
+        lambda info, pk: (
+            _build_installation(_load_installation(info)) if pk == info.context.access.installation.pk else None
+        ),
     ),
 )

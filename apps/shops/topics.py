@@ -6,15 +6,16 @@ from django.conf import settings
 from django.db.models import Model
 from django.utils.translation import gettext_noop
 
-from apps.api.openapi.schemas import build_resource_schema
-from apps.api.render_context import RenderContext
-from apps.api.rows.query_plans import get_read_plan
-from apps.api.types import Schema
-from apps.events.domain import topics
-from apps.ground.tenancy import get_current_shop
+from apps.core.events.topics import Topic, topics
+from apps.core.rest.openapi.schemas import build_resource_schema
+from apps.core.rest.reading.query_plans import get_read_plan
+from apps.core.rest.render_context import RenderContext
+from apps.core.tenancy.models import AccessToken, App, Installation, Shop
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Schema
 from apps.shops.api.resources import ShopSerializer
 from apps.shops.domain import purchases
-from apps.shops.models import AccessToken, App, AppPurchase, Installation, Shop
+from apps.shops.models import AppPurchase
 
 _PURCHASE_GID = "gid://{brand}/AppPurchaseOneTime/"
 
@@ -78,38 +79,6 @@ def _is_own_purchase(payload: Mapping[str, object], app_id: int, _granted: Colle
     return AppPurchase.objects.filter(pk=pk, installation__app_id=app_id).exists()
 
 
-def register_shops_topics() -> None:
-    for name, render, shape, label, example in (
-        ("shop/update", _shop_payload, _shop_shape, gettext_noop("Shop settings changed"), get_current_shop),
-        ("app/uninstalled", _shop_payload, _shop_shape, gettext_noop("App uninstalled"), get_current_shop),
-        ("app/scopes_update", _scopes_payload, _scopes_shape, gettext_noop("App scopes changed"), Installation),
-    ):
-        topics.register_topic(name, scope="", render=render, label=label, offered=True, shape=shape, example=example)
-    topics.register_topic(
-        purchases.TOPIC,
-        scope="",
-        render=_purchase_payload,
-        label=gettext_noop("App purchase changed"),
-        offered=True,
-        shape=_purchase_shape,
-        is_allowed=_is_own_purchase,
-        example=AppPurchase,
-    )
-    for name, render, label in (
-        ("shop/create", _shop_payload, gettext_noop("Shop created")),
-        ("app/installed", _shop_payload, gettext_noop("App installed")),
-        ("apps/create", _app_payload, gettext_noop("App registered")),
-        ("apps/update", _app_payload, gettext_noop("App registration changed")),
-        ("apps/delete", _app_payload, gettext_noop("App registration deleted")),
-        ("apps/secret", _app_payload, gettext_noop("App secret replaced")),
-        ("apps/old_secret_ended", _app_payload, gettext_noop("Old app secret revoked")),
-        ("access_tokens/create", _scopes_payload, gettext_noop("Access token created")),
-        ("access_tokens/revoke", _scopes_payload, gettext_noop("Access token revoked")),
-    ):
-        # These topics are only for the audit log.
-        topics.register_topic(name, scope="", render=render, label=label)
-
-
 def _shop_shape(version: str) -> Schema:
     return build_resource_schema(ShopSerializer, version)
 
@@ -126,3 +95,35 @@ def _scopes_shape(_version: str) -> Schema:
             "updated_at": {"type": "string", "format": "date-time"},
         },
     }
+
+
+for name, render, shape, label, example in (
+    ("shop/update", _shop_payload, _shop_shape, gettext_noop("Shop settings changed"), get_current_shop),
+    ("app/uninstalled", _shop_payload, _shop_shape, gettext_noop("App uninstalled"), get_current_shop),
+    ("app/scopes_update", _scopes_payload, _scopes_shape, gettext_noop("App scopes changed"), Installation),
+):
+    topics.add(Topic(name=name, render=render, label=label, is_offered=True, get_schema=shape, example=example))
+topics.add(
+    Topic(
+        name=purchases.TOPIC,
+        render=_purchase_payload,
+        label=gettext_noop("App purchase changed"),
+        is_offered=True,
+        get_schema=_purchase_shape,
+        is_allowed=_is_own_purchase,
+        example=AppPurchase,
+    )
+)
+for name, render, label in (
+    ("shop/create", _shop_payload, gettext_noop("Shop created")),
+    ("app/installed", _shop_payload, gettext_noop("App installed")),
+    ("apps/create", _app_payload, gettext_noop("App registered")),
+    ("apps/update", _app_payload, gettext_noop("App registration changed")),
+    ("apps/delete", _app_payload, gettext_noop("App registration deleted")),
+    ("apps/secret", _app_payload, gettext_noop("App secret replaced")),
+    ("apps/old_secret_ended", _app_payload, gettext_noop("Old app secret revoked")),
+    ("access_tokens/create", _scopes_payload, gettext_noop("Access token created")),
+    ("access_tokens/revoke", _scopes_payload, gettext_noop("Access token revoked")),
+):
+    # These topics are only for the audit log.
+    topics.add(Topic(name=name, render=render, label=label))

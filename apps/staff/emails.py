@@ -8,8 +8,8 @@ from django.contrib import messages
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from apps.panel.reverse import use_global_urls
-from apps.staff.models import User
+from apps.core.admin.reverse import use_global_urls
+from apps.core.tenancy.models import User
 
 logger = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """REST routes for staff."""
 
-from apps.api.routing import api_path
+from apps.core.rest.routing import api_path
 from apps.staff.api.users import UserViewSet
 
 urlpatterns = [

@@ -5,13 +5,15 @@ from typing import Any
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from apps.ground import languages
-from apps.ground.stored_messages import translate_stored
-from apps.ground.tenancy import all_shops_scope, get_current_shop
-from apps.jobs.domain import emails
-from apps.jobs.models import Job
-from apps.webhooks.domain.engine.subscription_health import WARNING_STAGES
+from apps.core.i18n import formats
+from apps.core.i18n.messages import translate
+from apps.core.jobs import emails
+from apps.core.jobs.models import Job
+from apps.core.jobs.queue import Task, tasks
+from apps.core.tenancy.scope import all_shops_scope, get_current_shop
+from apps.webhooks.domain.engine.subscription_health import SEND_WARNING, WARNING_STAGES
 from apps.webhooks.models import Health, Subscription
 
 
@@ -26,14 +28,14 @@ def send_warning(job: Job, **arguments: Any) -> None:
     is_disabled = subscription.state == Subscription.State.DISABLED
     if stage < WARNING_STAGES[-1] and (health is None or health.warned < stage):
         return
-    with languages.language_override(shop.primary_locale):
+    with formats.language_override(shop.primary_locale):
         text = render_to_string(
             "webhooks/warning.txt",
             {
                 "subscription": subscription,
                 "health": health,
-                "last_error": translate_stored(health.last_error) if health else "",
-                "reason": translate_stored(subscription.reason),
+                "last_error": translate(health.last_error) if health else "",
+                "reason": translate(subscription.reason),
                 "stage": stage,
                 "is_disabled": is_disabled,
                 "is_deleted": is_deleted,
@@ -43,3 +45,6 @@ def send_warning(job: Job, **arguments: Any) -> None:
         title = (stopped if is_disabled or is_deleted else failing).format(app=subscription.app.name, shop=shop.name)
     subject = " ".join(title.split())
     emails.send_email(EmailMessage(subject=subject, body=text, from_email=shop.email, to=[shop.email]))
+
+
+tasks.register(SEND_WARNING, Task(send_warning, gettext_lazy("Warning about failing webhooks")))

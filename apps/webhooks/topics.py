@@ -3,10 +3,9 @@
 from django.db.models import Model
 from django.utils.translation import gettext_noop
 
-from apps.api.types import Schema
-from apps.events.domain import topics
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import Attrs
+from apps.core.events.topics import Topic, topics
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs, Schema
 from apps.webhooks.domain.topics import SHOP_REDACT
 
 
@@ -23,21 +22,21 @@ def _shop_redact_schema(version: str) -> Schema:
     return {"type": "object", "properties": {"shop_id": {"type": "integer"}, "shop_domain": {"type": "string"}}}
 
 
-def register_webhook_topics() -> None:
-    label = gettext_noop("Data erasure request sent to uninstalled app")
-    topics.register_topic(
-        SHOP_REDACT,
-        scope="",
+label = gettext_noop("Data erasure request sent to uninstalled app")
+topics.add(
+    Topic(
+        name=SHOP_REDACT,
         render=_render_shop_redact,
-        shape=_shop_redact_schema,
+        get_schema=_shop_redact_schema,
         label=label,
         example=get_current_shop,
     )
-    for name, label in (
-        ("webhooks/create", gettext_noop("Webhook subscription created")),
-        ("webhooks/update", gettext_noop("Webhook subscription changed")),
-        ("webhooks/delete", gettext_noop("Webhook subscription deleted")),
-        ("webhooks/secret", gettext_noop("Signing secret replaced")),
-        ("webhooks/recover", gettext_noop("Webhook deliveries replayed")),
-    ):
-        topics.register_topic(name, scope="", render=_render_id, label=label)
+)
+for name, label in (
+    ("webhooks/create", gettext_noop("Webhook subscription created")),
+    ("webhooks/update", gettext_noop("Webhook subscription changed")),
+    ("webhooks/delete", gettext_noop("Webhook subscription deleted")),
+    ("webhooks/secret", gettext_noop("Signing secret replaced")),
+    ("webhooks/recover", gettext_noop("Webhook deliveries replayed")),
+):
+    topics.add(Topic(name=name, render=_render_id, label=label))

@@ -1,6 +1,6 @@
 """URL routes for the REST resource for webhook subscriptions."""
 
-from apps.api.routing import api_path
+from apps.core.rest.routing import api_path
 from apps.webhooks.api.webhooks import WebhookViewSet
 
 urlpatterns = [

@@ -8,15 +8,13 @@ import asyncio
 from collections import deque
 from http import HTTPStatus
 from math import inf
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, Protocol, cast
 
 import httptools
 
+from backoffice.server.door import Door
 from backoffice.server.reception import Reception, Refused
-from backoffice.server.threads import Answer, Job, build_error_response, build_response
-
-if TYPE_CHECKING:
-    from backoffice.server.process import Process
+from backoffice.server.threads import Answer, Job, Threads, build_error_response, build_response
 
 # These timeouts are in seconds. A proxy must close its idle connections before IDLE_SECONDS have passed.
 FIRST_BYTE_SECONDS = 10.0
@@ -34,6 +32,24 @@ LINGER_SILENCE_SECONDS = 2.0
 LINGER_BYTES = 256 * 1024 * 1024
 
 _PIECE = 256 * 1024
+
+
+class Process(Protocol):
+    """The web process of a connection, with the state that its connections share."""
+
+    door: Door
+    threads: Threads
+    environ: dict[str, object]
+    connections: "dict[Connection, None]"
+    idle_seconds: float
+    closing: bool
+    loop: asyncio.AbstractEventLoop
+
+    def reserve(self, size: int) -> bool:
+        """Count received bytes of a large body. Return False if the limit of the process is reached."""
+
+    def give_back(self, size: int) -> None:
+        """Subtract the bytes of a body that has been released."""
 
 
 class Connection(asyncio.Protocol):
@@ -58,7 +74,7 @@ class Connection(asyncio.Protocol):
         "deadline",
     )
 
-    def __init__(self, process: "Process") -> None:
+    def __init__(self, process: Process) -> None:
         self._process = process
         self._parser = httptools.HttpRequestParser(self)
         self._reception: Reception | None = None

@@ -72,7 +72,7 @@ def _unpack(goods: BenchRows, theme_id: int) -> None:
     from django.utils import timezone
 
     from apps.content.domain import blob_store, themes
-    from apps.ground.tenancy import shop_scope
+    from apps.core.tenancy.scope import shop_scope
 
     with shop_scope(goods.shop):
         content = blob_store.store_blob(b"content")

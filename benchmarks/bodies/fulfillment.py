@@ -41,8 +41,8 @@ def _routed(bench: Bench, goods: BenchRows, body: Body, **when: Any) -> RoutedOr
     """Create an order, route the order as the worker does, and return the fulfillment order."""
     from django.utils import timezone
 
-    from apps.fulfillment.domain import routing
-    from apps.ground.tenancy import shop_scope
+    from apps.core.tenancy.scope import shop_scope
+    from apps.fulfillment.domain.fulfillment_orders import routing
 
     order = bench.made("orders.json", {"order": body})["order"]
     with shop_scope(goods.shop):
@@ -59,7 +59,7 @@ def _of_states(bench: Bench, goods: BenchRows, number: int) -> None:
     """Send requests that hold, move and cancel one fulfillment order, and reschedule and open another one."""
     from django.utils import timezone
 
-    from apps.ground.tenancy import shop_scope
+    from apps.core.tenancy.scope import shop_scope
     from apps.inventory.domain.locations import create_location
 
     row = _routed(bench, goods, _counted(goods))

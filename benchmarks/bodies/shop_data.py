@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from django.test import Client
 
-    from apps.shops.models import Shop
+    from apps.core.tenancy.models import Shop
 
 SOLD, COLLECTS, TAGS, METAFIELDS = 500, 2500, 250, 250
 Body = dict[str, Any]
@@ -44,7 +44,7 @@ def stock_shop(shop: "Shop") -> BenchRows:
     from apps.catalog.domain.inputs import ProductParts, VariantInput
     from apps.catalog.domain.products import create_product
     from apps.catalog.models import Product, Variant
-    from apps.ground.tenancy import shop_scope
+    from apps.core.tenancy.scope import shop_scope
     from apps.inventory.domain.locations import create_location
     from apps.inventory.domain.stock import get_primary_location
 
@@ -72,8 +72,8 @@ def create_client(shop: "Shop", name: str) -> "Client":
     from django.test import Client
     from django.utils import timezone
 
+    from apps.core.tenancy.access_scopes import SCOPES
     from apps.shops.domain import app_installation, tokens
-    from apps.shops.models.scopes import SCOPES
 
     now = timezone.now()
     installation = app_installation.install_app(
@@ -86,11 +86,11 @@ def create_fulfillment_orders(goods: BenchRows, parts: int, lines: int) -> list[
     """Split an order into fulfillment orders at one location; return their ids with the ids of their line items."""
     from django.utils import timezone
 
-    from apps.fulfillment.domain import location_moves, routing
-    from apps.ground.tenancy import shop_scope
+    from apps.core.tenancy.scope import shop_scope
+    from apps.fulfillment.domain.fulfillment_orders import moves, routing
     from apps.inventory.domain.locations import create_location
-    from apps.orders.domain.create import create_order
-    from apps.orders.domain.order_drafts import OrderParts
+    from apps.orders.domain.create.drafts import OrderParts
+    from apps.orders.domain.create.orders import create_order
 
     at = timezone.now()
     with shop_scope(goods.shop):
@@ -103,7 +103,7 @@ def create_fulfillment_orders(goods: BenchRows, parts: int, lines: int) -> list[
         results = []
         for first in range(0, lines, size):
             line_items = [{"id": pk, "quantity": 1} for pk in pks[first : first + size]]
-            moved = location_moves.move_to_location(row, other.pk, lines=line_items, actor="system", at=at).moved
+            moved = moves.move_to_location(row, other.pk, lines=line_items, actor="system", at=at).moved
             results.append((moved.pk, list(moved.lines.order_by("pk").values_list("pk", flat=True))))
         return results
 

@@ -23,9 +23,9 @@ def measure_write() -> dict[str, Any]:
     """
     from django.utils import timezone
 
+    from apps.core.tenancy.models import Shop
+    from apps.core.tenancy.scope import shop_scope
     from apps.customers.domain.customers import create_customer
-    from apps.ground.tenancy import shop_scope
-    from apps.shops.models import Shop
 
     shops = {
         count: create_shop_with_subscriptions(
@@ -87,7 +87,7 @@ def copy_deliveries(rows: int) -> None:
     """Copy the due deliveries until there are about ``rows`` copies. The copies have no events."""
     from django.db import connection
 
-    from apps.ground.tenancy import all_shops_scope
+    from apps.core.tenancy.scope import all_shops_scope
     from apps.webhooks.models import Delivery
 
     with all_shops_scope():
@@ -112,9 +112,9 @@ def measure_recovery(rows: int) -> dict[str, Any]:
     from django.db.models import Max, Min
     from django.utils import timezone
 
-    from apps.ground.tenancy import all_shops_scope, shop_scope
-    from apps.jobs.domain import queue
-    from apps.shops.models import Shop
+    from apps.core.jobs import queue
+    from apps.core.tenancy.models import Shop
+    from apps.core.tenancy.scope import all_shops_scope, shop_scope
     from apps.webhooks.domain import replay
     from apps.webhooks.models import Delivery, Subscription
 

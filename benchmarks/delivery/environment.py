@@ -61,7 +61,7 @@ def create_shop_with_subscriptions(
     """Create a shop with an app that has a subscription for each address, by default to the topic ``blogs/create``."""
     from django.utils import timezone
 
-    from apps.ground.tenancy import shop_scope
+    from apps.core.tenancy.scope import shop_scope
     from apps.shops.domain import app_installation
     from apps.shops.domain.shop_creation import create_shop
     from apps.webhooks.domain import subscriptions
@@ -82,8 +82,8 @@ def fill_events(shop: Any, count: int) -> None:
     import uuid6
     from django.utils import timezone
 
-    from apps.events.models import Event
-    from apps.ground.tenancy import shop_scope
+    from apps.core.events.models import Event
+    from apps.core.tenancy.scope import shop_scope
     from apps.webhooks.models import Pending
 
     payload = {"id": 1, "title": "News", "handle": "news", "tags": "a, b", "commentable": "no", "text": "x" * 1900}
@@ -139,7 +139,7 @@ def get_memory_mb(process: subprocess.Popen[bytes]) -> float:
 
 def warm_up(receivers: Receivers, shop: Any) -> None:
     """Wait until the dispatchers have sent a first delivery, and delete this delivery."""
-    from apps.ground.tenancy import all_shops_scope
+    from apps.core.tenancy.scope import all_shops_scope
     from apps.webhooks.models import Delivery
 
     fill_events(shop, 1)
@@ -169,7 +169,7 @@ def get_percentile(values: list[float], share: float) -> float:
 
 def delete_deliveries() -> None:
     """Delete subscriptions and pending events, and cancel all unfinished deliveries."""
-    from apps.ground.tenancy import all_shops_scope
+    from apps.core.tenancy.scope import all_shops_scope
     from apps.webhooks.models import Delivery, Pending, Subscription
 
     with all_shops_scope():

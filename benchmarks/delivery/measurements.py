@@ -73,8 +73,8 @@ def measure_latency(count: int) -> dict[str, Any]:
     from django.utils import timezone
 
     from apps.content.domain.blogs import create_blog
-    from apps.ground.tenancy import shop_scope
-    from apps.shops.models import Shop
+    from apps.core.tenancy.models import Shop
+    from apps.core.tenancy.scope import shop_scope
 
     receivers = Receivers(1)
     shop = create_shop_with_subscriptions(3, [f"http://127.0.0.1:{receivers.ports[0]}/"], include_fields=["title"])
@@ -99,7 +99,7 @@ def measure_latency(count: int) -> dict[str, Any]:
 
 def _sent_and_arrived(receivers: Receivers) -> list[float]:
     """Return the seconds from each event to the end of the delivery's first attempt."""
-    from apps.ground.tenancy import all_shops_scope
+    from apps.core.tenancy.scope import all_shops_scope
     from apps.webhooks.models import Delivery
 
     receivers.ask("take")
@@ -140,7 +140,7 @@ def measure_hang(count: int, healthy: int, hanging: int, number: int) -> dict[st
 
 def measure_shops(count: int) -> dict[str, Any]:
     """Measure the delivery delays of 49 shops while another shop creates 90 % of the events."""
-    from apps.ground.tenancy import all_shops_scope
+    from apps.core.tenancy.scope import all_shops_scope
     from apps.webhooks.models import Delivery
 
     receivers = Receivers(1)

@@ -30,7 +30,7 @@ def measure_retention(rows: int) -> dict[str, Any]:
     from django.db import connection
     from django.utils import timezone
 
-    from apps.ground.tenancy import all_shops_scope
+    from apps.core.tenancy.scope import all_shops_scope
     from apps.webhooks.domain import retention
 
     room = _fill(4000, rows)

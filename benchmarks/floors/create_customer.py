@@ -26,9 +26,9 @@ VALUES (%s, %s, now(), now(), %s, %s, %s, %s, '', %s, '', '', %s, 'SE', %s, '') 
 """
 _DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id = %s"
 _EVENT = """
-INSERT INTO events_event (shop_id, created_at, updated_at, key, topic, subject_type, subject_id, subject_label, actor,
-    message, changes, "group", request_id)
-VALUES (%s, now(), now(), %s, 'customers/create', 'customers.customer', %s, %s, 'app:1', '', '{}', %s, %s)
+INSERT INTO events_event (shop_id, created_at, updated_at, key, topic, subject_type, subject_id, subject_label,
+    coded_label, actor, message, changes, "group", request_id)
+VALUES (%s, now(), now(), %s, 'customers/create', 'customers.customer', %s, %s, %s, 'app:1', '', '{}', %s, %s)
 """
 _STARTS = re.compile(r" |(?<=[^\w ])(?=\w)")
 
@@ -82,9 +82,9 @@ def create_customer(shop_id: int, body: dict[str, Any]) -> int:
     row = execute(_ADDRESS, (shop_id, customer_id, first, last, *index), prepare=True).fetchone()
     execute(_DEFAULT, (row[0], customer_id), prepare=True)
     identity = uuid.uuid4()
-    execute(
-        _EVENT, (shop_id, uuid.uuid4(), customer_id, f"Customer {customer_id}", identity, str(identity)), prepare=True
-    )
+    label = json.dumps({"code": "customers.customer", "params": {"number": customer_id}})
+    values = (shop_id, uuid.uuid4(), customer_id, f"Customer {customer_id}", label, identity, str(identity))
+    execute(_EVENT, values, prepare=True)
     return customer_id
 
 

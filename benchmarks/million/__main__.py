@@ -31,8 +31,8 @@ def create_clients(shop_id: int, token: str) -> "tuple[Client, Client]":
     from django.test import Client
     from django.utils import timezone
 
-    from apps.ground.tenancy import shop_scope
-    from apps.staff.models import Membership, User
+    from apps.core.tenancy.models import Membership, User
+    from apps.core.tenancy.scope import shop_scope
 
     shop = fill.get_shop(shop_id)
     person, _created = User.objects.get_or_create(email="owner@bench.example", defaults={"first_name": "Sam"})

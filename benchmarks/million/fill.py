@@ -13,7 +13,7 @@ from benchmarks.catalog_data import TURN, fill_order_rows, fill_orders, fill_pro
 from benchmarks.data import BEGIN, DOMAIN, fill_customers, get_bench_shop
 
 if TYPE_CHECKING:
-    from apps.shops.models import Shop
+    from apps.core.tenancy.models import Shop
 
 SMALL_SHOPS = TURN
 SMALL = 5_000  # total number of rows in the small shops
@@ -97,7 +97,7 @@ def _vacuum() -> None:
 
 
 def get_shop(shop_id: int) -> "Shop":
-    from apps.shops.models import Shop
+    from apps.core.tenancy.models import Shop
 
     return Shop.objects.get(pk=shop_id)
 
@@ -142,7 +142,7 @@ def _order_columns() -> dict[str, str]:
 
 def _fill_events(shop: str, first: int, last: int) -> None:
     """Insert events with six topics and a realistic number of actors."""
-    from apps.events.models import Event
+    from apps.core.events.models import Event
 
     topics = ("orders/create", "orders/updated", "customers/create", "customers/update", "products/update")
     actors = (*(f"staff:{number}" for number in range(1, STAFF + 1)), "system", "app:1", "app:2")
@@ -215,7 +215,7 @@ def _collections(shop_id: int) -> int:
 
     from apps.catalog.domain.collections import lifecycle
     from apps.catalog.models import Collection
-    from apps.ground.tenancy import shop_scope
+    from apps.core.tenancy.scope import shop_scope
 
     rules = {
         "Contains": [("title", "contains", "ugs 77")],
@@ -241,7 +241,7 @@ def _collections(shop_id: int) -> int:
 
 def _fill_articles(shop_id: int, before: int, last: int) -> None:
     from apps.content.models import Article, ArticleTag, Blog
-    from apps.ground.tenancy import shop_scope
+    from apps.core.tenancy.scope import shop_scope
 
     if before >= last:
         return

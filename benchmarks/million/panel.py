@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from django.contrib.admin.views.main import ChangeList
     from django.test import Client
 
-    from apps.shops.models import Shop
+    from apps.core.tenancy.models import Shop
 
 WORDS = (
     "mug",
@@ -57,7 +57,7 @@ def list_addresses(client: "Client", shop: "Shop", rows: int) -> Iterator[tuple[
     """
     from django.contrib import admin
 
-    from apps.panel.reverse import get_panel_url
+    from apps.core.admin.reverse import get_panel_url
 
     yield "panel home", get_panel_url(shop)
     for word in WORDS:
@@ -120,7 +120,7 @@ def _sorts(page: "ChangeList") -> Iterator[Query]:
 
 def _links(page: "ChangeList") -> Iterator[Query]:
     """Yield the queries of the filter links."""
-    from apps.panel.admin_base.typed_filters import TypedFilter
+    from apps.core.admin.lists.typed_filters import TypedFilter
 
     for spec in page.filter_specs:
         if isinstance(spec, TypedFilter):
@@ -143,7 +143,7 @@ def _views(page: "ChangeList") -> Iterator[Query]:
 
 def _typed(spec: Any, rows: int) -> Iterator[tuple[str, Query]]:
     """Yield filter input that matches few rows, many rows, the first or last rows, and no rows."""
-    from apps.panel.admin_base.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
+    from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
 
     name = getattr(spec, "parameter_name", "")
     if isinstance(spec, DaysFilter):

@@ -58,7 +58,7 @@ def request_page(client: "Client", path: str) -> Cost:
 
     Requests that are very fast or take seconds are sent fewer times. The render cache is cleared before each attempt.
     """
-    from apps.api.rows import render_cache
+    from apps.core.rest.reading import render_cache
 
     costs: list[Cost] = []
     for number in range(TRIES + 1):

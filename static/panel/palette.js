@@ -47,7 +47,7 @@
     event.stopPropagation();
     palette().switchTheme(link.hash.slice(1));
     field().value = asked = "";
-    palette().handleEscape();
+    palette().handleClear();
     field().blur(); // Otherwise, the hidden field would receive Ctrl+K until the next repaint.
   };
 

@@ -6,6 +6,34 @@ window.translate = (text, values = {}) =>
 
 (() => {
   "use strict";
+
+  // Adjust the theme's data of the page before Alpine starts.
+  const adjustTheme = () => {
+    const build = window.theme;
+    // The styles show the menu next to the content in windows of at least this width.
+    const isWide = () => window.innerWidth >= 1280;
+    const isOpen = () => isWide() && localStorage.getItem("sidebarOpen") !== "0";
+    window.theme = (...values) => {
+      const data = build(...values);
+      const press = data.themeBindings["x-on:keydown.window"];
+      data.sidebarOpen = isOpen();
+      data.sidebarToggle = function () {
+        this.sidebarOpen = !this.sidebarOpen;
+        if (isWide()) localStorage.setItem("sidebarOpen", this.sidebarOpen ? "1" : "0");
+      };
+      data.themeBindings["x-resize.window"] = function () {
+        this.sidebarOpen = isOpen();
+      };
+      // Except "/" for searching, the theme's shortcuts of one character, such as "c" for adding an object, are turned
+      // off, because speech input and typing in a select box would trigger them by accident.
+      data.themeBindings["x-on:keydown.window"] = function (event) {
+        if (event.key === "/" || event.ctrlKey || event.metaKey) press.call(this, event);
+      };
+      return data;
+    };
+  };
+  document.addEventListener("alpine:init", adjustTheme);
+
   const NATIVE = "a[href], button, input, select, textarea, label, summary, form";
   const NAMES = {
     close: translate("Close"),
@@ -59,17 +87,6 @@ window.translate = (text, values = {}) =>
     if (!input.closest(":has(> label > input[type=text]:disabled)")) input.hasChangeListener = true;
   };
 
-  // Screen readers list scrollable areas as regions, so each area needs a distinct name.
-  const SCROLLED = [
-    ["#nav-sidebar-apps", translate("Pages")],
-    ["#changelist-filter", translate("Filters")],
-    ["#content", translate("Rows")],
-  ];
-  const scrolled = (box) => {
-    const place = SCROLLED.find(([selector]) => box.closest(selector));
-    return box.closest(".inline-group")?.querySelector("h2")?.textContent.trim() || (place ? place[1] : translate("Results"));
-  };
-
   const enhance = (root) => {
     root.querySelectorAll("input[type=file]").forEach(keepFileNames);
     root.querySelectorAll("*").forEach((element) => {
@@ -79,24 +96,14 @@ window.translate = (text, values = {}) =>
     root.querySelectorAll(".material-symbols-outlined:not([data-operable])").forEach((icon) => {
       if (!icon.closest("[aria-label]")?.isSameNode(icon)) icon.setAttribute("aria-hidden", "true");
     });
-    root
-      .querySelectorAll("[data-simplebar] .simplebar-content-wrapper")
-      .forEach((box) => box.setAttribute("aria-label", scrolled(box)));
   };
 
-  // The theme labels the first cell of a row as its checkbox, even if there is none. Empty cells are hidden on phones.
-  const labelCells = () => {
-    const first = document.querySelector("#result_list thead th");
-    const head = (first?.querySelector("a") ?? first)?.textContent.trim();
-    document.querySelectorAll(`#result_list td[data-label="${translate("Select record")}"]`).forEach((cell) => {
-      if (!cell.querySelector("input[type=checkbox]")) cell.dataset.label = head ?? "";
-    });
+  // Mark empty cells, which phones hide.
+  const markEmptyCells = () =>
     document.querySelectorAll("#result_list tbody td").forEach((cell) => {
-      if (cell.dataset.label) cell.dataset.label = cell.dataset.label[0].toUpperCase() + cell.dataset.label.slice(1);
       const isPlain = !cell.firstElementChild || cell.firstElementChild.matches(".bo-badge:only-child");
       if (isPlain && ["", "-", "–", "—"].includes(cell.textContent.trim())) cell.dataset.empty = "";
     });
-  };
 
   const landmarks = () => {
     const menu = document.getElementById("nav-sidebar-inner");
@@ -248,7 +255,7 @@ window.translate = (text, values = {}) =>
     beginForm();
     landmarks();
     groups();
-    labelCells();
+    markEmptyCells();
     enhance(document);
     new MutationObserver((changes) => {
       for (const { addedNodes } of changes) addedNodes.forEach((node) => node.nodeType === 1 && enhance(node.parentElement ?? node));

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from apps.api.management.commands.openapi import CHANGELOG_PATH
-from apps.api.openapi import changelog
-from apps.api.openapi.changelog import MARKER, Feature
-from apps.api.versions import get_served_versions
+from apps.core.rest.management.commands.openapi import CHANGELOG_PATH
+from apps.core.rest.openapi import changelog
+from apps.core.rest.openapi.changelog import MARKER, Feature
+from apps.core.rest.versions import get_served_versions
 
 VERSION = re.compile(r"\d{4}-\d{2}")
 

@@ -6,14 +6,14 @@ import subprocess
 import sys
 import weakref
 
-from apps.api.rows import render_cache
-from apps.api.rows.query_plans import get_read_plan
 from apps.content.api.script_tags import ScriptTagSerializer
 from apps.content.models import ScriptTag
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.factories import ScriptTagFactory
+from apps.core.rest.reading import render_cache
+from apps.core.rest.reading.query_plans import get_read_plan
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from tests.support.api_client import ApiClient
+from tests.support.factories import ScriptTagFactory
 
 
 def test_a_change_through_any_face_is_seen_at_once(api: ApiClient, shop: Shop) -> None:
@@ -80,7 +80,7 @@ def test_a_tag_is_the_same_in_every_process() -> None:
     """Compare tags under two hash seeds, because the iteration order of sets differs between processes."""
     program = (
         "from types import SimpleNamespace as N; import django; django.setup(); "
-        "from apps.api.viewsets import ShopViewSet as V; v = V(); v.plural = 'things'; v.version = '2026-07'; "
+        "from apps.core.rest.viewsets import ShopViewSet as V; v = V(); v.plural = 'things'; v.version = '2026-07'; "
         "v.access = N(shop=N(pk=1, version=2)); v.requested_fields = frozenset('abcdefgh'); "
         "V.context = N(currencies=frozenset('ijklm')); print(v._build_etag(3, 4))"
     )

@@ -15,17 +15,21 @@ import pytest
 from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
+from pytest_django import Settings
+from time_machine import TimeMachineFixture
 
-from apps.api.openapi.generators import get_document
-from apps.api.reference.examples import EXAMPLES_PATH, Example
-from apps.api.versions import get_latest_version, get_served_versions
-from apps.ground.tenancy import shop_scope
+from apps.core.rest.openapi.generators import get_document
+from apps.core.rest.reference.examples import EXAMPLES_PATH, Example
+from apps.core.rest.versions import get_latest_version, get_served_versions
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.shops.domain import tokens
-from apps.shops.models import Installation, Shop
-from tests.api.routes import Route, get_all_routes
 from tests.api.test_operation_texts import remove_texts
-from tests.conftest import ApiClient
 from tests.samples import Sample, SampleContext, load_all_samples
+from tests.support.api_client import ApiClient
+from tests.support.rest.routes import Route, get_all_routes
+from tests.support.types import Json, JsonObject
 
 # Almost every resource has metafields. Examples for products and the shop are enough.
 OWNERS = ("products/<owner_id>/", "")
@@ -44,7 +48,7 @@ class Stabilizer:
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
 
-    def calm(self, value: Any) -> Any:
+    def calm(self, value: Any) -> Json:
         text = SECRET.sub("bko_…", json.dumps(value))
         return json.loads(KEPT.sub(self._replace_number, text))
 
@@ -83,7 +87,7 @@ class DemoShop:
             return self._sent(self.beside, route, sample, version, None)
 
     def _sent(
-        self, api: ApiClient, route: Route, sample: Sample, version: str, arguments: dict[str, Any] | None
+        self, api: ApiClient, route: Route, sample: Sample, version: str, arguments: JsonObject | None
     ) -> Example:
         with transaction.atomic():
             own = arguments is not None
@@ -104,7 +108,7 @@ class DemoShop:
         path = full_path.removeprefix(f"/admin/api/{version}/")
         return Example(path=path, query=text, body=body, status=response.status_code, answer=response.json())
 
-    def _find_arguments(self, route: Route) -> dict[str, Any]:
+    def _find_arguments(self, route: Route) -> Attrs:
         """Return the path arguments for the demo shop's first row."""
         names = re.findall(r"<(\w+)>", route.name)
         parents = getattr(route.view, "parents", {})
@@ -137,7 +141,9 @@ def find_operation_id(route: Route, version: str) -> str | None:
 
 
 @pytest.mark.skipif(os.environ.get("BACKOFFICE_EXAMPLES") != "write", reason="make examples writes them")
-def test_examples_are_made(api: ApiClient, settings: Any, tmp_path: Path, time_machine: Any) -> None:
+def test_examples_are_made(
+    api: ApiClient, settings: Settings, tmp_path: Path, time_machine: TimeMachineFixture
+) -> None:
     settings.DATA_DIR = tmp_path
     time_machine.move_to("2026-07-15T10:00:00Z")
     store, samples, book = DemoShop(api), load_all_samples(), Stabilizer()

@@ -1,17 +1,17 @@
 """Filtered lists return the same pages with both query plans: index scan and sort."""
 
 import random
-from typing import Any
 
 import pytest
 
-from apps.api.rows import filtered_pages
-from apps.ground.tenancy import shop_scope
+from apps.core.rest.reading import pages
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.customers.factories import make_customer
-from tests.orders.factories import make_order
+from tests.support.api_client import ApiClient
+from tests.support.factories.customers import make_customer
+from tests.support.factories.orders import make_order
+from tests.support.types import JsonObject
 
 QUERIES: tuple[dict[str, str], ...] = (
     {"status": "closed"},
@@ -22,9 +22,7 @@ QUERIES: tuple[dict[str, str], ...] = (
 )
 
 
-def read_pages(
-    api: ApiClient, query: dict[str, Any], path: str = "orders.json", name: str = "orders"
-) -> list[list[int]]:
+def read_pages(api: ApiClient, query: JsonObject, path: str = "orders.json", name: str = "orders") -> list[list[int]]:
     """Return the ids of each page, forward to the end and then back to the start."""
     id_lists: list[list[int]] = []
     for direction in ("next", "previous"):
@@ -54,7 +52,7 @@ def test_a_filtered_list_has_the_same_pages_wherever_the_walk_ends(
 
     results = [read_pages(api, query) for query in QUERIES]
     for walked in (0, 1, 4, 11):
-        monkeypatch.setattr(filtered_pages, "MAX_WALK", walked)
+        monkeypatch.setattr(pages, "MAX_WALK", walked)
         assert [read_pages(api, query) for query in QUERIES] == results, walked
 
     assert all(len(result) > 1 for result in results[:4])
@@ -76,7 +74,7 @@ def test_a_search_has_the_same_pages_wherever_the_walk_ends(
 
     results = [read_pages(api, query, "customers/search.json", "customers") for query in queries]
     for walked in (0, 1, 5):
-        monkeypatch.setattr(filtered_pages, "MAX_WALK", walked)
+        monkeypatch.setattr(pages, "MAX_WALK", walked)
         assert [read_pages(api, query, "customers/search.json", "customers") for query in queries] == results, walked
 
     assert [len({pk for page in result for pk in page}) for result in results] == [4] * 5 + [11] * 5

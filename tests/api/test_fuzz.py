@@ -17,23 +17,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rest_framework.serializers import ValidationError
 
-from apps.api.exceptions import BadRequest
-from apps.api.resources.fields.money import PriceField
-from apps.api.rows import keyset_pagination
 from apps.content.domain.theme_archive import open_theme
+from apps.core.media.zip_reader import ArchiveRefused
+from apps.core.rest.exceptions import BadRequest
+from apps.core.rest.reading import keyset_pagination
+from apps.core.rest.resources.fields.scalar import PriceField
+from apps.core.search_query import QuerySyntaxError, parse_query
+from apps.core.search_query.database import QueryValueError
+from apps.core.search_query.predicate import compile_filter
+from apps.core.search_query.values import parse_interval
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.timestamps import InvalidDate, parse_timestamp
+from apps.core.types import Attrs
 from apps.customers.domain.search_fields import SEARCH
-from apps.ground.tenancy import shop_scope
-from apps.ground.timestamps import InvalidDate, parse_timestamp
-from apps.media.zip_reader import ArchiveRefused
-from apps.query import QuerySyntaxError, parse_query
-from apps.query.database import QueryValueError
-from apps.query.predicate import compile_filter
-from apps.query.values import parse_interval
-from apps.shops.models import Shop
-from tests.content.test_archive import ZipEntry, make_zip
-from tests.timing import scale_for_soak
+from tests.support.files.zip_files import ZipEntry, make_zip
+from tests.support.timing import scale_for_soak
 
-_COMMON: dict[str, Any] = {
+_COMMON: Attrs = {
     "deadline": timedelta(seconds=10),
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
     "database": None,

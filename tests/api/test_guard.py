@@ -11,7 +11,7 @@ import pytest
 
 from backoffice.wsgi import application as served
 from backoffice.wsgi_validation import validate_environ
-from tests.conftest import ApiClient
+from tests.support.api_client import ApiClient
 
 # Commit for real, because the application closes its database connections after each response.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -100,7 +100,7 @@ def test_a_charset_is_read_as_django_reads_it(api: ApiClient, content_type: str,
     assert response.body == {"errors": "Unsupported Media Type"}
 
 
-def test_what_django_raises_before_there_is_a_request_is_500_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_django_before_the_request_exists_return_500_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(environ: Any, start_response: Any) -> Any:
         raise RuntimeError("secret detail")
 
@@ -140,7 +140,7 @@ def test_doubled_slashes_make_no_page_of_the_interface(api: ApiClient, path: str
 
 def test_a_body_beyond_all_limits_is_413_before_it_is_read(api: ApiClient) -> None:
     class Untouchable(io.BytesIO):
-        def read(self, *_: Any) -> bytes:
+        def read(self, *_: object) -> bytes:
             raise AssertionError("the body was read")
 
     response = WsgiResponse(

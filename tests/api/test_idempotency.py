@@ -13,17 +13,19 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
+from time_machine import TimeMachineFixture
 
-from apps.api.models import IdempotencyKey
-from apps.api.requests.idempotency import delete_expired_keys
 from apps.content.models import ScriptTag
-from apps.ground.tenancy import all_shops_scope
-from apps.shops.models import Shop
-from tests import factories
-from tests.catalog.factories import PNG, make_product
-from tests.conftest import ApiClient, ClientWith
-from tests.outgoing.servers import Server, send_response
-from tests.races import run_unguarded, without_constraint
+from apps.core.rest.models import IdempotencyKey
+from apps.core.rest.requests.idempotency import delete_expired_keys
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope
+from tests.support import factories
+from tests.support.api_client import ApiClient, ClientWith
+from tests.support.databases.races import run_unguarded, without_constraint
+from tests.support.factories.catalog import PNG, make_product
+from tests.support.servers.http import Server, send_response
 
 METAFIELD = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
 TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
@@ -117,7 +119,7 @@ def test_a_refusal_is_not_stored(api: ApiClient) -> None:
     assert (refused.status_code, successful.status_code) == (422, 201)
 
 
-def test_a_replay_downloads_nothing(api: ApiClient, in_shop: Shop, settings: Any) -> None:
+def test_a_replay_downloads_nothing(api: ApiClient, in_shop: Shop, settings: Settings) -> None:
     """Close the file server after the first request: a replay must not need the image's URL."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     path = f"products/{make_product().pk}/images.json"
@@ -141,7 +143,7 @@ def test_a_key_that_is_none_is_400(api: ApiClient, key: str) -> None:
     assert count_tags() == 0
 
 
-def test_a_key_lives_for_24_hours(api: ApiClient, time_machine: Any) -> None:
+def test_a_key_lives_for_24_hours(api: ApiClient, time_machine: TimeMachineFixture) -> None:
     api.post("script_tags.json", TAG, Idempotency_Key="k-1")
     time_machine.move_to(timezone.now() + timedelta(hours=24, minutes=1))
     replay = api.post("script_tags.json", TAG, Idempotency_Key="k-1")
@@ -156,7 +158,7 @@ def test_a_key_lives_for_24_hours(api: ApiClient, time_machine: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.race(control="test_without_the_unique_key_the_work_is_done_twice")
+@pytest.mark.race(control="test_the_work_is_done_twice_without_the_unique_key")
 def test_many_at_once_do_the_work_once(client_with: ClientWith) -> None:
     api = client_with("write_script_tags")
     token, path, body = api.token, api.path("script_tags.json"), json.dumps(TAG).encode()
@@ -186,7 +188,7 @@ def test_many_at_once_do_the_work_once(client_with: ClientWith) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_the_unique_key_the_work_is_done_twice(api: ApiClient, shop: Shop) -> None:
+def test_the_work_is_done_twice_without_the_unique_key(api: ApiClient, shop: Shop) -> None:
     """Show what goes wrong without the constraint: neither request sees the other request's uncommitted key."""
 
     # Use separate tokens: requests with one token would wait for each other to update the token's last use.

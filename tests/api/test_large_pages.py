@@ -7,12 +7,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.api.rows import query_plans, render_cache
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.conftest import ApiClient
-from tests.fulfillment.factories import make_fulfillment_order, make_service
+from apps.core.rest.reading import query_plans, render_cache
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support.api_client import ApiClient
+from tests.support.factories.catalog import make_product
+from tests.support.factories.fulfillment import make_fulfillment_order, make_service
 
 MOST = 12
 # Variants per product: some products fit into one batch together, others exceed the limit together, and two exceed the

@@ -1,10 +1,9 @@
 """The API returns HTML in texts unchanged, as JSON that browsers never interpret as HTML."""
 
-from typing import Any
-
 import pytest
 
-from tests.conftest import ApiClient
+from tests.support.api_client import ApiClient
+from tests.support.types import JsonObject
 
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(1)></title>{{7*7}} & \"quoted\" 'text'"
 MADE = [
@@ -22,7 +21,7 @@ MADE = [
 
 
 @pytest.mark.parametrize(("plural", "singular", "body"), MADE)
-def test_markup_is_given_back_as_it_came(api: ApiClient, plural: str, singular: str, body: dict[str, Any]) -> None:
+def test_markup_is_given_back_as_it_came(api: ApiClient, plural: str, singular: str, body: JsonObject) -> None:
     created_response = api.post(f"{plural}.json", {singular: body})
     assert created_response.status_code == 201, created_response.content
 

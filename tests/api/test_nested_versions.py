@@ -3,17 +3,17 @@
 import pytest
 from django.conf import settings
 
-from apps.api.exceptions import Unprocessable
-from apps.api.openapi.schemas import build_body_schema, build_resource_schema
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import ModelDerivedField, TextField
-from apps.api.resources.nested_rows import WritableNestedRows
-from apps.api.resources.serializers import ResourceSerializer, validate_body
-from apps.api.rows.query_plans import get_read_plan
+from apps.core.rest.exceptions import Unprocessable
+from apps.core.rest.openapi.schemas import build_body_schema, build_resource_schema
+from apps.core.rest.reading.query_plans import get_read_plan
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import ModelDerivedField, TextField
+from apps.core.rest.resources.nested_rows import WritableNestedRows
+from apps.core.rest.resources.serializers import ResourceSerializer, validate_body
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Address, Customer
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests.customers.factories import make_address, make_customer
+from tests.support.factories.customers import make_address, make_customer
 
 OLD, NEW = settings.API_VERSIONS[0], settings.API_VERSIONS[-1]
 VERSIONS = [OLD, NEW, "unstable"]
@@ -65,7 +65,7 @@ def test_nested_rows_are_refused_for_the_fields_of_the_version_only() -> None:
 
 
 @pytest.mark.parametrize("none", [None, []])
-def test_no_nested_rows_are_taken_as_none(none: object) -> None:
+def test_an_empty_list_of_nested_rows_is_read_as_none(none: object) -> None:
     assert not validate_body(OwnerSerializer, OLD, {"houses": none})["addresses"]
 
 

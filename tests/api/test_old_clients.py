@@ -1,17 +1,18 @@
 """Tests with requests exactly as existing clients send them."""
 
-from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.test import Client
 
 from apps.catalog.models import Collection
-from apps.events.domain.recording import register_audience, unregister_audience
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests.catalog.factories import make_image, make_product, make_smart
-from tests.conftest import VERSION, ApiClient
+from apps.core.events.models import Event
+from apps.core.events.recording import audiences
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support.api_client import VERSION, ApiClient
+from tests.support.factories.catalog import make_image, make_product, make_smart
+from tests.support.types import JsonObject
 
 
 def test_products_of_a_smart_collection_are_listed_below_either_name(api: ApiClient, shop: Shop) -> None:
@@ -36,7 +37,7 @@ def test_an_address_without_a_version_is_served_by_the_oldest(api: ApiClient, pa
     assert response["X-Platform-API-Version"] == "2024-10"
 
 
-def test_without_a_version_objects_are_made_found_and_paged(api: ApiClient) -> None:
+def test_paths_without_a_version_create_find_and_page_objects(api: ApiClient) -> None:
     created = [
         api.http.post("/admin/products.json", {"product": {"title": title}}, content_type="application/json")
         for title in ("A", "B")
@@ -54,7 +55,7 @@ def test_without_a_version_objects_are_made_found_and_paged(api: ApiClient) -> N
     ["/admin/nothing.json", "/admin/login.json", "/admin/.json", "/admin/shops/1/change.json", "/admin/x/y.json"],
 )
 @pytest.mark.parametrize("method", ["get", "post", "put", "delete", "patch"])
-def test_no_json_address_below_admin_answers_html(db: None, path: str, method: str) -> None:
+def test_json_urls_below_admin_never_return_html(db: None, path: str, method: str) -> None:
     response = getattr(Client(), method)(path)
 
     assert (response.status_code, response["Content-Type"]) == (404, "application/json; charset=utf-8")
@@ -65,7 +66,7 @@ def test_no_json_address_below_admin_answers_html(db: None, path: str, method: s
     ("first_counted", "changes", "counted"), [(True, {}, True), (False, {}, False), (True, None, False)]
 )
 def test_a_variant_that_is_added_to_a_counted_product_is_counted(
-    api: ApiClient, first_counted: bool, changes: dict[str, Any] | None, counted: bool
+    api: ApiClient, first_counted: bool, changes: JsonObject | None, counted: bool
 ) -> None:
     """Check a new variant's default inventory tracking, which a client can override."""
     management = "platform" if first_counted else None
@@ -119,7 +120,7 @@ def test_images_of_a_collections_products_name_their_variants_in_the_oldest_vers
 
 
 @pytest.mark.parametrize("kind", ["custom_collection", "article"])
-def test_whether_something_is_published_is_shown(api: ApiClient, kind: str) -> None:
+def test_published_state_is_shown(api: ApiClient, kind: str) -> None:
     path = "custom_collections"
     if kind == "article":
         path = f"blogs/{api.post('blogs.json', {'blog': {'title': 'News'}}).json()['blog']['id']}/articles"
@@ -135,7 +136,7 @@ def test_whether_something_is_published_is_shown(api: ApiClient, kind: str) -> N
     ]
 
 
-def test_an_article_that_is_sent_back_with_one_change_is_published_as_that_change_says(api: ApiClient) -> None:
+def test_article_sent_back_with_one_change_is_published_as_the_change_says(api: ApiClient) -> None:
     blog = api.post("blogs.json", {"blog": {"title": "News"}}).json()["blog"]["id"]
     path = f"blogs/{blog}/articles"
     unpublished = api.post(f"{path}.json", {"article": {"title": "A", "published": False}}).json()["article"]
@@ -173,12 +174,9 @@ def test_events_of_collections_say_how_many_products_they_have(api: ApiClient, s
     def listens(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({VERSION})
 
-    register_audience(listens)
-    try:
+    with patch.dict(audiences, {listens: None}):
         body = {"custom_collection": {"title": "Bags", "collects": [{"product_id": product.pk}]}}
         created = api.post("custom_collections.json", body).json()["custom_collection"]
-    finally:
-        unregister_audience(listens)
 
     with shop_scope(shop):
         payload = Event.objects.get(topic="collections/create").payload
@@ -188,7 +186,7 @@ def test_events_of_collections_say_how_many_products_they_have(api: ApiClient, s
     assert collection["products_count"] == 1
 
 
-def test_what_is_not_known_is_ignored_in_queries_and_bodies(api: ApiClient) -> None:
+def test_unknown_names_are_ignored_in_queries_and_bodies(api: ApiClient) -> None:
     """Send unknown parameters and parameters of other versions; none reaches the database."""
     body = {"product": {"title": "Mug", "nonsense": {"a": [1]}, "shop_id": 9, "id": 9, "version": 1}, "other": True}
 

@@ -9,10 +9,10 @@ from django.conf import settings
 from django.test import Client
 from jsonschema import Draft202012Validator
 
-from apps.api.openapi.generators import get_document, get_latest_document
-from apps.api.reference import errors
-from apps.api.reference.pages import get_resources
-from apps.api.versions import get_latest_version, get_served_versions
+from apps.core.rest.openapi.generators import get_document, get_latest_document
+from apps.core.rest.reference import errors
+from apps.core.rest.reference.pages import get_resources
+from apps.core.rest.versions import get_latest_version, get_served_versions
 from tests.api.test_openapi import INTERNAL, OPERATIONS
 
 TEXT_KEYS = {"description", "example", "examples"}
@@ -33,7 +33,7 @@ def remove_texts(value: Any) -> Any:
     }
 
 
-def test_every_operation_says_what_it_does_which_scope_it_needs_and_where_to_read_more() -> None:
+def test_every_operation_names_its_effect_scope_and_further_reading() -> None:
     for _, _, operation in OPERATIONS:
         text = operation["description"]
         operation_name = operation["operationId"]

@@ -3,23 +3,18 @@
 import random
 import re
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
+from time_machine import TimeMachineFixture
 
 from apps.content.models import ScriptTag
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests.conftest import ApiClient, Response
-
-LINK = re.compile(r'<http://[^/]+([^>]+)>; rel="(next|previous)"')
-
-
-def parse_links(response: Response) -> dict[str, str]:
-    return {rel: path for path, rel in LINK.findall(response.get("Link", ""))}
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support.api_client import ApiClient, Response, parse_links
 
 
 def create_tags(shop: Shop, api: ApiClient, count: int) -> list[int]:
@@ -81,7 +76,7 @@ def test_a_page_costs_the_same_queries_however_many_rows(api: ApiClient, shop: S
     assert len(queries) == 4  # Queries: token, range end, page keys, rows.
 
 
-def test_only_the_relations_that_exist_are_linked(api: ApiClient, shop: Shop) -> None:
+def test_links_contain_only_relations_that_exist(api: ApiClient, shop: Shop) -> None:
     create_tags(shop, api, 5)
 
     first = api.get("script_tags.json", limit=2)
@@ -132,7 +127,7 @@ def test_a_token_opens_nothing_elsewhere(api: ApiClient, other_shop_api: ApiClie
     assert not re.search(r"[=,+/]", token)
 
 
-def test_an_old_token_has_expired(api: ApiClient, shop: Shop, time_machine: Any) -> None:
+def test_an_old_token_has_expired(api: ApiClient, shop: Shop, time_machine: TimeMachineFixture) -> None:
     create_tags(shop, api, 3)
     path = parse_links(api.get("script_tags.json", limit=1))["next"]
 
@@ -141,7 +136,7 @@ def test_an_old_token_has_expired(api: ApiClient, shop: Shop, time_machine: Any)
     assert api.http.get(path).status_code == 400
 
 
-def test_a_token_outlives_a_change_of_the_secret_key(api: ApiClient, shop: Shop, settings: Any) -> None:
+def test_a_token_outlives_a_change_of_the_secret_key(api: ApiClient, shop: Shop, settings: Settings) -> None:
     create_tags(shop, api, 3)
     path = parse_links(api.get("script_tags.json", limit=1))["next"]
     former = settings.SECRET_KEY
@@ -153,7 +148,7 @@ def test_a_token_outlives_a_change_of_the_secret_key(api: ApiClient, shop: Shop,
 
 
 def test_a_known_entity_tag_never_vouches_for_links_that_have_expired(
-    api: ApiClient, shop: Shop, time_machine: Any
+    api: ApiClient, shop: Shop, time_machine: TimeMachineFixture
 ) -> None:
     create_tags(shop, api, 3)
     begin = timezone.now()

@@ -9,15 +9,17 @@ from django.core.management import CommandError, call_command
 from django.urls import resolve
 from jsonschema import Draft202012Validator
 
-from apps.api.management.commands import openapi
-from apps.api.openapi.generators import get_latest_document
-from apps.api.openapi.postman import build_collection
-from apps.api.reference.pages import get_resources
-from apps.api.versions import get_latest_version
+from apps.core.rest.management.commands import openapi
+from apps.core.rest.openapi.generators import get_latest_document
+from apps.core.rest.openapi.postman import build_collection
+from apps.core.rest.reference.pages import get_resources
+from apps.core.rest.versions import get_latest_version
+from apps.core.types import Attrs
 from tests.api.test_openapi import OPERATIONS
+from tests.support.types import JsonObject
 
-COLLECTION: dict[str, Any] = build_collection(get_latest_document())
-REQUESTS: list[dict[str, Any]] = [item for folder in COLLECTION["item"] for item in folder["item"]]
+COLLECTION: JsonObject = build_collection(get_latest_document())
+REQUESTS: list[Attrs] = [item for folder in COLLECTION["item"] for item in folder["item"]]
 VARIABLES: dict[str, str] = {variable["key"]: variable["value"] for variable in COLLECTION["variable"]}
 
 
@@ -89,7 +91,7 @@ def test_optional_filters_are_disabled_and_needed_parameters_are_not() -> None:
     assert re.search(r"\?location_id=\d+&inventory_item_id=\d+$", levels["raw"])
 
 
-def test_the_check_finds_each_file_that_is_out_of_date(monkeypatch: Any, tmp_path: Any) -> None:
+def test_the_check_finds_each_file_that_is_out_of_date(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     for name in ("DOCUMENT_PATH", "POSTMAN_PATH", "CHANGELOG_PATH"):
         copy = tmp_path / getattr(openapi, name).name
         copy.write_text(getattr(openapi, name).read_text())

@@ -9,31 +9,35 @@ import importlib
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.test import Client
 from jsonschema import Draft202012Validator
+from pytest_django import DjangoAssertNumQueries
 
-from apps.api.exceptions import ApiError
-from apps.api.openapi.generators import get_document
-from apps.api.reference import errors
-from apps.api.reference.examples import get_example
-from apps.api.reference.pages import build_search_index, get_resources
-from apps.api.versions import get_latest_version, get_served_versions
-from apps.ground import error_messages
-from apps.ground.exceptions import DomainError
+from apps.core.exceptions import DomainError
+from apps.core.i18n import error_messages
+from apps.core.rest.exceptions import ApiError
+from apps.core.rest.openapi.generators import get_document
+from apps.core.rest.reference import errors
+from apps.core.rest.reference.examples import get_example
+from apps.core.rest.reference.pages import build_search_index, get_resources
+from apps.core.rest.versions import get_latest_version, get_served_versions
+from apps.core.types import Attrs
+from tests.support.types import JsonObject
 
 REFUSALS = {"BadRequest", "Unprocessable", "ApiError", "PermissionDenied", "Conflict"}
 
 
-def iterate_operations(version: str) -> Iterator[dict[str, Any]]:
+def iterate_operations(version: str) -> Iterator[Attrs]:
     for methods in get_document(version)["paths"].values():
         yield from methods.values()
 
 
-def find_undescribed_fields(schema: dict[str, Any], at: str) -> list[str]:
+def find_undescribed_fields(schema: JsonObject, at: str) -> list[str]:
     """Return the fields of a schema that have no description."""
     paths = [f"{at}.{name}" for name, field in schema.get("properties", {}).items() if not field.get("description")]
     for name, field in schema.get("properties", {}).items():
@@ -64,15 +68,15 @@ def test_every_field_and_parameter_of_every_version_has_words() -> None:
 # --- examples ---
 
 
-def resolve_reference(schema: Any, document: dict[str, Any]) -> dict[str, Any]:
+def resolve_reference(schema: Any, document: JsonObject) -> JsonObject:
     """Return the schema that a reference points to."""
     if isinstance(schema, dict) and "$ref" in schema:
-        resolved: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+        resolved: JsonObject = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
         return resolved
     return schema if isinstance(schema, dict) else {}
 
 
-def find_differences(schema: Any, value: Any, document: dict[str, Any], at: str = "$") -> list[str]:
+def find_differences(schema: Any, value: Any, document: JsonObject, at: str = "$") -> list[str]:
     """Return the paths of properties in a response that its schema lacks, at any depth."""
     schema = resolve_reference(schema, document)
     either = [item for item in schema.get("oneOf", ()) if resolve_reference(item, document).get("properties")]
@@ -139,7 +143,7 @@ def test_examples_fit_the_operations_of_every_version() -> None:
 
 
 def test_examples_hold_no_secret() -> None:
-    text = Path(settings.BASE_DIR, "apps/api/reference/examples.json").read_text()
+    text = Path(settings.BASE_DIR, "apps/core/rest/reference/examples.json").read_text()
 
     assert re.findall(r"bk[os]_[\w-]{20,}", text) == []
     assert "/tmp/" not in text
@@ -156,7 +160,8 @@ def iterate_subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
 
 def test_every_refusal_has_its_cause_and_cure() -> None:
     # Import all modules: some are otherwise imported only by a command or a later request.
-    for path in Path(settings.BASE_DIR, "apps").glob("*/domain/**/*.py"):
+    folder = Path(settings.BASE_DIR, "apps")
+    for path in chain(folder.glob("*/domain/**/*.py"), folder.glob("core/tenancy/**/*.py")):
         importlib.import_module(".".join(path.relative_to(settings.BASE_DIR).with_suffix("").parts))
     Client().get("/docs/api/errors/")
     documented = set(errors.load_entries()["refusal"]) | set(errors.load_entries()["elsewhere"]["classes"])
@@ -223,7 +228,9 @@ def test_every_status_of_the_interface_is_among_the_errors() -> None:
 # --- pages ---
 
 
-def test_every_page_is_public_cacheable_and_needs_no_database(django_assert_num_queries: Any, db: None) -> None:
+def test_every_page_is_public_cacheable_and_needs_no_database(
+    django_assert_num_queries: DjangoAssertNumQueries, db: None
+) -> None:
     paths = [f"/docs/api/{get_latest_version()}/", "/docs/api/errors/", "/docs/api/deprecations/"]
     paths += [f"/docs/api/{get_latest_version()}/{slug}/" for slug in get_resources(get_latest_version())]
     for path in paths:

@@ -6,16 +6,16 @@ import tracemalloc
 import orjson
 import pytest
 
-from apps.api.rows import render_cache
-from apps.api.rows.render_cache import RenderCache
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.factories import ScriptTagFactory
+from apps.core.rest.reading import render_cache
+from apps.core.rest.reading.render_cache import RenderCache
+from apps.core.tenancy.models import Shop
+from tests.support.api_client import ApiClient
+from tests.support.factories import ScriptTagFactory
 
 ENTRIES = 1000
 
 
-def test_what_is_kept_takes_the_memory_that_is_counted() -> None:
+def test_cached_rows_take_the_memory_that_is_counted() -> None:
     cache = RenderCache(10_000_000)
     gc.collect()
     tracemalloc.start()
@@ -27,7 +27,7 @@ def test_what_is_kept_takes_the_memory_that_is_counted() -> None:
     finally:
         tracemalloc.stop()
 
-    assert used_bytes < 1.5 * cache.used_bytes
+    assert used_bytes < 1.5 * cache._used
 
 
 def test_the_least_recently_used_leave_when_the_budget_is_spent() -> None:
@@ -39,7 +39,7 @@ def test_the_least_recently_used_leave_when_the_budget_is_spent() -> None:
 
     assert cache.get(0) == b"x" * 1000
     assert cache.get(1) is None
-    assert cache.used_bytes <= 10_000
+    assert cache._used <= 10_000
 
 
 def test_a_page_beyond_a_bound_is_refused(api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

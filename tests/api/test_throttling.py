@@ -6,25 +6,26 @@ See check L1 in docs/reliability.md.
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pytest_django import Settings
+from time_machine import TimeMachineFixture
 
-from apps.api.requests import throttling
-from apps.api.requests.file_buckets import FileBucketStore
-from apps.ground.tenancy import all_shops_scope
-from apps.shops.models import Shop
-from tests.conftest import ApiClient, ClientWith
+from apps.core.rest.requests import throttling
+from apps.core.rest.requests.file_buckets import FileBucketStore
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope
+from tests.support.api_client import ApiClient, ClientWith
 
 
 @pytest.fixture(autouse=True)
-def _limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _limited(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.RATE_LIMIT = True
     buckets = FileBucketStore(tmp_path / "buckets")
     monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
 
 
-def test_forty_calls_pass_and_the_next_must_wait(api: ApiClient, time_machine: Any) -> None:
+def test_forty_calls_pass_and_the_next_must_wait(api: ApiClient, time_machine: TimeMachineFixture) -> None:
     time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
 
     responses = [api.get("shop.json") for _ in range(45)]
@@ -36,7 +37,7 @@ def test_forty_calls_pass_and_the_next_must_wait(api: ApiClient, time_machine: A
     assert responses[40].json() == {"errors": "Call limit exceeded"}
 
 
-def test_two_calls_leak_per_second(api: ApiClient, time_machine: Any) -> None:
+def test_two_calls_leak_per_second(api: ApiClient, time_machine: TimeMachineFixture) -> None:
     time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
     for _ in range(40):
         api.get("shop.json")
@@ -46,7 +47,7 @@ def test_two_calls_leak_per_second(api: ApiClient, time_machine: Any) -> None:
 
 
 def test_other_apps_and_shops_have_buckets_of_their_own(
-    api: ApiClient, client_with: ClientWith, other_shop_api: ApiClient, time_machine: Any
+    api: ApiClient, client_with: ClientWith, other_shop_api: ApiClient, time_machine: TimeMachineFixture
 ) -> None:
     time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
     for _ in range(41):
@@ -63,7 +64,7 @@ def test_premium_shops_have_ten_times_the_size(api: ApiClient, shop: Shop) -> No
     assert api.get("shop.json")["X-Platform-Shop-Api-Call-Limit"] == "1/400"
 
 
-def test_without_a_limit_the_header_says_one_of_forty(api: ApiClient, settings: Any) -> None:
+def test_the_header_says_one_of_forty_without_a_limit(api: ApiClient, settings: Settings) -> None:
     settings.RATE_LIMIT = False
 
     assert {api.get("shop.json")["X-Platform-Shop-Api-Call-Limit"] for _ in range(50)} == {"1/40"}
@@ -81,7 +82,7 @@ def test_a_store_that_is_away_lets_calls_pass(
 _POUR_100 = """
 import sys
 from pathlib import Path
-from apps.api.requests.file_buckets import FileBucketStore
+from apps.core.rest.requests.file_buckets import FileBucketStore
 buckets = FileBucketStore(Path(sys.argv[1]))
 print(sum(buckets.consume("a", size=40, leak=2, now=1000.0)[1] for _ in range(100)))
 """

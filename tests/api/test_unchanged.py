@@ -1,75 +1,23 @@
 """Writing back what was read changes nothing: no row, timestamp, version or event.
 
 Some apps write an object back whenever they receive its update webhook. If the write recorded an event, the app would
-receive another webhook, in an endless loop. The cases are generated from the URL conf and the samples.
+receive another webhook, in an endless loop. ``tests/api/route_checks`` checks the samples of every route.
 """
-
-from typing import Any
 
 import pytest
 
-from apps.shops.models import Shop
-from tests.api.routes import Route, get_all_routes
-from tests.catalog.factories import ATTACHMENT
-from tests.collect_failures import Subtests
-from tests.conftest import ApiClient
-from tests.samples import load_all_samples
+from apps.core.tenancy.models import Shop
 from tests.samples.catalog import PRODUCT, SMART
 from tests.samples.content import ARTICLE
 from tests.samples.orders import ORDER
-
-SAMPLES = load_all_samples()
-PUTS = [route for route in get_all_routes() if route.name.startswith("PUT ")]
-# PUT routes for a single action. The test repeats the request instead of writing back the object.
-REPEATED_ACTIONS = {
-    "PUT smart_collections/<id>/order.json",
-    "PUT customers/<customer_id>/addresses/<id>/default.json",
-    "PUT themes/<theme_id>/assets.json",
-}
-# This route deletes the addresses in the request.
-DESTROYS = {"PUT customers/<customer_id>/addresses/set.json"}
-READ_BACK = [route for route in PUTS if route.name not in REPEATED_ACTIONS | DESTROYS]
+from tests.support.api_client import ApiClient
+from tests.support.databases.snapshots import assert_database_unchanged
+from tests.support.factories.catalog import ATTACHMENT
+from tests.support.subtests import Subtests
+from tests.support.types import JsonObject
 
 
-def get_route_id(route: Route) -> str:
-    return route.name
-
-
-@pytest.mark.parametrize("route", READ_BACK, ids=get_route_id)
-def test_a_resource_sent_back_as_it_was_read_changes_nothing(
-    route: Route, prepare_request: Any, api: ApiClient, assert_database_unchanged: Any
-) -> None:
-    case = prepare_request(SAMPLES[route.name])
-    path = case.sample.path(case.arguments)
-    # Send the sample's own change first, so that the response to write back contains the changed values.
-    assert api.http.put(path, case.sample.body_for(case.arguments), content_type="application/json").status_code == 200
-    response_body = api.http.get(path).json()
-    ((name, attributes),) = response_body.items()
-    bodies = {"all": response_body} | {field: {name: {field: value}} for field, value in attributes.items()}
-
-    with Subtests() as subtest:
-        for field, body in bodies.items():
-            with subtest(field), assert_database_unchanged(field):
-                response = api.http.put(path, body, content_type="application/json")
-                assert response.status_code == 200, response.content
-
-
-@pytest.mark.parametrize("route", [route for route in PUTS if route.name in REPEATED_ACTIONS], ids=get_route_id)
-def test_an_action_that_is_asked_for_twice_happens_once(
-    route: Route, prepare_request: Any, assert_database_unchanged: Any
-) -> None:
-    case = prepare_request(SAMPLES[route.name])
-    first = case.send()
-
-    # Uploading the same file again updates the time of the content's last use.
-    with assert_database_unchanged(ignored_tables={"content.FileContent"}):
-        second = case.send()
-
-    assert (first.status_code, second.status_code) == (200, 200)
-    assert second.content == first.content
-
-
-def build_full_bodies() -> list[tuple[str, Any]]:
+def build_full_bodies() -> list[tuple[str, JsonObject]]:
     """Return pairs of a creation path and a body with all nested objects."""
     picture = {"attachment": ATTACHMENT, "filename": "a.png", "alt": "A"}
     rows = {"metafields": [{"namespace": "n", "key": "k", "type": "number_decimal", "value": "1.0"}]}
@@ -116,9 +64,7 @@ def build_full_bodies() -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("index", range(6))
-def test_a_filled_object_sent_back_as_it_was_read_changes_nothing(
-    shop: Shop, api: ApiClient, assert_database_unchanged: Any, index: int
-) -> None:
+def test_a_filled_object_sent_back_as_it_was_read_changes_nothing(shop: Shop, api: ApiClient, index: int) -> None:
     # The oldest version returns the most fields.
     client = api.at("2024-10")
     blog = client.post("blogs.json", {"blog": {"title": "News"}}).json()["blog"]["id"]
@@ -140,6 +86,6 @@ def test_a_filled_object_sent_back_as_it_was_read_changes_nothing(
 
     with Subtests() as subtest:
         for field, change in bodies.items():
-            with subtest(field), assert_database_unchanged(field):
+            with subtest(field), assert_database_unchanged():
                 response = client.put(own, change)
                 assert response.status_code == 200, response.content

@@ -14,25 +14,26 @@ from django.core.management import CommandError
 from django.db import DatabaseError, connection, connections, transaction
 from django.test import override_settings
 from django.utils import timezone
+from pytest_django import Settings
 
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.ground.transient_errors import SHOP_MOVING_MESSAGE, is_read_only_shop_error, is_transient_db_error
-from apps.jobs.domain import housekeeping, queue
-from apps.jobs.domain.periodic_tasks import minute_tasks
-from apps.shops.domain import read_only
-from apps.shops.models import Shop
+from apps.core.db.transient_errors import SHOP_MOVING_MESSAGE, is_read_only_shop_error, is_transient_db_error
+from apps.core.jobs import queue
+from apps.core.jobs.periodic_tasks import hourly_tasks, minute_tasks, run_periodic_tasks
+from apps.core.tenancy import read_only
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.webhooks.domain.engine.claims import claim_deliveries
 from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
 from apps.webhooks.domain.engine.fan_out import create_deliveries
 from apps.webhooks.domain.engine.maintenance import scan_endpoints
 from apps.webhooks.models import Endpoint, Pending
-from backoffice.storages import get_storage_settings
-from tests import factories
+from backoffice.configuration.storages import get_storage_settings
 from tests.backups.test_shop_moves import TAG, create_rows, empty_installation, run_command
-from tests.conftest import ApiClient
-from tests.panel.conftest import Panel
-from tests.panel.test_content import NO_METAFIELDS
-from tests.webhooks.scenarios import create_blogs, make_subscription
+from tests.support import factories
+from tests.support.api_client import ApiClient
+from tests.support.panel.client import Panel
+from tests.support.panel.pages import NO_METAFIELDS
+from tests.support.webhooks import create_blogs, make_subscription
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECONDS = 120
@@ -83,9 +84,7 @@ def read_ids(api: ApiClient) -> Iterator[int]:
         last = page[-1]["id"]
 
 
-def test_what_was_acknowledged_while_a_shop_moves_is_in_the_new_place(
-    media_root: Path, tmp_path: Path, settings: Any
-) -> None:
+def test_acknowledged_writes_are_in_the_new_installation(media_root: Path, tmp_path: Path, settings: Settings) -> None:
     settings.RATE_LIMIT = False
     shop, other = factories.make_shop(), factories.make_shop()
     api = create_rows(shop, "mine")
@@ -126,13 +125,12 @@ def test_what_was_acknowledged_while_a_shop_moves_is_in_the_new_place(
         assert api.post("script_tags.json", TAG).status_code == 201
 
 
-def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
-    media_root: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_jobs_of_a_read_only_shop_wait_while_other_shops_continue(
+    media_root: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    monkeypatch.setattr(queue, "_tasks", {**queue._tasks})
     processed: list[int] = []
-    queue.register_task("test.work", lambda job, **_: processed.append(job.shop_id))
+    monkeypatch.setitem(queue.tasks, "test.work", queue.Task(lambda job, **_: processed.append(job.shop_id)))
     moving, other = factories.make_shop(), factories.make_shop()
     jobs = {}
     for shop in (moving, other):
@@ -157,8 +155,8 @@ def test_the_work_of_a_read_only_shop_waits_and_that_of_others_goes_on(
     }
     queue.notify_stale_jobs()
     for at in (timezone.now(), timezone.now() + timedelta(days=100)):
-        housekeeping.run_hourly_tasks(at)
-        minute_tasks.run_all(at)
+        run_periodic_tasks(hourly_tasks, at)
+        run_periodic_tasks(minute_tasks, at)
     assert [record.message for record in caplog.records if "failed" in record.message] == []
 
     # In every table, the database itself rejects changes to rows of the moving shop, but not to rows of other shops.

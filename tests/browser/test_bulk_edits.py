@@ -7,12 +7,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from apps.catalog.models import Product, Variant
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from apps.staff.models import User
-from tests.browser.conftest import Open
-from tests.browser.full_shop import run_jobs
-from tests.catalog.factories import make_product
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
+from tests.support.browser.full_shop import run_jobs
+from tests.support.browser.pages import Open
+from tests.support.factories.catalog import make_product
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -30,9 +29,7 @@ def read_count(page: Page, label: str) -> str:
     return page.get_by_role("definition").nth(page.get_by_role("term").all_inner_texts().index(label)).inner_text()
 
 
-def test_prices_are_looked_at_changed_reported_and_put_back(
-    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
-) -> None:
+def test_prices_are_changed_and_restored(logged_in_page: Open, committed_shop: Shop, owner: User, axe: None) -> None:
     with shop_scope(committed_shop):
         for title, price in (("Mug", "20.00"), ("Bowl", "10.00"), ("Sticker", "1.00")):
             make_product(title, prices=(price,))
@@ -81,9 +78,7 @@ def test_prices_are_looked_at_changed_reported_and_put_back(
     assert window.problems == []
 
 
-def test_all_that_a_filter_finds_is_edited_by_keyboard_and_nothing_else(
-    logged_in_page: Open, committed_shop: Shop, owner: User
-) -> None:
+def test_filtered_rows_are_edited_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
     with shop_scope(committed_shop):
         for number in range(3):
             make_product(f"Draft {number}", status="draft")
@@ -108,9 +103,7 @@ def test_all_that_a_filter_finds_is_edited_by_keyboard_and_nothing_else(
     assert window.problems == []
 
 
-def test_a_form_that_says_nothing_asks_what_is_to_be_changed(
-    logged_in_page: Open, committed_shop: Shop, owner: User
-) -> None:
+def test_an_empty_form_asks_for_the_change(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
     with shop_scope(committed_shop):
         make_product("Mug")
     window = logged_in_page(owner, committed_shop)

@@ -10,11 +10,10 @@ from playwright.sync_api import Dialog, Locator, Page, expect
 
 from apps.content.domain import articles, assets, blob_store, blogs, themes
 from apps.content.models import Article, Asset, Theme
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from apps.staff.models import User
-from tests.browser.conftest import Open
-from tests.content.conftest import LAYOUT
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
+from tests.support.browser.pages import Open
+from tests.support.factories.content import LAYOUT
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 _PHRASE = re.compile(r'\.phrase\((?:[\w.$]+\?)?"([^"]+)"(?::"([^"]+)")?')
@@ -57,9 +56,7 @@ def read_content(shop: Shop, theme: Theme, key: str) -> str:
         return blob_store.read_blob(Asset.objects.select_related("content").get(theme=theme, key=key).content).decode()
 
 
-def test_a_file_is_edited_with_the_keyboard_alone(
-    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
-) -> None:
+def test_a_file_is_edited_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme) -> None:
     window = logged_in_page(owner, committed_shop)
     page = window.go("content_theme_code", draft.pk)
     before = read_content(committed_shop, draft, LAYOUT)
@@ -82,7 +79,7 @@ def test_a_file_is_edited_with_the_keyboard_alone(
     assert window.problems == []
 
 
-def test_the_second_save_gets_a_conflict_and_shows_the_difference(
+def test_the_second_save_shows_a_conflict(
     logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
 ) -> None:
     window = logged_in_page(owner, committed_shop)
@@ -103,9 +100,7 @@ def test_the_second_save_gets_a_conflict_and_shows_the_difference(
     assert [problem for problem in window.problems if "409" not in problem] == []
 
 
-def test_leaving_unsaved_work_is_asked_about(
-    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
-) -> None:
+def test_leaving_unsaved_work_asks(logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme) -> None:
     window = logged_in_page(owner, committed_shop)
     page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
     dialogs = watch_dialogs(page)
@@ -118,7 +113,7 @@ def test_leaving_unsaved_work_is_asked_about(
     assert len(dialogs) == 1
 
 
-def test_going_from_file_to_file_loses_nothing_that_is_typed(
+def test_switching_files_keeps_typed_text(
     logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
 ) -> None:
     window = logged_in_page(owner, committed_shop)
@@ -148,9 +143,7 @@ def test_going_from_file_to_file_loses_nothing_that_is_typed(
     assert window.problems == []
 
 
-def test_another_users_save_is_noticed_behind_another_tab(
-    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
-) -> None:
+def test_another_users_save_is_noticed(logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme) -> None:
     window = logged_in_page(owner, committed_shop)
     page = window.open(window.go("content_theme_code", draft.pk).url.removeprefix(window.server) + f"?key={LAYOUT}")
     get_editor(page, f"Content of {LAYOUT}").press("Control+End")
@@ -168,7 +161,7 @@ def test_another_users_save_is_noticed_behind_another_tab(
     assert read_content(committed_shop, draft, LAYOUT) == "<p>theirs</p>"
 
 
-def test_the_preview_of_an_article_runs_nothing_and_saving_keeps_the_markup(
+def test_the_article_preview_runs_no_scripts(
     logged_in_page: Open, committed_shop: Shop, owner: User, article: Article
 ) -> None:
     window = logged_in_page(owner, committed_shop)
@@ -189,9 +182,7 @@ def test_the_preview_of_an_article_runs_nothing_and_saving_keeps_the_markup(
     assert [problem for problem in window.problems if "img-src" not in problem and "404" not in problem] == []
 
 
-def test_tags_are_completed_after_existing_ones(
-    logged_in_page: Open, committed_shop: Shop, owner: User, article: Article
-) -> None:
+def test_tags_are_completed(logged_in_page: Open, committed_shop: Shop, owner: User, article: Article) -> None:
     page = logged_in_page(owner, committed_shop).go("content_article_add")
 
     page.get_by_label("Tags").press_sequentially("snow, win")
@@ -238,9 +229,7 @@ def test_the_content_pages_are_accessible(  # noqa: PLR0917 - fixtures
 BROKEN = "<p>{% if product %}</p>"
 
 
-def test_broken_liquid_reaches_the_published_theme_only_after_a_second_yes(
-    logged_in_page: Open, committed_shop: Shop, owner: User
-) -> None:
+def test_broken_liquid_needs_a_second_confirmation(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
     with shop_scope(committed_shop):
         main = Theme.objects.get(role="main")
     before = read_content(committed_shop, main, LAYOUT)
@@ -261,9 +250,7 @@ def test_broken_liquid_reaches_the_published_theme_only_after_a_second_yes(
     assert window.problems == []
 
 
-def test_liquid_that_parses_and_drafts_are_saved_without_a_question(
-    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
-) -> None:
+def test_valid_liquid_is_saved_at_once(logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme) -> None:
     with shop_scope(committed_shop):
         main = Theme.objects.get(role="main")
     window = logged_in_page(owner, committed_shop)
@@ -277,9 +264,7 @@ def test_liquid_that_parses_and_drafts_are_saved_without_a_question(
         assert read_content(committed_shop, theme, "templates/index.liquid").endswith(text)
 
 
-def test_the_editor_speaks_the_readers_language(
-    logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme
-) -> None:
+def test_the_editor_is_translated(logged_in_page: Open, committed_shop: Shop, owner: User, draft: Theme) -> None:
     owner.language = "de"
     owner.save()
     window = logged_in_page(owner, committed_shop)

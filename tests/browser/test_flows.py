@@ -7,16 +7,15 @@ import pytest
 from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_totp_secret, hotp_value
 from playwright.sync_api import Route, expect
 
-from apps.events.models import Event
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.shops.models import AccessToken, Installation, Shop
-from apps.staff.models import Membership, User
-from tests import factories
-from tests.browser.conftest import Open
-from tests.catalog.factories import make_product
-from tests.content.factories import make_blog
-from tests.orders.factories import get_available, make_order, make_variant
-from tests.timing import wait_until
+from apps.core.events.models import Event
+from apps.core.tenancy.models import AccessToken, Installation, Membership, Shop, User
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from tests.support import factories
+from tests.support.browser.pages import Open
+from tests.support.factories.catalog import make_product
+from tests.support.factories.content import make_blog
+from tests.support.factories.orders import get_available, make_order, make_variant
+from tests.support.timing import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -68,7 +67,7 @@ def test_typing_begins_where_it_is_wanted(logged_in_page: Open, committed_shop: 
         ("inventory_location_add", {"name": "Depot", "zip": "1" * 300}),
     ],
 )
-def test_after_a_refused_save_one_goes_on_at_the_first_field_that_is_wrong(
+def test_focus_moves_to_the_first_wrong_field_after_a_refused_save(
     logged_in_page: Open, committed_shop: Shop, owner: User, name: str, typed: dict[str, str]
 ) -> None:
     page = logged_in_page(owner, committed_shop).go(name)
@@ -90,9 +89,7 @@ def _delay_script(route: Route) -> None:
     route.continue_()
 
 
-def test_installing_an_app_by_keyboard_shows_its_token_once(
-    logged_in_page: Open, committed_shop: Shop, owner: User
-) -> None:
+def test_an_app_is_installed_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
     window = logged_in_page(owner, committed_shop)
 
     page = window.go("shops_installation_add")
@@ -125,9 +122,7 @@ def test_a_double_click_makes_one_token(logged_in_page: Open, committed_shop: Sh
 
 
 @pytest.mark.parametrize("kind", ["capture", "sale"])
-def test_a_double_click_takes_a_payment_once(
-    logged_in_page: Open, committed_shop: Shop, owner: User, kind: str
-) -> None:
+def test_double_clicks_take_payments_once(logged_in_page: Open, committed_shop: Shop, owner: User, kind: str) -> None:
     authorization = {"kind": "authorization", "status": "success", "amount": Decimal("20.00")}
     transactions, button = ([authorization], "Capture payment") if kind == "capture" else ([], "Mark 20.00 USD as paid")
     order = make_order(committed_shop, transactions=transactions)
@@ -144,9 +139,7 @@ def test_a_double_click_takes_a_payment_once(
     assert window.problems == []
 
 
-def test_double_clicks_cancel_an_order_and_give_its_money_back_once(
-    logged_in_page: Open, committed_shop: Shop, owner: User
-) -> None:
+def test_double_clicks_cancel_and_refund_an_order_once(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
     variant = make_variant(committed_shop, stock=3)
     order = make_order(
         committed_shop,
@@ -172,9 +165,7 @@ def test_double_clicks_cancel_an_order_and_give_its_money_back_once(
     assert window.problems == []
 
 
-def test_a_cancellation_that_is_reloaded_gone_back_to_and_sent_again_happens_once(
-    logged_in_page: Open, committed_shop: Shop, owner: User
-) -> None:
+def test_a_cancellation_sent_again_happens_once(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
     variant = make_variant(committed_shop, stock=3)
     line = {"variant_id": variant.pk, "quantity": 2}
     order = make_order(committed_shop, lines=[line], inventory_behaviour="decrement_obeying_policy")
@@ -211,7 +202,7 @@ def test_the_search_opens_and_leads_by_keyboard(logged_in_page: Open, committed_
     assert window.problems == []
 
 
-def test_a_heading_of_the_guide_stays_where_the_search_led_while_pictures_come(
+def test_guide_headings_stay_in_place_while_images_load(
     logged_in_page: Open, committed_shop: Shop, owner: User
 ) -> None:
     window = logged_in_page(owner, committed_shop, locale="de-DE")
@@ -227,9 +218,7 @@ def test_a_heading_of_the_guide_stays_where_the_search_led_while_pictures_come(
     assert window.problems == []
 
 
-def test_the_search_switches_light_and_dark_where_one_is(
-    logged_in_page: Open, committed_shop: Shop, owner: User
-) -> None:
+def test_the_search_switches_light_and_dark(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
     window = logged_in_page(owner, committed_shop)
     page = window.go("orders_order_changelist")
     address, html, field = page.url, page.locator("html"), page.get_by_role("searchbox", name="Search", exact=True)
@@ -276,9 +265,7 @@ def test_the_filters_work_by_keyboard(logged_in_page: Open, committed_shop: Shop
     assert window.problems == []
 
 
-def test_what_is_typed_in_one_filter_stays_when_another_is_sent(
-    logged_in_page: Open, committed_shop: Shop, owner: User
-) -> None:
+def test_typed_filters_stay_when_another_is_sent(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
     window = logged_in_page(owner, committed_shop)
 
     page = window.go("orders_order_changelist")
@@ -299,9 +286,7 @@ def test_what_is_typed_in_one_filter_stays_when_another_is_sent(
     assert window.problems == []
 
 
-def test_the_first_stop_of_the_keyboard_leads_to_the_content(
-    logged_in_page: Open, committed_shop: Shop, owner: User
-) -> None:
+def test_the_first_tab_stop_leads_to_the_content(logged_in_page: Open, committed_shop: Shop, owner: User) -> None:
     window = logged_in_page(owner, committed_shop)
 
     page = window.go()
@@ -361,9 +346,7 @@ def test_the_colours_are_chosen_once_for_all_pages(logged_in_page: Open, committ
     expect(page.locator("html")).to_have_class("dark")
 
 
-def test_keeping_a_view_of_a_list_by_keyboard(
-    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
-) -> None:
+def test_views_are_saved_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User, axe: None) -> None:
     window = logged_in_page(owner, committed_shop)
 
     page = window.go("jobs_job_changelist")
@@ -388,9 +371,7 @@ def test_keeping_a_view_of_a_list_by_keyboard(
     assert window.problems == []
 
 
-def test_columns_are_chosen_and_moved_by_keyboard(
-    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
-) -> None:
+def test_columns_are_moved_by_keyboard(logged_in_page: Open, committed_shop: Shop, owner: User, axe: None) -> None:
     with shop_scope(committed_shop):
         make_product("Hat", vendor="Acme", tags="warm")
     window = logged_in_page(owner, committed_shop)

@@ -26,14 +26,14 @@ from cryptography.x509.oid import NameOID
 from django.conf import settings
 from playwright.sync_api import Browser, Page, expect
 
-from apps.ground.tenancy import shop_scope
+from apps.core.tenancy.models import App, Installation, Shop, User
+from apps.core.tenancy.scope import shop_scope
 from apps.shops.domain import app_installation
-from apps.shops.models import App, Installation, Shop
-from apps.staff.models import User
-from tests import factories
-from tests.browser.conftest import AXE, TAGS
-from tests.catalog.factories import make_product
-from tests.client.conftest import VERSION, LiveServer, find_free_port, get_database_url, stop_process
+from tests.support import factories
+from tests.support.api_client import VERSION
+from tests.support.browser.pages import AXE, TAGS
+from tests.support.factories.catalog import make_product
+from tests.support.servers.live import LiveServer, find_free_port, get_database_url, stop_process
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -189,7 +189,7 @@ def callback_url() -> Iterator[str]:
             self.end_headers()
             self.wfile.write(b"thank you")
 
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, *_: object) -> None:
             """Log nothing."""
 
     running = ThreadingHTTPServer(("127.0.0.1", 0), Thanks)
@@ -205,7 +205,7 @@ def app(shop: Shop, callback_url: str) -> App:
 
 
 @pytest.mark.usefixtures("axe")
-def test_the_public_client_library_goes_the_whole_way(
+def test_the_public_client_library_installs(
     page: Page, person: User, app: App, tls_proxy: TlsProxy, shop: Shop
 ) -> None:
     setup = {"api_key": app.api_key, "secret": app.api_secret, "myshopify_domain": "localhost", "port": tls_proxy.port}
@@ -247,9 +247,7 @@ def test_the_public_client_library_goes_the_whole_way(
         assert Installation.objects.get(uninstalled_at=None).scopes == ["read_products", "write_orders"]
 
 
-def test_who_cancels_is_led_back_and_nothing_is_granted(
-    page: Page, person: User, app: App, server: LiveServer, shop: Shop
-) -> None:
+def test_canceling_grants_nothing(page: Page, person: User, app: App, server: LiveServer, shop: Shop) -> None:
     query = f"client_id={app.api_key}&redirect_uri={app.redirect_urls[0]}&scope=read_orders"
     page.goto(f"{server.url}/admin/oauth/authorize?{query}")
     log_in(page, person)
@@ -264,7 +262,7 @@ def test_who_cancels_is_led_back_and_nothing_is_granted(
 # --- the sample app ---
 
 
-def test_the_sample_app_installs_itself_lists_products_and_hears_of_a_new_one(
+def test_the_sample_app_lists_products_and_gets_webhooks(
     page: Page, person: User, server: LiveServer, shop: Shop
 ) -> None:
     own = f"http://127.0.0.1:{find_free_port()}"
@@ -272,7 +270,7 @@ def test_the_sample_app_installs_itself_lists_products_and_hears_of_a_new_one(
     keys = {"APP_KEY": app.api_key, "APP_SECRET": app.api_secret, "BACKOFFICE": server.url, "APP": own}
     file = settings.BASE_DIR / "docs" / "samples" / "app.py"
     sample = subprocess.Popen([sys.executable, str(file)], env={**os.environ, **keys, "BRAND": "Shopify"})
-    dispatcher = server.start("backoffice.webhooks")
+    dispatcher = server.start("backoffice.entrypoints.webhooks")
     try:
         wait_until_up(own)
         page.goto(f"{own}/")

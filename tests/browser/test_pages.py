@@ -1,26 +1,25 @@
 """Tests for every page in a browser: accessibility, errors, external requests, and the width on a phone."""
 
-from typing import Any
-
 import pytest
 from django.utils import timezone
 from playwright.sync_api import ViewportSize, expect
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
 
 from apps.content.domain import assets, blob_store
 from apps.content.models import ScriptCopy, Theme
+from apps.core.admin.reverse import get_panel_url
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
 from apps.fulfillment.domain.tracking import Tracking
-from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
-from apps.panel.reverse import get_panel_url
-from apps.shops.models import Shop
-from apps.staff.models import User
-from tests import factories
-from tests.browser.conftest import Look, Open
-from tests.browser.full_shop import create_app_rows, get_pages
-from tests.catalog.factories import make_product
-from tests.customers.factories import make_customer
-from tests.fulfillment.factories import make_event, make_fulfillment, route_order_now
-from tests.orders.factories import make_order
+from tests.support import factories
+from tests.support.browser.full_shop import create_app_rows, get_pages
+from tests.support.browser.pages import Look, Open
+from tests.support.factories.catalog import make_product
+from tests.support.factories.customers import make_customer
+from tests.support.factories.fulfillment import make_event, make_fulfillment, route_order_now
+from tests.support.factories.orders import make_order
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -52,7 +51,7 @@ ENTRANCE = ("/accounts/login/", "/accounts/password/reset/")
 @pytest.mark.usefixtures("axe")
 @pytest.mark.parametrize("part", range(PARTS))
 @WHOLE
-def test_pages_of_the_panel_are_accessible(
+def test_panel_pages_are_accessible(
     logged_in_page: Open, committed_shop: Shop, owner: User, part: int, all_looks: bool
 ) -> None:
     """Check each page in one combination of window size and color scheme; ``make soak`` checks all four.
@@ -77,9 +76,7 @@ def test_pages_of_the_panel_are_accessible(
     assert window.problems == []
 
 
-def test_pages_after_the_home_page_are_accessible(
-    logged_in_page: Open, committed_shop: Shop, owner: User, axe: None
-) -> None:
+def test_further_pages_are_accessible(logged_in_page: Open, committed_shop: Shop, owner: User, axe: None) -> None:
     make_order(committed_shop)
     window = logged_in_page(owner, committed_shop)
 
@@ -143,7 +140,7 @@ BAD_IN_THE_DARK = """
 """
 
 
-def test_what_is_bad_in_the_dark_alone_is_seen(logged_in_page: Open, committed_shop: Shop, axe: None) -> None:
+def test_flaws_of_the_dark_theme_alone_are_found(logged_in_page: Open, committed_shop: Shop, axe: None) -> None:
     """Check that ``barriers`` reports problems that exist only in dark mode, where fewer rules run."""
     window = logged_in_page(None, committed_shop)
     window.page.set_content(f"<!doctype html><html lang='en'>{BAD_IN_THE_DARK}</html>")
@@ -215,7 +212,7 @@ def test_a_dark_system_makes_dark_pages(logged_in_page: Open, committed_shop: Sh
 
 
 def test_scripts_on_the_page_of_an_order_cannot_act_for_staff(
-    logged_in_page: Open, committed_shop: Shop, owner: User, live_server: Any, settings: Any
+    logged_in_page: Open, committed_shop: Shop, owner: User, live_server: LiveServer, settings: Settings
 ) -> None:
     settings.BASE_URL = live_server.url
     order, now = make_order(committed_shop), timezone.now()
@@ -240,7 +237,7 @@ def test_scripts_on_the_page_of_an_order_cannot_act_for_staff(
 
 
 def test_files_of_a_shop_are_no_scripts_of_the_panel(
-    logged_in_page: Open, committed_shop: Shop, owner: User, live_server: Any
+    logged_in_page: Open, committed_shop: Shop, owner: User, live_server: LiveServer
 ) -> None:
     """Check that a shop's stored files cannot run scripts in the panel, even if a script tag is injected."""
     now = timezone.now()
@@ -287,7 +284,8 @@ def test_error_pages_are_accessible(
 
 
 # Return how many pixels the labels or contents of fields in a row are vertically misaligned.
-UNEVEN = """() => [...document.querySelectorAll('.field-row.grid')].filter(row => row.checkVisibility()).map(row => {
+UNEVEN = """() => [...document.querySelectorAll('.field-row:has(> .field-line + .field-line)')]
+    .filter(row => row.checkVisibility()).map(row => {
     const middle = box => box.top + Math.min(box.height, 38) / 2;
     const lines = [...row.querySelectorAll('.field-line')];
     const middles = find => lines.map(line => middle(find(line).getBoundingClientRect()));

@@ -4,11 +4,10 @@ import pytest
 from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, expect
 
-from apps.exchange.models import Import
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from apps.staff.models import User
-from tests.browser.conftest import BrowserPage, Open
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
+from apps.imports_exports.models import Import
+from tests.support.browser.pages import BrowserPage, Open
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LOOKS_EACH = 2000
@@ -46,7 +45,7 @@ def _poll(page: Page) -> None:
 
 
 def test_the_page_moves_and_ends(window: BrowserPage, running_import: Import) -> None:
-    page = window.go("exchange_import_change", running_import.pk)
+    page = window.go("imports_exports_import_change", running_import.pk)
     expect(page.get_by_text("Rows processed so far: 0")).to_be_visible()
 
     _update_import(running_import, done=4)
@@ -61,7 +60,7 @@ def test_the_page_moves_and_ends(window: BrowserPage, running_import: Import) ->
 
 
 def test_the_page_reports_an_expired_session(window: BrowserPage, running_import: Import) -> None:
-    page = window.go("exchange_import_change", running_import.pk)
+    page = window.go("imports_exports_import_change", running_import.pk)
     Session.objects.all().delete()
 
     _poll(page)
@@ -73,10 +72,8 @@ def test_the_page_reports_an_expired_session(window: BrowserPage, running_import
     expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
 
 
-def test_it_says_that_the_server_does_not_answer_and_looks_no_further(
-    window: BrowserPage, running_import: Import
-) -> None:
-    page = window.go("exchange_import_change", running_import.pk)
+def test_the_page_says_that_the_server_is_silent_and_stops_polling(window: BrowserPage, running_import: Import) -> None:
+    page = window.go("imports_exports_import_change", running_import.pk)
     requests = []
 
     def refuse(route: object) -> None:

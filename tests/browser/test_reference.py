@@ -3,12 +3,12 @@
 import pytest
 from playwright.sync_api import expect
 
-from apps.api.versions import get_latest_version
 from apps.content.models import ScriptTag
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests import factories
-from tests.browser.conftest import Open
+from apps.core.rest.versions import get_latest_version
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support import factories
+from tests.support.browser.pages import Open
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

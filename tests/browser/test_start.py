@@ -18,8 +18,8 @@ from django.conf import settings
 from django.db import connection
 from playwright.sync_api import Browser, Page, Response
 
-from tests.client.conftest import find_free_port
-from tests.timing import get_time_limit
+from tests.support.servers.live import find_free_port
+from tests.support.timing import get_time_limit
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("product")]
 
@@ -42,7 +42,7 @@ class ProductProcess:
         """Start the product and wait until it responds."""
         with (self.folder / "output").open("w") as file:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "backoffice.run_all"],
+                [sys.executable, "-m", "backoffice.entrypoints.run_all"],
                 cwd=settings.BASE_DIR,
                 env=self.env,
                 stdout=file,
@@ -187,7 +187,7 @@ def test_the_product_stops_at_once_prints_little_and_issues_one_token(product: P
     assert "shown only at the first start" in second
 
 
-def test_on_a_database_of_ones_own_no_demo_is_made(transactional_db: None, tmp_path: Path) -> None:
+def test_an_own_database_gets_no_demo_data(transactional_db: None, tmp_path: Path) -> None:
     file = tmp_path / "own.sqlite3"
     if connection.vendor == "sqlite":
         # Copy the test database without a shop, so that no migrations have to run.

@@ -1,20 +1,19 @@
 """Tests for the visual editor: formatting, HTML preserved byte for byte, scripts never run."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+from pytest_django import Settings
 
 from apps.catalog.models import Product
 from apps.content.models import StoreFile
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from apps.staff.models import User
-from tests.browser.conftest import Open
-from tests.catalog.factories import make_product
-from tests.content.factories import make_store_file
-from tests.media.images import make_plain_image
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
+from tests.support.browser.pages import Open
+from tests.support.factories.catalog import make_product
+from tests.support.factories.content import make_store_file
+from tests.support.files.images import make_plain_image
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -24,7 +23,7 @@ MARKUP = f'<p CLASS="lead">First</p>\n{TABLE}\n{FOREIGN}\n<ul><li>one<li>two</ul
 
 
 @pytest.fixture
-def product(committed_shop: Shop, settings: Any, tmp_path: Path) -> Product:
+def product(committed_shop: Shop, settings: Settings, tmp_path: Path) -> Product:
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
     settings.STORAGES = settings.STORAGES | {"default": storage}
     with shop_scope(committed_shop):
@@ -48,9 +47,7 @@ def save_and_read(page: Page, product: Product, shop: Shop) -> str | None:
         return Product.objects.get(pk=product.pk).body_html
 
 
-def test_what_is_written_is_saved_and_all_else_stays(
-    logged_in_page: Open, committed_shop: Shop, owner: User, product: Product
-) -> None:
+def test_edited_text_alone_changes(logged_in_page: Open, committed_shop: Shop, owner: User, product: Product) -> None:
     window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_change", product.pk)
 
@@ -69,7 +66,7 @@ def test_what_is_written_is_saved_and_all_else_stays(
     assert [problem for problem in window.problems if "img-src" not in problem and "404" not in problem] == []
 
 
-def test_a_look_and_a_round_through_the_source_change_nothing(
+def test_viewing_the_source_changes_nothing(
     logged_in_page: Open, committed_shop: Shop, owner: User, product: Product
 ) -> None:
     page = logged_in_page(owner, committed_shop).go("catalog_product_change", product.pk)
@@ -84,9 +81,7 @@ def test_a_look_and_a_round_through_the_source_change_nothing(
     assert save_and_read(page, product, committed_shop) == MARKUP
 
 
-def test_links_and_pictures_are_chosen_from_the_shop(
-    logged_in_page: Open, committed_shop: Shop, owner: User, product: Product
-) -> None:
+def test_links_and_images_are_chosen(logged_in_page: Open, committed_shop: Shop, owner: User, product: Product) -> None:
     with shop_scope(committed_shop):
         make_store_file()
     page = logged_in_page(owner, committed_shop).go("catalog_product_change", product.pk)
@@ -108,9 +103,7 @@ def test_links_and_pictures_are_chosen_from_the_shop(
     assert "/files/hat.png?v=" in source.partition(' alt="A hat"')[0]
 
 
-def test_a_dropped_picture_is_stored_and_shown(
-    logged_in_page: Open, committed_shop: Shop, owner: User, product: Product
-) -> None:
+def test_a_dropped_image_is_stored(logged_in_page: Open, committed_shop: Shop, owner: User, product: Product) -> None:
     window = logged_in_page(owner, committed_shop)
     page = window.go("catalog_product_change", product.pk)
     drop = """([bytes, type]) => {

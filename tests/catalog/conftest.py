@@ -1,15 +1,15 @@
 """Fixtures for catalog tests: uploads are stored in a temporary directory."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pytest_django import Settings
 
-from backoffice.storages import get_storage_settings
+from backoffice.configuration.storages import get_storage_settings
 
 
 @pytest.fixture(autouse=True)
-def media_dir(settings: Any, tmp_path: Path) -> Path:
+def media_dir(settings: Settings, tmp_path: Path) -> Path:
     """Store uploads in a temporary directory and return the directory."""
     folder = tmp_path / "media"
     settings.STORAGES = settings.STORAGES | {"default": get_storage_settings("", folder)["default"]}

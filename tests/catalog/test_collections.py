@@ -1,20 +1,14 @@
 """Tests for collections over REST: custom and smart, counts, images, sort orders."""
 
-from typing import Any
-
 import pytest
 
 from apps.catalog.models import Collect, Collection, Product
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests.catalog.factories import ATTACHMENT, make_custom, make_product, make_smart
-from tests.conftest import ApiClient, Response
-
-
-def get_errors(response: Response) -> dict[str, list[str]]:
-    assert response.status_code == 422, response.content
-    return response.json()["errors"]
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support.api_client import ApiClient, Response, get_errors
+from tests.support.factories.catalog import ATTACHMENT, make_custom, make_product, make_smart
+from tests.support.types import JsonObject
 
 
 def get_positions(collection_id: int) -> list[tuple[int, int]]:
@@ -81,7 +75,7 @@ def test_create_puts_products_in_and_shows_the_picture(api: ApiClient, shop: Sho
         ({"collects": [{"product_id": 10**12}]}, "product_id"),
     ],
 )
-def test_what_does_not_fit_is_refused(api: ApiClient, fields: dict[str, Any], field: str) -> None:
+def test_invalid_values_are_refused(api: ApiClient, fields: JsonObject, field: str) -> None:
     response = api.post("custom_collections.json", {"custom_collection": {"title": "Kitchen", **fields}})
 
     assert list(get_errors(response)) == [field]
@@ -131,13 +125,13 @@ def test_the_picture_goes_with_a_blank_and_stays_without_a_word(api: ApiClient) 
     custom_collection = api.post("custom_collections.json", {"custom_collection": body}).json()["custom_collection"]
     path = f"custom_collections/{custom_collection['id']}.json"
 
-    def put(**fields: Any) -> Response:
+    def update_collection(**fields: object) -> Response:
         return api.put(path, {"custom_collection": fields}).json()["custom_collection"]["image"]
 
-    collection = put(title="K")
-    described = put(image={"alt": "Pots"})
-    sent_back = put(image=described)
-    cleared_collection = put(image="")
+    collection = update_collection(title="K")
+    described = update_collection(image={"alt": "Pots"})
+    sent_back = update_collection(image=described)
+    cleared_collection = update_collection(image="")
 
     assert collection == custom_collection["image"]
     assert described == custom_collection["image"] | {"alt": "Pots"}
@@ -152,7 +146,7 @@ def test_lists_are_by_title_and_narrowed(api: ApiClient, shop: Shop) -> None:
         mugs = make_smart("Mugs", ("title", "contains", "mug"))
         make_smart("Bags", ("title", "contains", "bag"))
 
-    def titles(plural: str, **query: Any) -> list[str]:
+    def titles(plural: str, **query: object) -> list[str]:
         matching_titles = [row["title"] for row in api.get(f"{plural}.json", **query).json()[plural]]
         assert api.get(f"{plural}/count.json", **query).json()["count"] == len(matching_titles)
         return matching_titles
@@ -184,7 +178,7 @@ def test_collects_are_dense_and_known_once(api: ApiClient, in_shop: Shop) -> Non
     first, second = make_product("A"), make_product("B")
     collection, smart = make_custom("Kitchen"), make_smart("Mugs", ("title", "contains", "mug"))
 
-    def post(product: Product, collection: Collection, **fields: Any) -> Response:
+    def post(product: Product, collection: Collection, **fields: object) -> Response:
         body = {"product_id": product.pk, "collection_id": collection.pk, **fields}
         return api.post("collects.json", {"collect": body})
 

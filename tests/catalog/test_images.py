@@ -3,21 +3,22 @@
 import base64
 import re
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
+from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from apps.catalog.domain.images import MAX_IMAGES
 from apps.catalog.models import Product, ProductImage, Variant
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests.catalog.factories import ATTACHMENT, PNG, make_image, make_product
-from tests.conftest import ApiClient, Response
-from tests.media.images import make_animation, make_blank_png, make_plain_image
-from tests.outgoing.servers import Server, send_response
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support.api_client import ApiClient, Response
+from tests.support.factories.catalog import ATTACHMENT, PNG, make_image, make_product
+from tests.support.files.images import make_animation, make_blank_png, make_plain_image
+from tests.support.servers.http import Server, send_response
+from tests.support.types import JsonObject
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def product(shop: Shop) -> Product:
         return make_product(prices=("1.00", "2.00"))
 
 
-def post_image(api: ApiClient, product: Product, **fields: Any) -> Response:
+def post_image(api: ApiClient, product: Product, **fields: object) -> Response:
     return api.post(f"products/{product.pk}/images.json", {"image": fields})
 
 
@@ -63,7 +64,7 @@ def test_an_attachment_becomes_an_image(api: ApiClient, shop: Shop, product: Pro
         assert Event.objects.latest("id").topic == "products/update"
 
 
-def test_a_file_is_fetched_from_its_address(api: ApiClient, product: Product, settings: Any) -> None:
+def test_a_file_is_fetched_from_its_address(api: ApiClient, product: Product, settings: Settings) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     server = Server(send_response(PNG, "Content-Type: text/html"))
     try:
@@ -110,7 +111,7 @@ def test_an_address_that_must_not_be_reached_is_refused(api: ApiClient, product:
     assert response.json() == {"errors": {"image": ["Could not download image: address not allowed"]}}
 
 
-def test_an_address_without_a_picture_is_refused(api: ApiClient, product: Product, settings: Any) -> None:
+def test_an_address_without_a_picture_is_refused(api: ApiClient, product: Product, settings: Settings) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     server = Server(send_response(b"gone", status="404 Not Found"))
     try:
@@ -153,8 +154,8 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
         ({"attachment": ATTACHMENT, "variant_ids": [10**12]}, "variant_ids"),
     ],
 )
-def test_what_is_no_image_is_refused_and_leaves_nothing(
-    api: ApiClient, product: Product, media_dir: Path, fields: dict[str, Any], field: str
+def test_other_files_are_refused(
+    api: ApiClient, product: Product, media_dir: Path, fields: JsonObject, field: str
 ) -> None:
     response = post_image(api, product, **fields)
 
@@ -178,7 +179,7 @@ def test_a_replayed_create_stores_no_second_file(api: ApiClient, product: Produc
 @pytest.mark.parametrize(
     ("move", "expected"), [((0, 3), [1, 2, 0]), ((2, 1), [2, 0, 1]), ((1, 1), [1, 0, 2]), ((0, 99), [1, 2, 0])]
 )
-def test_moving_an_image_shifts_the_others(
+def test_moved_images_shift_others(
     api: ApiClient, shop: Shop, product: Product, move: tuple[int, int], expected: list[int]
 ) -> None:
     moved, to = move
@@ -193,7 +194,11 @@ def test_moving_an_image_shifts_the_others(
 
 
 def test_a_new_image_takes_its_place_and_a_deleted_one_leaves_none(
-    api: ApiClient, shop: Shop, product: Product, media_dir: Path, django_capture_on_commit_callbacks: Any
+    api: ApiClient,
+    shop: Shop,
+    product: Product,
+    media_dir: Path,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     with shop_scope(shop):
         first, second = make_image(product), make_image(product)
@@ -209,7 +214,11 @@ def test_a_new_image_takes_its_place_and_a_deleted_one_leaves_none(
 
 
 def test_deleting_the_product_deletes_the_files(
-    api: ApiClient, shop: Shop, product: Product, media_dir: Path, django_capture_on_commit_callbacks: Any
+    api: ApiClient,
+    shop: Shop,
+    product: Product,
+    media_dir: Path,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     with shop_scope(shop):
         image = make_image(product)
@@ -239,7 +248,7 @@ def test_the_251st_image_is_refused(api: ApiClient, shop: Shop, product: Product
     assert api.get(f"products/{product.pk}/images/count.json").json() == {"count": 250}
 
 
-def test_more_pixels_than_a_request_can_decode_are_refused(
+def test_images_with_too_many_pixels_are_refused(
     api: ApiClient, media_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("apps.catalog.api.products.MAX_MEGAPIXELS", 1)

@@ -1,19 +1,20 @@
 """Tests for presentment prices: converted and rounded by the shop's rules, or fixed per variant, and used in orders."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
 from apps.catalog.models import Variant
-from apps.ground.tenancy import shop_scope
-from apps.shops.domain.presentment import Presentment
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.conftest import ApiClient
-from tests.wire_tables import find_misfits
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.presentment import Presentment
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
+from tests.support.api_client import ApiClient, Response
+from tests.support.factories.catalog import make_product
+from tests.support.types import JsonObject
+from tests.support.wire_tables import find_misfits
 
-RATES: list[dict[str, Any]] = [
+RATES: list[Attrs] = [
     {"currency": "EUR", "rate": "0.92", "rounding": "0.99"},
     {"currency": "GBP", "rate": None, "rounding": ""},
     {"currency": "JPY", "rate": "150", "rounding": ""},
@@ -36,7 +37,7 @@ def get_presentment_prices(api: ApiClient, variant: Variant) -> dict[str, tuple[
     return shorten_prices(presentment_prices)
 
 
-def shorten_prices(presentment_prices: list[dict[str, Any]]) -> dict[str, tuple[str, str | None]]:
+def shorten_prices(presentment_prices: list[Attrs]) -> dict[str, tuple[str, str | None]]:
     for row in presentment_prices:
         compared = row["compare_at_price"]
         assert compared is None or compared["currency_code"] == row["price"]["currency_code"]
@@ -49,7 +50,7 @@ def shorten_prices(presentment_prices: list[dict[str, Any]]) -> dict[str, tuple[
     }
 
 
-def fix_prices(api: ApiClient, variant: Variant, *rows: dict[str, Any]) -> Any:
+def fix_prices(api: ApiClient, variant: Variant, *rows: JsonObject) -> Response:
     return api.put(f"variants/{variant.pk}.json", {"variant": {"fixed_prices": list(rows)}})
 
 
@@ -139,8 +140,8 @@ def test_a_product_brings_its_fixed_prices(api: ApiClient, priced_variant: Varia
         ({"currency_code": "EUR", "price": "1.00", "compare_at_price": "x"}, "compare_at_price", "is invalid"),
     ],
 )
-def test_prices_that_cannot_be_are_refused(
-    api: ApiClient, priced_variant: Variant, row: dict[str, Any], field: str, message: str
+def test_invalid_prices_are_refused(
+    api: ApiClient, priced_variant: Variant, row: JsonObject, field: str, message: str
 ) -> None:
     before = get_presentment_prices(api, priced_variant)
 
@@ -152,9 +153,7 @@ def test_prices_that_cannot_be_are_refused(
 
 
 @pytest.mark.parametrize("expected", [{}, "EUR", [1], [{"currency_code": "EUR", "price": "1"}] * 2])
-def test_fixed_prices_are_a_list_with_each_currency_once(
-    api: ApiClient, priced_variant: Variant, expected: Any
-) -> None:
+def test_fixed_prices_contain_each_currency_once(api: ApiClient, priced_variant: Variant, expected: object) -> None:
     refused = api.put(f"variants/{priced_variant.pk}.json", {"variant": {"fixed_prices": expected}})
 
     assert refused.status_code == 422
@@ -171,8 +170,8 @@ def test_lists_show_the_currencies_that_are_asked_for(api: ApiClient, priced_var
     path = response["Link"].split(">")[0].strip("<").partition("/admin")[2]
     following = api.http.get(f"/admin{path}").json()
 
-    def codes(response: Any) -> list[list[str]]:
-        return [list(shorten_prices(row["variants"][0]["presentment_prices"])) for row in response["products"]]
+    def codes(body: JsonObject) -> list[list[str]]:
+        return [list(shorten_prices(row["variants"][0]["presentment_prices"])) for row in body["products"]]
 
     assert codes(plain.json()) == [["USD", "EUR", "JPY"]] * 3
     assert codes(response.json()) == [["EUR", "JPY"]]
@@ -203,7 +202,7 @@ def test_currencies_are_listed_with_their_rates(api: ApiClient, priced_variant: 
     assert api.get("shop.json").json()["shop"]["enabled_presentment_currencies"] == ["USD", "EUR", "GBP", "JPY"]
 
 
-def post_order(api: ApiClient, variant: Variant, **fields: Any) -> Any:
+def post_order(api: ApiClient, variant: Variant, **fields: object) -> Response:
     lines = [{"variant_id": variant.pk, "quantity": 2}]
     return api.post("orders.json", {"order": {"email": "ada@example.com", "line_items": lines, **fields}})
 

@@ -1,32 +1,25 @@
-"""Tests for products over REST: nested objects, handles, tags, publication, filters, events, query counts."""
-
-from datetime import UTC, datetime
-from typing import Any
+"""Tests of products over REST: creation, changes, handles and lists."""
 
 import pytest
-import time_machine
+from pytest_django import DjangoAssertNumQueries
 
 from apps.catalog.models import Product, ProductTag, Variant
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.inventory.models import InventoryItem
 from apps.metafields.models import Metafield
-from apps.shops.models import Shop
-from tests.catalog.factories import ATTACHMENT, make_custom, make_image, make_product
-from tests.conftest import ApiClient, Response
+from tests.support.api_client import ApiClient, get_errors
+from tests.support.factories.catalog import ATTACHMENT, make_custom, make_image, make_product, make_smart
+from tests.support.types import JsonObject
 
 OPTIONS = [{"name": "Colour", "values": ["Blue", "Black"]}, {"name": "Size", "values": ["155", "159"]}]
 
 
-def post_product(api: ApiClient, **fields: Any) -> dict[str, Any]:
+def post_product(api: ApiClient, **fields: object) -> JsonObject:
     response = api.post("products.json", {"product": {"title": "Board", **fields}})
     assert response.status_code == 201, response.content
     return response.json()["product"]
-
-
-def get_errors(response: Response) -> dict[str, list[str]]:
-    assert response.status_code == 422, response.content
-    return response.json()["errors"]
 
 
 def get_topics(shop: Shop) -> list[str]:
@@ -133,8 +126,8 @@ def test_tags_may_grow_when_their_case_is_folded(api: ApiClient, letter: str) ->
         ({"metafields_global_title_tag": ["x"]}, "metafields_global_title_tag", None),
     ],
 )
-def test_create_refuses_what_does_not_fit(
-    api: ApiClient, shop: Shop, fields: dict[str, Any], field: str, message: str | None
+def test_invalid_values_are_refused(
+    api: ApiClient, shop: Shop, fields: JsonObject, field: str, message: str | None
 ) -> None:
     response = api.post("products.json", {"product": {"title": "Board", **fields}})
 
@@ -148,7 +141,7 @@ def test_create_refuses_what_does_not_fit(
 @pytest.mark.parametrize(
     "amount", ["1_000", "１２", "٣", " 5 ", "1e2", "-0.00", "5.", "+5", "NaN", "0.005", "1e1000000", "", None, True]
 )
-def test_prices_are_plain_digits_with_the_currencys_decimals(api: ApiClient, amount: Any) -> None:
+def test_prices_are_plain_digits_with_the_currencys_decimals(api: ApiClient, amount: object) -> None:
     body = {"title": "Board", "variants": [{"price": amount}]}
 
     errors = get_errors(api.post("products.json", {"product": body}))
@@ -159,7 +152,7 @@ def test_prices_are_plain_digits_with_the_currencys_decimals(api: ApiClient, amo
 @pytest.mark.parametrize(
     ("currency", "payload", "expected_output"), [("JPY", "1200", "1200"), ("KWD", "1.234", "1.234")]
 )
-def test_prices_have_the_decimals_of_the_shops_currency(
+def test_prices_have_the_currencys_decimals(
     api: ApiClient, shop: Shop, currency: str, payload: str, expected_output: str
 ) -> None:
     shop.currency = currency
@@ -184,17 +177,6 @@ def test_update_changes_what_the_body_names_and_nothing_else(api: ApiClient, sho
     assert get_topics(shop) == ["products/create", "products/update"]
     with shop_scope(shop):
         assert Event.objects.get(topic="products/update").changes == {"title": ["Board", "Snowboard"]}
-
-
-@time_machine.travel(datetime(2026, 3, 2, 12, tzinfo=UTC), tick=False)
-def test_a_client_may_send_the_whole_product_back(api: ApiClient) -> None:
-    product = post_product(
-        api, options=OPTIONS[:1], variants=[{"option1": "Blue"}], images=[{"attachment": ATTACHMENT}]
-    )
-
-    changed = api.put(f"products/{product['id']}.json", {"product": product | {"title": "B"}}).json()["product"]
-
-    assert changed == product | {"title": "B"}
 
 
 def test_update_makes_the_variants_those_of_the_list(api: ApiClient, shop: Shop) -> None:
@@ -301,9 +283,7 @@ def test_naming_an_option_twice_loses_none(api: ApiClient) -> None:
         ((99, None, None), [1, 2, 0]),
     ],
 )
-def test_a_complete_list_sets_the_positions_of_images_and_variants(
-    api: ApiClient, places: tuple[int | None, ...], expected: list[int]
-) -> None:
+def test_complete_lists_set_the_positions(api: ApiClient, places: tuple[int | None, ...], expected: list[int]) -> None:
     product = post_product(
         api, images=[{"attachment": ATTACHMENT}] * 3, variants=[{"option1": "A"}, {"option1": "B"}, {"option1": "C"}]
     )
@@ -384,3 +364,86 @@ def test_a_product_cannot_be_left_without_variants(api: ApiClient) -> None:
     assert len(product["variants"]) == 1, "a new product has one without being asked"
     assert (refused.status_code, refused.json()) == (422, {"errors": {"variants": ["must have at least one variant"]}})
     assert api.get(f"products/{product['id']}.json").json()["product"] == product
+
+
+def test_handles_are_transliterated_and_numbered(api: ApiClient) -> None:
+    first = post_product(api, title="Crème Brûlée №1")
+    second = post_product(api, title="Creme brulee №1")
+    third = post_product(api, title="Creme brulee №1")
+    nothing = post_product(api, title="※")
+
+    assert [first["handle"], second["handle"], third["handle"]] == [
+        "creme-brulee-no1",
+        "creme-brulee-no1-1",
+        "creme-brulee-no1-2",
+    ]
+    assert nothing["handle"] == "product"
+
+
+def test_a_handle_that_is_named_and_taken_is_refused(api: ApiClient) -> None:
+    post_product(api, handle="My Board")
+    other = post_product(api, title="Other")
+
+    response = api.post("products.json", {"product": {"title": "Board", "handle": "my-board"}})
+    changed = api.put(f"products/{other['id']}.json", {"product": {"handle": "my-board"}})
+
+    assert get_errors(response) == {"handle": ["has already been taken"]}
+    assert get_errors(changed) == {"handle": ["has already been taken"]}
+
+
+def test_the_handle_stays_when_the_title_changes(api: ApiClient) -> None:
+    created_row = post_product(api)
+
+    changed = api.put(f"products/{created_row['id']}.json", {"product": {"title": "Ski", "handle": ""}}).json()[
+        "product"
+    ]
+
+    assert changed["handle"] == "board"
+
+
+def test_a_thousand_handles_need_no_loop(in_shop: Shop, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+    Product.objects.bulk_create(
+        Product(shop=in_shop, title="Mug", handle="mug" if not n else f"mug-{n}") for n in range(1000)
+    )
+
+    with django_assert_max_num_queries(40):
+        product = make_product("Mug")
+
+    assert product.handle == "mug-1000"
+
+
+FILTERS = {
+    "title": "Red cup",
+    "vendor": "Potters",
+    "product_type": "Cups",
+    "handle": "red-cup,none",
+    "status": "draft",
+    "published_status": "unpublished",
+    "created_at_min": "2026-03-01",
+    "published_at_max": "2000-01-01",
+}
+
+
+def test_lists_are_narrowed(api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        cup = make_product("Red cup", vendor="Potters", product_type="Cups", status="draft", published_at=None)
+        bag = make_product("Bag", tags="Summer", prices=("5.00",))
+        custom, smart = make_custom("Hand", cup), make_smart("Sun", ("tag", "equals", "summer"))
+        Product.objects.filter(pk=cup.pk).update(created_at="2026-03-01T12:00:00Z")
+        Product.objects.filter(pk=bag.pk).update(created_at="2026-02-01T12:00:00Z")
+
+    def ids(**query: object) -> list[int]:
+        matching_ids = [row["id"] for row in api.get("products.json", **query).json()["products"]]
+        assert api.get("products/count.json", **query).json() == {"count": len(matching_ids)}
+        return matching_ids
+
+    for name, value in FILTERS.items():
+        expected = [] if name == "published_at_max" else [cup.pk]
+        assert ids(**{name: value}) == expected, name
+    assert ids(collection_id=custom.pk) == [cup.pk]
+    assert ids(collection_id=smart.pk) == [bag.pk]
+    assert ids(collection_id=10**12) == []
+    assert ids(status="draft, active") == [cup.pk, bag.pk]
+    assert ids(ids=f"{bag.pk}") == [bag.pk]
+    assert ids(presentment_currencies="USD,EUR") == [cup.pk, bag.pk]
+    assert [row["id"] for row in api.get("products.json", since_id=cup.pk).json()["products"]] == [bag.pk]

@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from django.db import OperationalError
@@ -14,23 +13,24 @@ from apps.catalog.domain.inputs import ImageInput, ProductParts, VariantInput
 from apps.catalog.domain.locks import lock_product
 from apps.catalog.domain.products import delete_product, update_product
 from apps.catalog.models import Collect, Collection, ManualPlace, Product, ProductImage, Variant
-from apps.events.models import Event
-from apps.ground.exceptions import DomainError
-from apps.ground.row_locks import refresh_for_update
-from apps.ground.tenancy import shop_scope
+from apps.core.db.row_locks import refresh_for_update
+from apps.core.events.models import Event
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.inventory.domain import movements
 from apps.inventory.domain import stock as inventory
 from apps.inventory.models import InventoryItem, InventoryLevel, Location
-from apps.shops.models import Shop
-from tests.catalog.factories import PNG, make_custom, make_product, make_smart
-from tests.conftest import ApiClient
-from tests.inventory.factories import get_first_location, make_location
-from tests.races import run_concurrently, run_unguarded, run_while_uncommitted, without_constraint
+from tests.support.api_client import ApiClient
+from tests.support.databases.races import run_concurrently, run_unguarded, run_while_uncommitted, without_constraint
+from tests.support.factories.catalog import PNG, make_custom, make_product, make_smart
+from tests.support.factories.inventory import get_first_location, make_location
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
+BY: Attrs = {"actor": "staff:17", "at": NOON}
 
 
 def build_image_rows(shop: Shop, product: Product, count: int) -> None:
@@ -102,10 +102,10 @@ def test_positions_stay_dense_under_adds_moves_and_deletes(shop: Shop) -> None:
         product = make_product()
         rows = [add_one_image(product) for _ in range(9)]
 
-    def move(row: ProductImage, position: int) -> Callable[[], Any]:
+    def move(row: ProductImage, position: int) -> Callable[[], object]:
         return lambda: images.update_image(row, ImageInput(position=position), **BY)
 
-    def delete(row: ProductImage) -> Callable[[], Any]:
+    def delete(row: ProductImage) -> Callable[[], object]:
         return lambda: images.delete_image(row, **BY)
 
     works = [move(rows[0], 9), move(rows[8], 1), move(rows[4], 2), delete(rows[3]), delete(rows[5])]
@@ -119,21 +119,21 @@ def test_positions_stay_dense_under_adds_moves_and_deletes(shop: Shop) -> None:
     assert positions == list(range(1, 11))
 
 
-@pytest.mark.race(control="test_without_the_unique_key_handles_come_twice")
+@pytest.mark.race(control="test_handles_are_duplicated_without_the_unique_key")
 def test_twenty_products_of_one_title_have_twenty_handles(shop: Shop) -> None:
     results = run_concurrently(shop, *[lambda: make_product("Mug")] * 20)
 
     assert sorted(product.handle for product in results) == sorted(["mug", *(f"mug-{n}" for n in range(1, 20))])
 
 
-@pytest.mark.race(control="test_without_the_unique_key_handles_come_twice")
+@pytest.mark.race(control="test_handles_are_duplicated_without_the_unique_key")
 def test_twenty_collections_of_one_title_have_twenty_handles(shop: Shop) -> None:
     results = run_concurrently(shop, *[lambda: make_custom("Kitchen")] * 20)
 
     assert len({collection.handle for collection in results}) == 20
 
 
-def test_without_the_unique_key_handles_come_twice(shop: Shop) -> None:
+def test_handles_are_duplicated_without_the_unique_key(shop: Shop) -> None:
     """Show what goes wrong without the unique constraints: concurrent requests create the same handle twice."""
     with without_constraint(Product, "shop_id", "handle"):
         mugs = run_concurrently(shop, *[lambda: make_product("Mug")] * 2)
@@ -144,8 +144,8 @@ def test_without_the_unique_key_handles_come_twice(shop: Shop) -> None:
     assert [collection.handle for collection in kitchens] == ["kitchen", "kitchen"]
 
 
-@pytest.mark.race(control="test_without_the_products_lock_variants_are_equal_and_in_one_place")
-def test_of_two_equal_variants_one_is_refused(shop: Shop) -> None:
+@pytest.mark.race(control="test_variants_are_equal_and_share_a_position_without_the_products_lock")
+def test_the_second_of_two_equal_variants_is_refused(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
 
@@ -160,7 +160,7 @@ def test_of_two_equal_variants_one_is_refused(shop: Shop) -> None:
         assert InventoryItem.objects.count() == 2
 
 
-def test_without_the_products_lock_variants_are_equal_and_in_one_place(shop: Shop) -> None:
+def test_variants_are_equal_and_share_a_position_without_the_products_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock: both requests compare the new variant only with committed variants."""
     with shop_scope(shop):
         product = make_product(prices=("1.00",))
@@ -175,13 +175,13 @@ def test_without_the_products_lock_variants_are_equal_and_in_one_place(shop: Sho
         assert list(rows.values_list("option1", "position"))[1:] == [("XL", 2), ("XL", 2)]
 
 
-@pytest.mark.race(control="test_without_the_collections_lock_two_collects_have_one_place")
+@pytest.mark.race(control="test_two_collects_share_a_position_without_the_collections_lock")
 def test_collects_of_one_collection_have_places_of_their_own(shop: Shop) -> None:
     with shop_scope(shop):
         collection = make_custom()
         members = [make_product(str(number)) for number in range(12)]
 
-    def put_in(product: Product) -> Callable[[], Any]:
+    def put_in(product: Product) -> Callable[[], object]:
         return lambda: collects.add_collect(
             collection_id=collection.pk, product_id=product.pk, position=1 if product.pk % 2 else None, **BY
         )
@@ -193,13 +193,13 @@ def test_collects_of_one_collection_have_places_of_their_own(shop: Shop) -> None
     assert positions == list(range(1, 13))
 
 
-def test_without_the_collections_lock_two_collects_have_one_place(shop: Shop) -> None:
+def test_two_collects_share_a_position_without_the_collections_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock: both products are added at the same position."""
     with shop_scope(shop):
         collection = make_custom()
         first, two = (make_product(str(number)) for number in range(2))
 
-    def put_in(product: Product) -> Callable[[], Any]:
+    def put_in(product: Product) -> Callable[[], object]:
         return lambda: collects.add_collect(collection_id=collection.pk, product_id=product.pk, position=None, **BY)
 
     run_unguarded(shop, put_in(first), put_in(two), locks={"catalog_collection"})
@@ -215,14 +215,14 @@ def test_quantities_follow_simultaneous_movements_and_edits(shop: Shop) -> None:
         rows = list(Variant.objects.select_related("inventory_item").order_by("id"))
         location = get_first_location(shop)
 
-    def move(row: Variant) -> Callable[[], Any]:
+    def move(row: Variant) -> Callable[[], object]:
         return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 3, **BY)
 
-    def edit(row: Variant, number: int) -> Callable[[], Any]:
+    def edit(row: Variant, number: int) -> Callable[[], object]:
         variant_input = VariantInput(attrs={"price": number, "position": number % 2 + 1}, item={"sku": f"S{number}"})
         return lambda: variants.update_variant(row, variant_input, **BY)
 
-    def rename(number: int) -> Callable[[], Any]:
+    def rename(number: int) -> Callable[[], object]:
         product_parts = ProductParts(variants=[VariantInput(id=row.pk, item={"sku": f"P{number}"}) for row in rows])
         return lambda: update_product(product, {"title": f"Mug {number}"}, product_parts, **BY)
 
@@ -249,7 +249,7 @@ def test_a_quantity_that_is_read_and_then_written_loses_a_movement(shop: Shop, m
 
     monkeypatch.setattr(movements, "notify_stock_listeners", follow)
 
-    def move(location: Location) -> Callable[[], Any]:
+    def move(location: Location) -> Callable[[], object]:
         return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 3, **BY)
 
     run_unguarded(shop, move(first), move(depot))
@@ -259,14 +259,14 @@ def test_a_quantity_that_is_read_and_then_written_loses_a_movement(shop: Shop, m
     assert row.inventory_quantity == 3
 
 
-@pytest.mark.race(control="test_a_deletion_that_holds_the_product_before_its_stock_waits_in_a_circle")
+@pytest.mark.race(control="test_a_deletion_locking_the_product_before_its_stock_deadlocks")
 def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -> None:
     with shop_scope(shop):
         product = make_product(prices=("1.00", "2.00"))
         rows = list(Variant.objects.select_related("inventory_item").order_by("id"))
         location = get_first_location(shop)
 
-    def move(row: Variant) -> Callable[[], Any]:
+    def move(row: Variant) -> Callable[[], object]:
         return lambda: inventory.adjust_available(row.inventory_item_id, location.pk, 1, **BY)
 
     run_concurrently(shop, *[*(move(row) for row in rows for _ in range(4)), lambda: delete_product(product, **BY)])
@@ -278,9 +278,7 @@ def test_a_product_that_is_deleted_while_it_is_sold_leaves_nothing(shop: Shop) -
 
 
 @pytest.mark.deadlocks(1)
-def test_a_deletion_that_holds_the_product_before_its_stock_waits_in_a_circle(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deletion_locking_the_product_before_its_stock_deadlocks(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Show the deadlock that occurs if a deletion locks the product before the level."""
     monkeypatch.setattr(products, "lock_stock", lambda **_: None)
     with shop_scope(shop):
@@ -296,7 +294,7 @@ def test_a_deletion_that_holds_the_product_before_its_stock_waits_in_a_circle(
         )
 
 
-@pytest.mark.race(control="test_without_the_collections_lock_it_is_deleted_twice")
+@pytest.mark.race(control="test_a_collection_is_deleted_twice_without_its_lock")
 def test_two_deletions_of_a_collection_are_one(shop: Shop) -> None:
     with shop_scope(shop):
         collection = make_custom()
@@ -308,7 +306,7 @@ def test_two_deletions_of_a_collection_are_one(shop: Shop) -> None:
         assert not Collection.objects.filter(pk=collection.pk).exists()
 
 
-def test_without_the_collections_lock_it_is_deleted_twice(shop: Shop) -> None:
+def test_a_collection_is_deleted_twice_without_its_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock: both requests find the row and record a deletion."""
     with shop_scope(shop):
         collection = make_custom()
@@ -335,7 +333,7 @@ def test_a_concurrently_deleted_product_is_added_to_no_collection(shop: Shop, ap
     assert (response.status_code, response.json()) == (422, {"errors": {"product_id": ["must exist"]}})
 
 
-@pytest.mark.race(control="test_without_the_foreign_key_there_is_a_place_for_a_product_that_is_gone")
+@pytest.mark.race(control="test_a_deleted_product_keeps_a_position_without_the_foreign_key")
 def test_a_reference_to_a_concurrently_deleted_row_is_a_conflict(shop: Shop, api: ApiClient) -> None:
     with shop_scope(shop):
         product, collection = make_product("Mug"), make_smart("Mugs", ("title", "equals", "Mug"))
@@ -349,7 +347,7 @@ def test_a_reference_to_a_concurrently_deleted_row_is_a_conflict(shop: Shop, api
         assert not collection.places.exists()
 
 
-def test_without_the_foreign_key_there_is_a_place_for_a_product_that_is_gone(shop: Shop, api: ApiClient) -> None:
+def test_a_deleted_product_keeps_a_position_without_the_foreign_key(shop: Shop, api: ApiClient) -> None:
     """Show what goes wrong without the foreign key: a position is stored for a deleted product."""
     with shop_scope(shop):
         product, collection = make_product("Mug"), make_smart("Mugs", ("title", "equals", "Mug"))

@@ -1,20 +1,18 @@
-"""Tests for smart collections: rules and manual sort order."""
-
-from typing import Any
+"""Tests of the rules of smart collections, and of comparing texts without regard to case."""
 
 import pytest
+from django.db import connection
+from hypothesis import given
+from hypothesis import strategies as st
 
-from apps.catalog.models import Collection, Variant
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product, make_smart
-from tests.conftest import ApiClient, Response
+from apps.catalog.models import Collection, Product, Variant
+from apps.core.db.case_folding import casefold_text
+from apps.core.tenancy.models import Shop
+from tests.support.api_client import ApiClient, Response, get_errors
+from tests.support.factories.catalog import make_product, make_smart
+from tests.support.types import JsonObject
 
 RULE = {"column": "title", "relation": "contains", "condition": "mug"}
-
-
-def get_errors(response: Response) -> dict[str, list[str]]:
-    assert response.status_code == 422, response.content
-    return response.json()["errors"]
 
 
 RULE_CASES = [
@@ -71,7 +69,7 @@ def test_rules_say_what_is_in(api: ApiClient, three_products: dict[int, str], ca
     assert ids == ({smart.pk} if expected else set())
 
 
-def _smart_of(api: ApiClient, product_id: int) -> list[dict[str, Any]]:
+def _smart_of(api: ApiClient, product_id: int) -> list[JsonObject]:
     return api.get("smart_collections.json", product_id=product_id).json()["smart_collections"]
 
 
@@ -113,7 +111,7 @@ def test_a_pound_is_a_pound(api: ApiClient, in_shop: Shop, relation: str, condit
 def test_stock_is_counted_in_whole_units(api: ApiClient, in_shop: Shop) -> None:
     rule = {"column": "variant_inventory", "relation": "equals"}
 
-    def make(condition: object) -> Any:
+    def make(condition: object) -> Response:
         rules = [rule | {"condition": condition}]
         return api.post("smart_collections.json", {"smart_collection": {"title": "Few", "rules": rules}})
 
@@ -150,7 +148,7 @@ def test_membership_follows_the_products(api: ApiClient, three_products: dict[in
         ([{"column": "variant_inventory", "relation": "equals", "condition": "1e9"}], "rules.0.condition"),
     ],
 )
-def test_rules_that_make_no_sense_are_refused(api: ApiClient, rules: Any, field: str) -> None:
+def test_rules_that_make_no_sense_are_refused(api: ApiClient, rules: object, field: str) -> None:
     response = api.post("smart_collections.json", {"smart_collection": {"title": "Mugs", "rules": rules}})
 
     assert list(get_errors(response)) == [field]
@@ -180,3 +178,80 @@ def test_order_by_hand_puts_the_named_first(api: ApiClient, three_products: dict
     assert api.put(f"{path}?products[]=x").status_code == 400
     assert list(get_errors(api.put(f"{path}?products[]={10**12}"))) == ["products"]
     assert list(get_errors(api.put(f"{path}?sort_order=random"))) == ["sort_order"]
+
+
+NAMES = ["Äpfel Straße", "ZOË", "Ωmega ΣΟΦΟΣ", "Žluťoučký"]
+
+
+@pytest.fixture
+def named_products(in_shop: Shop) -> list[int]:
+    """Create one product per name, and use the name as title, vendor, type, tag and option value."""
+    products = [make_product(name, vendor=name, product_type=name, tags=name, prices=("1.00",)) for name in NAMES]
+    for product in products:
+        Variant.objects.filter(product=product).update(title=product.title)
+    return [product.pk for product in products]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("equals", "ÄPFEL STRASSE", [0]),
+        ("equals", "äpfel strasse", [0]),
+        ("equals", "A\u0308pfel straße", [0]),
+        ("equals", "zoë", [1]),
+        ("equals", "ωMEGA σοφος", [2]),
+        ("not_equals", "zOË", [0, 2, 3]),
+        ("starts_with", "äPF", [0]),
+        ("ends_with", "STRASSE", [0]),
+        ("contains", "OË", [1]),
+        ("contains", "ŤOUČ", [3]),
+        ("not_contains", "σοφ", [0, 1, 3]),
+        ("equals", "apfel straße", []),
+    ],
+)
+@pytest.mark.parametrize("column", ["title", "vendor", "type", "tag", "variant_title"])
+def test_rules_ignore_case(
+    api: ApiClient, named_products: list[int], column: str, case: tuple[str, str, list[int]]
+) -> None:
+    relation, condition, expected = case
+    smart = make_smart("Chosen", (column, relation, condition))
+
+    products = api.get(f"collections/{smart.pk}/products.json").json()["products"]
+
+    assert sorted(row["id"] for row in products) == [named_products[number] for number in expected]
+
+
+def test_every_way_of_writing_takes_the_folded_copy_along(in_shop: Shop) -> None:
+    product = make_product("Ä", vendor="Ä")
+    variant = Variant.objects.get(product=product)
+
+    product.title = "Ö"
+    product.save(update_fields=["title"])
+    Product.objects.filter(pk=product.pk).update(vendor="Ü")
+    variant.title = "ß"
+    Variant.objects.bulk_update([variant], ["title"])
+
+    assert Product.objects.values_list("title_key", "vendor_key").get(pk=product.pk) == ("ö", "ü")
+    assert Variant.objects.values_list("title_key", flat=True).get(pk=variant.pk) == "ss"
+
+
+def test_text_rules_read_the_index_of_the_folded_copy(in_shop: Shop) -> None:
+    # With few rows, the planner may choose any index that starts with the shop.
+    Product.objects.bulk_create(
+        Product(shop=in_shop, title=name, vendor=name, product_type=name, handle=name)
+        for name in (f"name-{number}" for number in range(1000))
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE catalog_product")
+
+    for column, index in (("title_key", "title"), ("vendor_key", "vendor"), ("product_type_key", "type")):
+        plan = Product.objects.filter(**{column: "ÄPFEL"}).order_by().explain()
+
+        # For an exact match, the planner may also choose the prefix index.
+        assert any(f"catalog_product_{name}" in plan for name in (f"by_{index}", f"{index}_beginnings"))
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
+def test_folding_twice_changes_nothing_and_case_never_counts(text: str) -> None:
+    assert casefold_text(casefold_text(text)) == casefold_text(text)
+    assert casefold_text(text.casefold()) == casefold_text(text)

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from apps.catalog.models import Product, Variant
-from apps.ground.tenancy import shop_scope
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.inventory.domain import stock as inventory
 from apps.inventory.models import InventoryItem
-from apps.shops.models import Shop
-from tests.catalog.factories import make_image, make_product
-from tests.conftest import ApiClient, Response
-from tests.inventory.factories import get_first_location
+from tests.support.api_client import ApiClient, Response
+from tests.support.factories.catalog import make_image, make_product
+from tests.support.factories.inventory import get_first_location
+from tests.support.types import JsonObject
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -25,7 +26,7 @@ def product(shop: Shop) -> Product:
         return make_product(prices=("3.00", "1.00", "2.00"))
 
 
-def post_variant(api: ApiClient, product: Product, **fields: Any) -> Response:
+def post_variant(api: ApiClient, product: Product, **fields: object) -> Response:
     return api.post(f"products/{product.pk}/variants.json", {"variant": fields})
 
 
@@ -113,8 +114,8 @@ def test_two_variants_cannot_have_the_same_values(api: ApiClient, shop: Shop, pr
         ({"option1": "x", "sku": "s" * 256}, "sku"),
     ],
 )
-def test_a_variant_that_does_not_fit_is_refused(
-    api: ApiClient, shop: Shop, product: Product, fields: dict[str, Any], field: str
+def test_invalid_variants_are_refused(
+    api: ApiClient, shop: Shop, product: Product, fields: JsonObject, field: str
 ) -> None:
     response = post_variant(api, product, **fields)
 
@@ -147,7 +148,7 @@ def test_a_new_unit_alone_keeps_the_number(api: ApiClient, product: Product) -> 
     assert (changed["weight"], changed["weight_unit"], changed["grams"]) == (2.0, "g", 2)
 
 
-def test_what_the_item_holds_is_written_through_the_variant(api: ApiClient, shop: Shop, product: Product) -> None:
+def test_inventory_item_fields_are_written_through_the_variant(api: ApiClient, shop: Shop, product: Product) -> None:
     response = post_variant(api, product, option1="x", sku="X-1", inventory_management="own", requires_shipping=False)
     variant = response.json()["variant"]
     assert (variant["sku"], variant["inventory_management"], variant["requires_shipping"]) == ("X-1", "platform", False)
@@ -161,7 +162,7 @@ def test_what_the_item_holds_is_written_through_the_variant(api: ApiClient, shop
         assert (item.sku, item.tracked) == ("", False)
 
 
-def test_a_change_of_the_item_or_its_stock_is_seen_in_the_product(api: ApiClient, shop: Shop, product: Product) -> None:
+def test_a_change_of_the_item_or_its_stock_shows_in_the_product(api: ApiClient, shop: Shop, product: Product) -> None:
     path = f"products/{product.pk}.json"
     before = api.get(path).json()["product"]["variants"][0]
 
@@ -221,24 +222,10 @@ def test_delete_moves_the_others_up_and_takes_the_item_along(api: ApiClient, sho
         assert not InventoryItem.objects.filter(pk=first.inventory_item_id).exists()
 
 
-def test_no_more_than_the_limit(api: ApiClient, shop: Shop, product: Product, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variants_are_limited(api: ApiClient, shop: Shop, product: Product, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("apps.catalog.domain.variants.MAX_VARIANTS", 3)
 
     response = post_variant(api, product, option1="x")
 
     assert response.status_code == 422
     assert response.json() == {"errors": {"base": ["A product can have at most 3 variants."]}}
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_list_costs_the_same_queries_however_many_rows(
-    api: ApiClient, shop: Shop, count: int, django_assert_num_queries: Any
-) -> None:
-    with shop_scope(shop):
-        product = make_product(prices=("1.00",) * count)
-    api.get("shop.json")
-
-    with django_assert_num_queries(4):  # Queries: token, product, keys, variants.
-        response = api.get(f"products/{product.pk}/variants.json")
-
-    assert len(response.json()["variants"]) == count

@@ -1,19 +1,18 @@
 """Tests that every catalog route returns the fields and types of its wire table."""
 
-from typing import Any
-
 import pytest
 
-from apps.shops.models import Shop
-from tests.catalog.factories import ATTACHMENT
-from tests.conftest import ApiClient
-from tests.wire_tables import assert_fits, get_routes
+from apps.core.tenancy.models import Shop
+from tests.support.api_client import ApiClient
+from tests.support.factories.catalog import ATTACHMENT
+from tests.support.types import JsonObject
+from tests.support.wire_tables import assert_fits, get_routes
 
 RULES = [{"column": "title", "relation": "contains", "condition": "bag"}]
 
 
 @pytest.fixture
-def product(api: ApiClient) -> dict[str, Any]:
+def product(api: ApiClient) -> JsonObject:
     """Create a product with a value in every field."""
     body = {
         "title": "Canvas bag",
@@ -40,11 +39,11 @@ def product(api: ApiClient) -> dict[str, Any]:
     return api.get(f"products/{new_product['id']}.json").json()["product"]
 
 
-def build_collection_body(**fields: Any) -> dict[str, Any]:
+def build_collection_body(**fields: object) -> JsonObject:
     return {"title": "Bags", "body_html": "<p>All.</p>", "image": {"attachment": ATTACHMENT, "alt": "Bags"}, **fields}
 
 
-def test_products_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None:
+def test_products_fit_the_table(api: ApiClient, product: JsonObject) -> None:
     path = f"products/{product['id']}.json"
 
     assert_fits("product", "GET /products.json", api.get("products.json").json())
@@ -58,7 +57,7 @@ def test_products_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None
     assert len(get_routes("product")) == 6
 
 
-def test_variants_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None:
+def test_variants_fit_the_table(api: ApiClient, product: JsonObject) -> None:
     below = f"products/{product['id']}/variants"
     alone = f"variants/{product['variants'][0]['id']}.json"
     new = {"variant": {"option1": "Rust", "price": "1.00", "inventory_management": "own"}}
@@ -73,7 +72,7 @@ def test_variants_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None
     assert len(get_routes("variant")) == 6
 
 
-def test_images_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None:
+def test_images_fit_the_table(api: ApiClient, product: JsonObject) -> None:
     below = f"products/{product['id']}/images"
     path = f"{below}/{product['images'][0]['id']}.json"
 
@@ -88,7 +87,7 @@ def test_images_fit_the_table(api: ApiClient, product: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["custom", "smart"])
-def test_collections_fit_the_table(api: ApiClient, product: dict[str, Any], kind: str) -> None:
+def test_collections_fit_the_table(api: ApiClient, product: JsonObject, kind: str) -> None:
     plural, singular = f"{kind}_collections", f"{kind}_collection"
     extra = {"collects": [{"product_id": product["id"]}]} if kind == "custom" else {"rules": RULES}
 
@@ -111,7 +110,7 @@ def test_collections_fit_the_table(api: ApiClient, product: dict[str, Any], kind
     assert len(get_routes(singular)) == (6 if kind == "custom" else 7)
 
 
-def test_the_view_on_collections_fits_the_table(api: ApiClient, product: dict[str, Any]) -> None:
+def test_the_view_on_collections_fits_the_table(api: ApiClient, product: JsonObject) -> None:
     body = api.post("smart_collections.json", {"smart_collection": build_collection_body(rules=RULES)}).json()
     first_text = f"collections/{body['smart_collection']['id']}"
 
@@ -122,7 +121,7 @@ def test_the_view_on_collections_fits_the_table(api: ApiClient, product: dict[st
     assert len(get_routes("collection")) == 2
 
 
-def test_collects_fit_the_table(api: ApiClient, shop: Shop, product: dict[str, Any]) -> None:
+def test_collects_fit_the_table(api: ApiClient, shop: Shop, product: JsonObject) -> None:
     frontpage = api.get("custom_collections.json").json()["custom_collections"][0]
     response = api.post("collects.json", {"collect": {"product_id": product["id"], "collection_id": frontpage["id"]}})
 

@@ -8,10 +8,10 @@ import pytest
 import shopify
 from pyactiveresource.connection import ResourceNotFound
 
-from apps.ground.tenancy import shop_scope
-from apps.jobs.models import Job
-from apps.shops.models import Shop
-from tests.client.conftest import Connect
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support.servers.live import Connect
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
@@ -99,45 +99,6 @@ def test_customers_are_searched(api_client_factory: Connect) -> None:
         "ben@example.com",
     ]
     assert shopify.Customer.search(query="nobody") == []
-
-
-@pytest.mark.parametrize(("name", "used"), [("email", "ADA@example.com"), ("phone", "+46 8 123 45 67")])
-def test_what_another_customer_has_is_refused_by_field(api_client_factory: Connect, name: str, used: str) -> None:
-    api_client_factory()
-    shopify.Customer.create(ADA)
-    ben = shopify.Customer.create({"first_name": "Ben", "email": "ben@example.com"})
-
-    second_customer = shopify.Customer.create({"first_name": "Cid", name: used})
-    ben.attributes[name] = used
-    saved = ben.save()
-
-    assert not second_customer.id
-    assert not saved
-    assert second_customer.errors.errors == ben.errors.errors == {name: ["has already been taken"]}
-    assert shopify.Customer.count() == 2
-
-
-def test_a_number_that_is_none_is_refused_until_it_is_corrected(api_client_factory: Connect) -> None:
-    api_client_factory("write_customers")
-    customer = shopify.Customer.create({**ADA, "phone": "12"})
-    messages = customer.errors.full_messages()
-
-    customer.phone = "+46 8 123 45 67"
-    saved = customer.save()
-
-    assert messages == ["phone is invalid"]
-    assert saved
-    assert shopify.Customer.find(customer.id).phone == "+4681234567"
-
-
-def test_a_customer_with_nothing_is_refused(api_client_factory: Connect) -> None:
-    api_client_factory()
-
-    nobody = shopify.Customer()
-
-    assert not nobody.save()
-    assert not nobody.is_valid()
-    assert shopify.Customer.count() == 0
 
 
 def test_addresses_are_made_changed_made_default_and_deleted(api_client_factory: Connect) -> None:

@@ -14,14 +14,15 @@ from django.conf import settings
 
 from apps.catalog.models import Variant
 from apps.content.models import Asset, Theme
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
-from apps.ground.tenancy import shop_scope
+from apps.demo.webhook_receiver import WebhookReceiver
 from apps.inventory.models import InventoryLevel
-from apps.shops.models import Installation, Shop
-from apps.webhooks.webhook_receiver import WebhookReceiver
-from tests import factories
-from tests.catalog.factories import make_product
-from tests.client.conftest import LiveServer, stop_process
+from tests.support import factories
+from tests.support.factories.catalog import make_product
+from tests.support.servers.live import LiveServer, stop_process
+from tests.support.types import Json, JsonObject
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 DOCS = settings.BASE_DIR / "docs"
@@ -44,7 +45,7 @@ def environment(server: LiveServer, app_token: str) -> dict[str, str]:
     return {**os.environ, "BACKOFFICE": server.url, "TOKEN": app_token}
 
 
-def run_snippet(environment: dict[str, str], *command: str) -> Any:
+def run_snippet(environment: dict[str, str], *command: str) -> Json:
     process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
     return json.loads(process.stdout)
 
@@ -95,7 +96,7 @@ def test_the_public_client_of_node_is_pointed_here_by_its_own_settings(
     assert results == {"products": [{"id": str(product.pk), "title": "Teapot"}]}
 
 
-def test_first_app_ends_in_a_verified_webhook_in_every_language(
+def test_first_app_receives_a_verified_webhook(
     environment: dict[str, str], server: LiveServer, server_shop: Shop
 ) -> None:
     if shutil.which("node") is None or shutil.which("curl") is None:
@@ -108,7 +109,7 @@ def test_first_app_ends_in_a_verified_webhook_in_every_language(
     }
     with shop_scope(server_shop):
         secret = Installation.objects.latest("pk").app.api_secret
-    dispatcher = server.start("backoffice.webhooks")
+    dispatcher = server.start("backoffice.entrypoints.webhooks")
     try:
         with WebhookReceiver([secret]) as catcher:
             subscribe = subscribe.replace("http://127.0.0.1:8099/", catcher.url)
@@ -127,17 +128,17 @@ def test_first_app_ends_in_a_verified_webhook_in_every_language(
 
 
 @pytest.fixture
-def recipes(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def recipes(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> JsonObject:
     """Run the Python snippets of the recipes page and return the names that they define."""
     for name in ("BACKOFFICE", "TOKEN"):
         monkeypatch.setenv(name, environment[name])
-    results: dict[str, Any] = {}
+    results: JsonObject = {}
     for block in get_snippets("recipes.md", "python"):
         exec(block, results)
     return results
 
 
-def test_products_are_fetched_and_kept_in_step(recipes: dict[str, Any], server_shop: Shop) -> None:
+def test_products_are_fetched_and_kept_in_step(recipes: JsonObject, server_shop: Shop) -> None:
     with shop_scope(server_shop):
         ids = {make_product(title).pk for title in ("Teapot", "Mug")}
     mine: dict[int, Any] = {}
@@ -158,7 +159,7 @@ def test_products_are_fetched_and_kept_in_step(recipes: dict[str, Any], server_s
     assert set(mine) == {max(ids), third}
 
 
-def test_stock_is_what_the_warehouse_counted(recipes: dict[str, Any], server_shop: Shop) -> None:
+def test_stock_is_what_the_warehouse_counted(recipes: JsonObject, server_shop: Shop) -> None:
     variant = {"price": "9.50", "sku": "MUG", "inventory_management": "shopify"}
     product = recipes["call"]("POST", "products.json", {"product": {"title": "Mug", "variants": [variant]}})[0][
         "product"
@@ -171,7 +172,7 @@ def test_stock_is_what_the_warehouse_counted(recipes: dict[str, Any], server_sho
     assert unknown == ["NONE"]
 
 
-def test_an_order_is_placed_and_followed(recipes: dict[str, Any], server_shop: Shop) -> None:
+def test_an_order_is_placed_and_followed(recipes: JsonObject, server_shop: Shop) -> None:
     with shop_scope(server_shop):
         variant = Variant.objects.filter(product=make_product("Mug", prices=("9.50",))).get()
 
@@ -182,7 +183,7 @@ def test_an_order_is_placed_and_followed(recipes: dict[str, Any], server_shop: S
     assert output["order_status_url"].startswith("http")
 
 
-def test_customers_are_imported_once(recipes: dict[str, Any], server_shop: Shop) -> None:
+def test_customers_are_imported_once(recipes: JsonObject, server_shop: Shop) -> None:
     first = recipes["import_customer"]({"email": "ada@example.com", "first_name": "Ada"})
     second = recipes["import_customer"]({"email": "ada@example.com", "first_name": "Augusta"})
 
@@ -190,7 +191,7 @@ def test_customers_are_imported_once(recipes: dict[str, Any], server_shop: Shop)
         assert (first, Customer.objects.get().first_name) == (second, "Augusta")
 
 
-def test_a_theme_is_copied(recipes: dict[str, Any], server_shop: Shop, worker: None) -> None:
+def test_a_theme_is_copied(recipes: JsonObject, server_shop: Shop, worker: None) -> None:
     with shop_scope(server_shop):
         source = Theme.objects.get(role="main")
 

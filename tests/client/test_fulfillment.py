@@ -1,17 +1,31 @@
-"""Tests with the real client: fulfillment services and orders, fulfillments, tracking, events."""
+"""Tests that the public client and the demo warehouse can fulfill orders."""
 
 import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import shopify
 from django.utils import timezone
 from pyactiveresource.connection import ResourceInvalid, ResourceNotFound
+from pytest_django import Settings
 
-from apps.fulfillment.domain import routing
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Installation
-from tests.client.conftest import Connect
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.demo.warehouse import ApiClient, Warehouse
+from apps.demo.webhook_receiver import WebhookReceiver
+from apps.fulfillment.domain.fulfillment_orders import routing
+from apps.fulfillment.domain.services import polling
+from apps.fulfillment.models import FulfillmentService, Pull, PullAttempt
+from apps.inventory.domain.stock import get_primary_location
+from tests.support import factories
+from tests.support.factories.inventory import get_available, make_item, set_stock
+from tests.support.servers.live import Connect, LiveServer, stop_process
+from tests.support.timing import wait_until
+from tests.support.types import Json, JsonObject
+from tests.support.webhooks import make_subscription, run_dispatchers
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
@@ -26,7 +40,7 @@ class FulfillmentOrder(shopify.ShopifyResource):
     _singular = "fulfillment_order"
 
 
-def create_routed_order(installation: Installation, **line: Any) -> Any:
+def create_routed_order(installation: Installation, **line: object) -> Any:
     """Order two mugs, route the order and return its fulfillment order as the client reads it."""
     order = shopify.Order.create({"line_items": [{**MUG, **line}], "shipping_address": ADDRESS, "email": "a@b.example"})
     with shop_scope(installation.shop):
@@ -35,7 +49,7 @@ def create_routed_order(installation: Installation, **line: Any) -> Any:
     return fulfillment_order
 
 
-def perform_action(row: Any, action: str, body: Any = None) -> Any:
+def perform_action(row: Any, action: str, body: Any = None) -> Json:
     """Perform an action on a fulfillment order with the client."""
     fulfillment_order = FulfillmentOrder({"id": row.id})
     return json.loads(fulfillment_order.post(action, json.dumps(body).encode() if body else b"").body)
@@ -113,3 +127,232 @@ def test_units_wait_and_move(api_client_factory: Connect) -> None:
     assert fulfillment_order["fulfillment_holds"] == [{"reason": "awaiting_payment", "reason_notes": ""}]
     places = FulfillmentOrder({"id": row.id}).get("locations_for_move")
     assert [index["message"] for index in places] == ["Current location."]
+
+
+VALUES = {"name": "North Depot", "callback_url": "https://depot.example/callbacks", "inventory_management": True}
+
+
+def test_services_are_made_listed_changed_and_removed(api_client_factory: Connect) -> None:
+    api_client_factory()
+    fulfillment_service = shopify.FulfillmentService.create(VALUES)
+
+    matching_fulfillment_service = shopify.FulfillmentService.find(fulfillment_service.id)
+    matching_fulfillment_service.name = "South Depot"
+    saved = matching_fulfillment_service.save()
+
+    assert saved
+    assert [(row.name, row.handle) for row in shopify.FulfillmentService.find()] == [("South Depot", "north-depot")]
+    assert shopify.Location.find(fulfillment_service.location_id).name == "South Depot"
+    assert (matching_fulfillment_service.callback_url, matching_fulfillment_service.service_name) == (
+        "https://depot.example/callbacks/",
+        "South Depot",
+    )
+    matching_fulfillment_service.destroy()
+    with pytest.raises(ResourceNotFound):
+        shopify.FulfillmentService.find(fulfillment_service.id)
+
+
+def test_another_apps_services_are_seen_on_request_and_not_written(api_client_factory: Connect) -> None:
+    api_client_factory()
+    theirs = shopify.FulfillmentService.create(VALUES)
+    api_client_factory()
+
+    assert shopify.FulfillmentService.find() == []
+    assert [row.id for row in shopify.FulfillmentService.find(scope="all")] == [theirs.id]
+    with pytest.raises(ResourceNotFound):
+        shopify.FulfillmentService.find(theirs.id).destroy()
+
+
+def test_a_warehouse_reports_its_stock(server: LiveServer, server_shop: Shop, settings: Settings) -> None:
+    settings.OUTGOING_ALLOW, settings.BRAND = ["127.0.0.1"], "shopify"
+    installation = factories.make_installation(server_shop)
+    interface = ApiClient(server.url, factories.make_token(installation))
+    with shop_scope(server_shop), Warehouse(interface, [installation.app.api_secret], stock={"MUG": 12}) as warehouse:
+        service = FulfillmentService.objects.get(pk=warehouse.service["id"])
+        mug = make_item(server_shop, sku="MUG")
+        set_stock(mug, service.location, 1)
+
+        assert queue.run_job(polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
+        assert get_available(mug, service.location) == 12
+        warehouse.behavior.bad_response, warehouse.stock = "html", {"MUG": 13}
+        assert queue.run_job(polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
+
+        assert get_available(mug, service.location) == 12
+        assert [row.outcome for row in PullAttempt.objects.order_by("id")] == ["ok", "bad_answer"]
+        assert all(call.startswith("GET /fetch_stock?shop=") for call in warehouse.calls)
+    with Warehouse(interface, [installation.app.api_secret]) as second_warehouse:
+        assert second_warehouse.service["id"] == service.pk
+        assert second_warehouse.service["callback_url"] == second_warehouse.url
+
+
+def test_the_command_makes_its_app_and_works_until_it_is_stopped(server: LiveServer, server_shop: Shop) -> None:
+    options = ("--shop", server_shop.domain, "--port", "0", "--stock", "MUG=3")
+    running = server.start("manage", "demo_warehouse", *options)
+    try:
+        with shop_scope(server_shop):
+            service = wait_until(FulfillmentService.objects.first, bool, seconds=60)
+        assert service
+        assert (service.name, service.callback_url.startswith("http://127.0.0.1:")) == ("Demo warehouse", True)
+    finally:
+        stop_process(running)
+    assert running.returncode == 0
+
+
+SCOPES = ("write_fulfillments", "write_assigned_fulfillment_orders")
+
+
+class Merchant:
+    """The merchant's app, which sells one mug and manages the orders."""
+
+    def __init__(self, shop: Shop, interface: ApiClient, handle: str) -> None:
+        self.shop, self.interface = shop, interface
+        variant = {"price": "10.00", "sku": "MUG", "fulfillment_service": handle}
+        product = interface.post("products.json", {"product": {"title": "Mug", "variants": [variant]}})["product"]
+        self.variant_id = product["variants"][0]["id"]
+
+    def sell(self, quantity: int) -> int:
+        """Create an order, run the jobs that route it, and return its id."""
+        lines = [{"variant_id": self.variant_id, "quantity": quantity}]
+        order = self.interface.post("orders.json", {"order": {"email": "ada@example.com", "line_items": lines}})
+        self.work()
+        return int(order["order"]["id"])
+
+    def work(self) -> None:
+        """Run all waiting jobs, as the worker does."""
+        with shop_scope(self.shop):
+            keys = list(Job.objects.filter(state=Job.State.WAITING).order_by("id").values_list("key", flat=True))
+        for key in keys:
+            queue.run_job(key)
+
+    def order(self, order_id: int) -> JsonObject:
+        """Return the order as the API shows it."""
+        matching_order: JsonObject = self.interface.get(f"orders/{order_id}.json")["order"]
+        return matching_order
+
+    def parts(self, order_id: int) -> list[JsonObject]:
+        """Return the fulfillment orders of an order."""
+        fulfillment_orders: list[JsonObject] = self.interface.get(f"orders/{order_id}/fulfillment_orders.json")[
+            "fulfillment_orders"
+        ]
+        return fulfillment_orders
+
+    def states(self, order_id: int) -> list[tuple[str, str]]:
+        """Return the statuses of an order's fulfillment orders."""
+        return [(part["status"], part["request_status"]) for part in self.parts(order_id)]
+
+    def ask(self, part: JsonObject, kind: str) -> None:
+        """Send a ``fulfillment_request`` or ``cancellation_request`` for a fulfillment order."""
+        self.interface.post(f"fulfillment_orders/{part['id']}/{kind}.json", {kind: {"message": "Please."}})
+
+    def wait(self, ask: Callable[[], object], value: object) -> None:
+        """Wait until the callable returns the value."""
+        wait_until(ask, lambda results: results == value, seconds=60)
+
+
+@pytest.fixture
+def warehouse(server: LiveServer, server_shop: Shop, settings: Settings) -> Iterator[Warehouse]:
+    settings.OUTGOING_ALLOW, settings.BRAND = ["127.0.0.1"], "shopify"
+    installation = factories.make_installation(server_shop, SCOPES)
+    interface = ApiClient(server.url, factories.make_token(installation))
+    with Warehouse(interface, [installation.app.api_secret], stock={"MUG": 10}) as running:
+        yield running
+
+
+@pytest.fixture
+def merchant(server: LiveServer, server_shop: Shop, warehouse: Warehouse) -> Merchant:
+    token = factories.make_token(factories.make_installation(server_shop))
+    return Merchant(server_shop, ApiClient(server.url, token), warehouse.service["handle"])
+
+
+def test_an_order_goes_from_routing_to_the_door(merchant: Merchant, warehouse: Warehouse, server_shop: Shop) -> None:
+    listener = factories.make_installation(server_shop)
+    with WebhookReceiver([listener.app.api_secret]) as catcher, run_dispatchers():
+        make_subscription(listener, catcher.url, topic="fulfillments/create")
+        order = merchant.sell(2)
+        (part,) = merchant.parts(order)
+        assert (part["assigned_location_id"], part["status"], part["request_status"]) == (
+            warehouse.service["location_id"],
+            "open",
+            "unsubmitted",
+        )
+
+        merchant.ask(part, "fulfillment_request")
+        merchant.wait(lambda: merchant.order(order)["fulfillment_status"], "fulfilled")
+
+        (caught,) = catcher.wait_for(1)
+    (fulfillment,) = merchant.order(order)["fulfillments"]
+    assert (fulfillment["tracking_number"], fulfillment["tracking_company"]) == (f"DW{part['id']}", "Demo Parcel")
+    assert (fulfillment["status"], fulfillment["service"], fulfillment["line_items"][0]["quantity"]) == (
+        "success",
+        warehouse.service["handle"],
+        2,
+    )
+    assert caught.get_header("-Topic") == "fulfillments/create"
+    assert [status for status, _ in merchant.states(order)] == ["closed"]
+    assert "POST /fulfillment_order_notification" in warehouse.calls
+    assert warehouse.stock == {"MUG": 8}
+    for status in ("in_transit", "delivered"):
+        path = f"orders/{order}/fulfillments/{fulfillment['id']}/events.json"
+        merchant.interface.post(path, {"event": {"status": status}})
+    assert merchant.order(order)["fulfillments"][0]["shipment_status"] == "delivered"
+
+
+def test_items_returned_by_a_service_are_sent_by_the_shop(
+    merchant: Merchant, warehouse: Warehouse, server_shop: Shop
+) -> None:
+    warehouse.behavior.ships = False
+    order = merchant.sell(3)
+    with run_dispatchers():
+        (part,) = merchant.parts(order)
+        merchant.ask(part, "fulfillment_request")
+        merchant.wait(lambda: merchant.states(order), [("in_progress", "accepted")])
+        merchant.ask(part, "cancellation_request")
+        merchant.wait(lambda: merchant.states(order), [("cancelled", "cancellation_accepted"), ("open", "unsubmitted")])
+    with shop_scope(server_shop):
+        own = get_primary_location().pk
+
+    replacement = merchant.parts(order)[1]
+    assert [line["quantity"] for line in replacement["line_items"]] == [3]
+    path = f"fulfillment_orders/{replacement['id']}/move.json"
+    moved = merchant.interface.post(path, {"fulfillment_order": {"new_location_id": own}})["moved_fulfillment_order"]
+    assert moved["assigned_location_id"] == own
+    lines = [{"fulfillment_order_id": moved["id"]}]
+    merchant.interface.post("fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": lines}})
+
+    finished_order = merchant.order(order)
+    assert finished_order["fulfillment_status"] == "fulfilled"
+    assert [(form_data["service"], form_data["location_id"]) for form_data in finished_order["fulfillments"]] == [
+        ("manual", own)
+    ]
+
+
+def test_a_warehouse_may_reject_and_may_insist(merchant: Merchant, warehouse: Warehouse) -> None:
+    warehouse.behavior.rejects = True
+    order = merchant.sell(1)
+    with run_dispatchers():
+        (part,) = merchant.parts(order)
+        merchant.ask(part, "fulfillment_request")
+        merchant.wait(lambda: merchant.states(order), [("open", "rejected")])
+        warehouse.behavior.rejects, warehouse.behavior.insists, warehouse.behavior.ships = False, True, False
+        merchant.ask(part, "fulfillment_request")
+        merchant.wait(lambda: merchant.states(order), [("in_progress", "accepted")])
+        merchant.ask(part, "cancellation_request")
+        merchant.wait(lambda: merchant.states(order), [("in_progress", "cancellation_rejected")])
+
+
+def test_numbers_that_come_later_are_asked_for(merchant: Merchant, warehouse: Warehouse, server_shop: Shop) -> None:
+    warehouse.behavior.numbers_later = True
+    order = merchant.sell(1)
+    with run_dispatchers():
+        merchant.ask(merchant.parts(order)[0], "fulfillment_request")
+        merchant.wait(lambda: merchant.order(order)["fulfillment_status"], "fulfilled")
+    assert merchant.order(order)["fulfillments"][0]["tracking_number"] is None
+
+    with shop_scope(server_shop):
+        service = FulfillmentService.objects.get()
+        polling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now())
+    merchant.work()
+
+    (fulfillment,) = merchant.order(order)["fulfillments"]
+    assert warehouse.numbers == {fulfillment["name"]: fulfillment["tracking_number"]}
+    assert "order_names%5B%5D=%231001.1" in warehouse.calls[-1]

@@ -2,12 +2,12 @@
 
 import pytest
 import shopify
-from pyactiveresource.connection import ResourceInvalid, ResourceNotFound
+from pyactiveresource.connection import ResourceNotFound
 
+from apps.core.tenancy.models import Shop
 from apps.inventory.models import InventoryItem
-from apps.shops.models import Shop
-from tests.client.conftest import Connect
-from tests.inventory.factories import get_first_location, make_item, make_location, set_stock
+from tests.support.factories.inventory import get_first_location, make_item, make_location, set_stock
+from tests.support.servers.live import Connect
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
@@ -52,9 +52,7 @@ def test_a_location_tells_what_it_stocks(api_client_factory: Connect, server_sho
     assert [(level.inventory_item_id, level.available) for level in stocked] == [(item.pk, 10)]
 
 
-def test_inventory_items_are_listed_by_ids_found_and_saved_whole(
-    api_client_factory: Connect, server_shop: Shop
-) -> None:
+def test_inventory_items_are_listed_found_and_saved_whole(api_client_factory: Connect, server_shop: Shop) -> None:
     api_client_factory()
     ids = [make_item(server_shop, sku=sku).pk for sku in ("A-1", "A-2")]
 
@@ -73,16 +71,6 @@ def test_inventory_items_are_listed_by_ids_found_and_saved_whole(
         second_inventory_item.country_code_of_origin,
         second_inventory_item.tracked,
     ) == ("A-1", "5.25", "CA", True)
-
-
-def test_an_items_bad_values_reach_the_client_by_field(api_client_factory: Connect, item: InventoryItem) -> None:
-    api_client_factory()
-
-    inventory_item = shopify.InventoryItem.find(item.pk)
-    inventory_item.country_code_of_origin = "ZZ"
-
-    assert not inventory_item.save()
-    assert inventory_item.errors.on("country_code_of_origin") == "is invalid"
 
 
 def test_the_item_of_a_variant_is_the_one_of_its_product(api_client_factory: Connect) -> None:
@@ -112,9 +100,7 @@ def test_levels_are_set_and_adjusted(api_client_factory: Connect, server_shop: S
     assert find_levels(inventory_item_ids=item.pk) == [(row_id, 18)]
 
 
-def test_levels_are_connected_found_and_deleted(
-    api_client_factory: Connect, server_shop: Shop, item: InventoryItem
-) -> None:
+def test_levels_are_connected_and_deleted(api_client_factory: Connect, server_shop: Shop, item: InventoryItem) -> None:
     api_client_factory()
     row_id, depot = get_first_location(server_shop).pk, make_location(server_shop).pk
 
@@ -128,9 +114,7 @@ def test_levels_are_connected_found_and_deleted(
     assert find_levels(location_ids=row_id) == [(row_id, 10)]
 
 
-def test_connecting_with_relocation_leaves_one_location(
-    api_client_factory: Connect, server_shop: Shop, item: InventoryItem
-) -> None:
+def test_relocation_leaves_one_location(api_client_factory: Connect, server_shop: Shop, item: InventoryItem) -> None:
     api_client_factory()
     depot = make_location(server_shop).pk
 
@@ -139,9 +123,7 @@ def test_connecting_with_relocation_leaves_one_location(
     assert find_levels(inventory_item_ids=item.pk) == [(get_first_location(server_shop).pk, 10), (depot, 0)]
 
 
-def test_setting_with_disconnection_leaves_one_location(
-    api_client_factory: Connect, server_shop: Shop, item: InventoryItem
-) -> None:
+def test_disconnection_leaves_one_location(api_client_factory: Connect, server_shop: Shop, item: InventoryItem) -> None:
     api_client_factory()
     depot = make_location(server_shop).pk
 
@@ -149,18 +131,3 @@ def test_setting_with_disconnection_leaves_one_location(
 
     assert level.available == 3
     assert (depot, 3) in find_levels(inventory_item_ids=item.pk)
-
-
-def test_levels_of_unknown_items_and_bad_amounts_raise(
-    api_client_factory: Connect, server_shop: Shop, item: InventoryItem
-) -> None:
-    api_client_factory()
-    row_id = get_first_location(server_shop).pk
-
-    with pytest.raises(ResourceNotFound):
-        shopify.InventoryLevel.adjust(row_id, item.pk + 1, 1)
-    with pytest.raises(ResourceInvalid):
-        shopify.InventoryLevel.adjust(row_id, item.pk, "many")
-    with pytest.raises(ResourceInvalid):
-        shopify.InventoryLevel.find()
-    assert find_levels(inventory_item_ids=item.pk) == [(row_id, 10)]

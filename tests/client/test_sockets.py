@@ -1,21 +1,25 @@
-"""Tests with raw bytes on a socket: how the server and the WSGI validation handle wrong lengths and methods.
+"""Tests of the web server with raw sockets: malformed, huge and slow requests.
 
-See checks A10, B6, B7, B13, B26 and B28 in docs/reliability.md.
+See checks A10, B6, B7, B13, B26, B28 and L7 in docs/reliability.md.
 """
 
 import http.client
 import json
 import socket
+import statistics
 import time
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from apps.content.models import ScriptTag
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests import factories
-from tests.client.conftest import LiveServer
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support import factories
+from tests.support.servers.live import LiveServer
+from tests.support.timing import scale_for_soak
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]
 
@@ -137,7 +141,7 @@ def test_a_body_that_ends_early_is_400_and_not_taken(server: LiveServer, server_
     assert get_script_tags(server_shop) == 0
 
 
-def test_who_stops_sending_after_a_whole_request_is_answered(server: LiveServer, server_shop: Shop, token: str) -> None:
+def test_a_client_that_stops_after_its_request_is_answered(server: LiveServer, server_shop: Shop, token: str) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         text = build_head(token, "Content-Type: application/json", f"Content-Length: {len(TAG)}").replace("\n", "\r\n")
         connection.sendall(text.encode() + b"\r\n\r\n" + TAG)
@@ -198,7 +202,7 @@ def test_headers_with_underscores_are_dropped(server: LiveServer, token: str) ->
         "/admin//api/2026-07/script_tags.json",
     ],
 )
-def test_only_a_slash_is_a_slash(server: LiveServer, token: str, path: str) -> None:
+def test_encoded_slashes_are_no_slashes(server: LiveServer, token: str, path: str) -> None:
     reply = send_bytes(server, f"GET {path} HTTP/1.1\nHost: 127.0.0.1\nX-Shopify-Access-Token: {token}")
 
     assert reply.startswith(b"HTTP/1.1 404 ")
@@ -218,7 +222,7 @@ def test_angle_brackets_in_a_path_are_no_defect(server: LiveServer, token: str, 
 
 
 @pytest.mark.parametrize("length", [61 * 1024 * 1024, 200 * 1024 * 1024])
-def test_who_sends_far_too_much_reads_why_it_is_refused(server: LiveServer, token: str, length: int) -> None:
+def test_a_client_that_sends_far_too_much_reads_the_reason(server: LiveServer, token: str, length: int) -> None:
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     headers = {"X-Shopify-Access-Token": token, "Content-Type": "application/json"}
     client.request("POST", "/admin/api/2026-07/script_tags.json", b"x" * length, headers)
@@ -240,7 +244,7 @@ def test_who_sends_far_too_much_reads_why_it_is_refused(server: LiveServer, toke
         ("/admin/api/2026-07/script_tags.json", {"X-Shopify-Access-Token": "bko_none"}, 401),
     ],
 )
-def test_who_shows_nothing_can_send_little(server: LiveServer, path: str, headers: dict[str, str], status: int) -> None:
+def test_anonymous_clients_can_send_little(server: LiveServer, path: str, headers: dict[str, str], status: int) -> None:
     client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     client.request("POST", path, b"x" * (64 * 1024 + 1), {**headers, "Content-Type": "application/json"})
 
@@ -270,3 +274,93 @@ def test_a_body_that_does_not_come_is_408_in_time(server: LiveServer, server_sho
     assert parse_response(reply) == (408, "Request Timeout")
     assert 7 < time.monotonic() - began < 12
     assert get_script_tags(server_shop) == 0
+
+
+HOST = b"Host: 127.0.0.1\r\n"
+# Incomplete requests: partial bodies of different lengths, a partial header, and no data.
+KINDS = {
+    "body": b"POST /admin/api/2026-07/script_tags.json HTTP/1.1\r\n" + HOST + b"Content-Length: 100\r\n\r\n{",
+    "form": b"POST /accounts/login/ HTTP/1.1\r\n" + HOST + b"Content-Length: 60000\r\n\r\nx",
+    "large": b"POST /admin/api/2026-07/products.json HTTP/1.1\r\nX-Shopify-Access-Token: bko_x\r\n"
+    + HOST
+    + b"Content-Length: 59000000\r\n\r\n{",
+    "head": b"GET /healthz HTTP/1.1\r\nHos",
+    "nothing": b"",
+}
+
+
+def get_child_pids(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def measure_response(server: LiveServer, path: str, token: str = "") -> float:
+    """Send a request over a new connection and return the seconds until the response.
+
+    Raises:
+        AssertionError: If the status is not 200.
+    """
+    began = time.monotonic()
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    client.request("GET", path, headers={"X-Shopify-Access-Token": token})
+    assert client.getresponse().status == 200
+    client.close()
+    return time.monotonic() - began
+
+
+def check_other_clients(server: LiveServer, token: str, sockets: int, seconds: float) -> None:
+    """Open silent sockets, and check that other requests succeed for the given time."""
+    # Wait for a first response: the socket accepts connections before the web process is forked.
+    measure_response(server, "/healthz")
+    before = get_child_pids(server.process.pid)
+    with ExitStack() as opened:
+        silent: dict[str, list[socket.socket]] = {kind: [] for kind in KINDS}
+        for number in range(sockets):
+            kind = list(KINDS)[number % len(KINDS)]
+            connection = opened.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+            connection.sendall(KINDS[kind])
+            silent[kind].append(connection)
+
+        alive: list[float] = []
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            alive.append(measure_response(server, "/healthz"))
+            measure_response(server, "/admin/api/2026-07/shop.json", token)
+            time.sleep(0.1)
+
+        replies = {kind: {connection.recv(12) for connection in waiting} for kind, waiting in silent.items()}
+    timeout = {b"HTTP/1.1 408"}
+    assert replies == {"body": timeout, "form": timeout, "large": timeout, "head": timeout, "nothing": {b""}}
+    assert statistics.median(alive) < 0.1
+    assert statistics.quantiles(alive, n=20)[-1] < 0.5
+    assert get_child_pids(server.process.pid) == before
+
+
+def test_silent_clients_do_not_block_others(server: LiveServer, server_shop: Shop) -> None:
+    token = factories.make_token(factories.make_installation(server_shop))
+
+    check_other_clients(server, token, sockets=60, seconds=13)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+def test_five_hundred_silent_clients_do_not_block_others(server: LiveServer, server_shop: Shop) -> None:
+    token = factories.make_token(factories.make_installation(server_shop))
+
+    check_other_clients(server, token, sockets=500, seconds=scale_for_soak(300))
+
+
+@pytest.mark.soak
+def test_a_body_that_drips_ends_within_half_a_minute(server: LiveServer, server_shop: Shop) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=1) as connection:
+        connection.sendall(KINDS["large"])
+        began = time.monotonic()
+        content = b""
+        while not content and time.monotonic() - began < 60:
+            connection.sendall(b" ")
+            try:
+                content = connection.recv(1000)
+            except TimeoutError:
+                continue
+
+    assert content.startswith(b"HTTP/1.1 408 ")
+    assert 28 < time.monotonic() - began < 33

@@ -2,7 +2,6 @@
 
 import base64
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,32 +11,33 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from PIL import Image
-from pytest_django import DjangoAssertNumQueries
 
 from apps.content.domain.articles import create_article, update_article
 from apps.content.domain.blogs import delete_blog
 from apps.content.models import Article, ArticleVersion, Blog, FileContent
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.metafields.models import Metafield
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.content.conftest import FileServer
 from tests.content.test_blogs import make_article, make_blog
-from tests.factories import make_member
-from tests.media.images import encode_image, make_plain_image
-from tests.wire_tables import assert_fits
+from tests.support.api_client import ApiClient
+from tests.support.factories import make_member
+from tests.support.files.images import encode_image, make_plain_image
+from tests.support.servers.files import FileServer
+from tests.support.types import JsonObject
+from tests.support.wire_tables import assert_fits
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def blog(api: ApiClient) -> dict[str, Any]:
+def blog(api: ApiClient) -> JsonObject:
     return make_blog(api)
 
 
 @pytest.fixture
-def articles(blog: dict[str, Any]) -> str:
+def articles(blog: Attrs) -> str:
     return f"blogs/{blog['id']}/articles"
 
 
@@ -50,9 +50,7 @@ def get_local_path(url: str) -> str:
     return f"{parts.path}?{parts.query}"
 
 
-def test_every_route_answers_in_the_shape_that_clients_know(
-    api: ApiClient, shop: Shop, blog: dict[str, Any], articles: str
-) -> None:
+def test_wire_of_every_route(api: ApiClient, shop: Shop, blog: JsonObject, articles: str) -> None:
     make_member(shop, first_name="Ada", last_name="Berg")
     body = {
         "title": "First snow",
@@ -102,7 +100,7 @@ def test_a_plain_article_is_published_now_by_the_shop_without_a_picture(api: Api
     ],
 )
 def test_publishing_follows_the_word_and_the_date(
-    api: ApiClient, articles: str, before: dict[str, Any], change: dict[str, Any], expected_output: str | None
+    api: ApiClient, articles: str, before: JsonObject, change: JsonObject, expected_output: str | None
 ) -> None:
     article = api.post(f"{articles}.json", {"article": {"title": "Hello", **before}}).json()["article"]
 
@@ -111,7 +109,7 @@ def test_publishing_follows_the_word_and_the_date(
     assert changed["published_at"] == expected_output
 
 
-def test_published_status_goes_by_the_clock(api: ApiClient, blog: dict[str, Any], articles: str) -> None:
+def test_published_status_goes_by_the_clock(api: ApiClient, blog: JsonObject, articles: str) -> None:
     now = timezone.now()
     visible = make_article(api, blog["id"])
     hidden_article = make_article(api, blog["id"], published=False)
@@ -129,7 +127,7 @@ def test_published_status_goes_by_the_clock(api: ApiClient, blog: dict[str, Any]
     assert api.get(f"{articles}.json", published_at_min="soon").status_code == 400
 
 
-def test_list_is_narrowed_by_author_handle_and_tag(api: ApiClient, blog: dict[str, Any], articles: str) -> None:
+def test_list_is_narrowed_by_author_handle_and_tag(api: ApiClient, blog: JsonObject, articles: str) -> None:
     first_article = make_article(api, blog["id"], author="Kim", tags="Bread, Snow")
     make_article(api, blog["id"], author="Lou", tags="snowman")
 
@@ -141,9 +139,7 @@ def test_list_is_narrowed_by_author_handle_and_tag(api: ApiClient, blog: dict[st
     assert api.get(f"{articles}/count.json", tag="snow").json() == {"count": 1}
 
 
-def test_author_links_the_staff_member_of_that_name(
-    api: ApiClient, shop: Shop, other_shop: Shop, articles: str
-) -> None:
+def test_author_links_the_staff_member(api: ApiClient, shop: Shop, other_shop: Shop, articles: str) -> None:
     member = make_member(shop, first_name="Ada", last_name="Berg")
     make_member(other_shop, first_name="Max", last_name="Fremd")
     path = f"{articles}/%s.json"
@@ -177,7 +173,7 @@ def test_tags_may_grow_when_their_case_is_folded(api: ApiClient, articles: str, 
     assert [row["id"] for row in matching_articles] == [response.json()["article"]["id"]]
 
 
-def test_words_of_all_articles_are_listed_by_name_or_use(api: ApiClient, blog: dict[str, Any]) -> None:
+def test_words_of_all_articles_are_listed_by_name_or_use(api: ApiClient, blog: JsonObject) -> None:
     other = make_blog(api, title="Other")
     make_article(api, blog["id"], author="Kim", tags="snow, bread")
     make_article(api, blog["id"], author="Ada", tags="snow")
@@ -190,7 +186,7 @@ def test_words_of_all_articles_are_listed_by_name_or_use(api: ApiClient, blog: d
     assert api.get("articles/tags.json", limit=0).status_code == 400
 
 
-def test_handles_are_unique_per_blog_only(api: ApiClient, blog: dict[str, Any]) -> None:
+def test_handles_are_unique_per_blog_only(api: ApiClient, blog: JsonObject) -> None:
     other = make_blog(api, title="Other")
 
     handles = [make_article(api, number)["handle"] for number in (blog["id"], blog["id"], other["id"])]
@@ -221,8 +217,8 @@ def test_handles_are_unique_per_blog_only(api: ApiClient, blog: dict[str, Any]) 
         ({"image": {"alt": 5}}, {"image": ["alt is invalid"]}),
     ],
 )  # fmt: skip
-def test_create_refuses_what_does_not_fit_and_leaves_nothing(
-    api: ApiClient, shop: Shop, articles: str, fields: dict[str, Any], errors: object
+def test_invalid_articles_are_refused(
+    api: ApiClient, shop: Shop, articles: str, fields: JsonObject, errors: object
 ) -> None:
     with shop_scope(shop):
         contents = FileContent.objects.count()
@@ -289,7 +285,7 @@ def test_sending_an_article_back_whole_keeps_its_picture(api: ApiClient, article
     assert answered.json()["article"] == article | {"updated_at": answered.json()["article"]["updated_at"]}
 
 
-def test_article_of_another_blog_does_not_exist_here(api: ApiClient, blog: dict[str, Any]) -> None:
+def test_article_of_another_blog_does_not_exist_here(api: ApiClient, blog: JsonObject) -> None:
     other = make_blog(api, title="Other")
     article = make_article(api, other["id"])
     path = f"blogs/{blog['id']}/articles/{article['id']}.json"
@@ -305,9 +301,7 @@ def test_article_of_another_blog_does_not_exist_here(api: ApiClient, blog: dict[
     assert api.get(f"blogs/{blog['id']}/articles.json").json() == {"articles": []}
 
 
-def test_a_text_that_gives_way_is_kept_within_bounds(
-    api: ApiClient, articles: str, shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replaced_texts_are_limited(api: ApiClient, articles: str, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("apps.content.domain.articles.MAX_VERSIONS", 2)
     article = api.post(f"{articles}.json", {"article": {"title": "One"}}).json()["article"]
 
@@ -333,22 +327,7 @@ def test_every_change_writes_one_event(api: ApiClient, shop: Shop, articles: str
     assert events[1].changes["published_at"][1] is None
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_list_costs_the_same_queries_however_many_rows(
-    api: ApiClient, blog: dict[str, Any], articles: str, count: int, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    for _ in range(count):
-        make_article(api, blog["id"], tags="a, b", image={"attachment": create_image()})
-
-    with django_assert_num_queries(4):  # Queries: token, blog, page, rows.
-        response = api.get(f"{articles}.json")
-
-    assert len(response.json()["articles"]) == count
-
-
-def test_metafields_of_a_body_are_stored_and_go_with_their_owner(
-    api: ApiClient, shop: Shop, blog: dict[str, Any], articles: str
-) -> None:
+def test_metafields_of_a_body_follow_the_article(api: ApiClient, shop: Shop, blog: JsonObject, articles: str) -> None:
     field = {"namespace": "reading", "key": "minutes", "value": "5", "type": "number_integer"}
     article = api.post(f"{articles}.json", {"article": {"title": "x", "metafields": [field]}}).json()["article"]
     api.put(f"{articles}/{article['id']}.json", {"article": {"metafields": [field | {"value": "7"}]}})
@@ -376,10 +355,8 @@ def test_a_metafield_that_does_not_fit_refuses_the_article(api: ApiClient, shop:
         assert not Article.objects.exists()
 
 
-def test_a_picture_that_takes_the_place_of_another_within_the_same_second_has_another_address(
-    api: ApiClient, articles: str
-) -> None:
-    def of(colour: str) -> dict[str, Any]:
+def test_an_image_replaced_within_the_same_second_gets_another_url(api: ApiClient, articles: str) -> None:
+    def of(colour: str) -> Attrs:
         data = encode_image(Image.new("RGB", (20, 20), colour), "PNG")
         return {"attachment": base64.b64encode(data).decode(), "filename": "snow.png"}
 

@@ -4,24 +4,24 @@ import base64
 import hashlib
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
 
 from apps.content.domain import assets, blob_store
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
-from apps.events.models import Event
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.media.storage import get_content_storage
-from apps.shops.models import Shop
-from tests.conftest import ApiClient, ClientWith, Response
-from tests.content.conftest import LAYOUT, FileServer
-from tests.content.test_themes import get_main_theme, post_theme
-from tests.wire_tables import assert_fits
+from apps.core.events.models import Event
+from apps.core.media.storage import get_content_storage
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.core.types import Attrs
+from tests.support.api_client import ApiClient, ClientWith, Response
+from tests.support.factories.content import LAYOUT, get_main_theme, post_theme
+from tests.support.servers.files import FileServer
+from tests.support.types import JsonObject
+from tests.support.wire_tables import assert_fits
 
 Put = Callable[..., Response]
 
@@ -29,12 +29,12 @@ BINARY = bytes(range(256)) * 5
 
 
 @pytest.fixture
-def theme(api: ApiClient) -> dict[str, Any]:
+def theme(api: ApiClient) -> JsonObject:
     return get_main_theme(api)
 
 
 @pytest.fixture
-def path(theme: dict[str, Any]) -> str:
+def path(theme: Attrs) -> str:
     return f"themes/{theme['id']}/assets.json"
 
 
@@ -43,7 +43,7 @@ def put_asset(api: ApiClient, path: str) -> Put:
     return lambda key, **fields: api.put(path, {"asset": {"key": key, **fields}})
 
 
-def read_asset(api: ApiClient, path: str, key: str) -> dict[str, Any]:
+def read_asset(api: ApiClient, path: str, key: str) -> JsonObject:
     response = api.get(path, **{"asset[key]": key})
     assert response.status_code == 200, response.content
     return response.json()["asset"]
@@ -58,7 +58,7 @@ def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, path
     assert deleted.json() == {"message": "assets/a.css was successfully deleted"}
 
 
-def test_text_is_put_and_read_back(api: ApiClient, theme: dict[str, Any], path: str, put_asset: Put) -> None:
+def test_text_is_put_and_read_back(api: ApiClient, theme: JsonObject, path: str, put_asset: Put) -> None:
     text = "<p>Grüße {{ '{' }}</p>\r\n"
 
     response = put_asset("templates/customers/login.liquid", value=text)
@@ -108,7 +108,7 @@ def test_binary_is_put_and_read_back_byte_for_byte_and_served(api: ApiClient, pa
         ("assets/theme.js", "application/javascript; charset=utf-8"),
     ],
 )
-def test_nothing_is_served_as_a_document_of_our_origin(put_asset: Put, key: str, kind: str) -> None:
+def test_assets_are_never_served_as_documents_of_our_origin(put_asset: Put, key: str, kind: str) -> None:
     asset = put_asset(key, value="<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>").json()["asset"]
 
     served = Client().get(urlsplit(asset["public_url"]).path)
@@ -118,7 +118,7 @@ def test_nothing_is_served_as_a_document_of_our_origin(put_asset: Put, key: str,
     assert {"sandbox", "default-src 'none'"} <= set(served["Content-Security-Policy"].split("; "))
 
 
-def test_files_outside_of_assets_are_not_public(theme: dict[str, Any]) -> None:
+def test_files_outside_of_assets_are_not_public(theme: Attrs) -> None:
     base = f"/storefront/acme.example/themes/{theme['id']}"
 
     assert Client().get(f"{base}/assets/theme.css").status_code == 200
@@ -127,9 +127,7 @@ def test_files_outside_of_assets_are_not_public(theme: dict[str, Any]) -> None:
     assert Client().get(f"/storefront/stranger.example/themes/{theme['id']}/assets/theme.css").status_code == 404
 
 
-def test_a_file_is_copied_by_source_key_and_fetched_by_src(
-    api: ApiClient, path: str, put_asset: Put, file_server: FileServer
-) -> None:
+def test_a_file_is_copied_or_downloaded(api: ApiClient, path: str, put_asset: Put, file_server: FileServer) -> None:
     copied = put_asset("layout/alternate.liquid", source_key=LAYOUT)
     fetched = put_asset("assets/photo.jpg", src=file_server.offer("/a.jpg", BINARY))
 
@@ -199,9 +197,7 @@ def test_a_key_that_no_theme_may_have_is_refused(api: ApiClient, shop: Shop, pat
         ("assets/a.css", {"src": "file:///etc/passwd"}, "Could not download src: the URL must use http or https"),
     ],
 )  # fmt: skip
-def test_content_that_does_not_belong_into_a_theme_is_refused(
-    shop: Shop, put_asset: Put, key: str, fields: dict[str, Any], message: str
-) -> None:
+def test_invalid_content_is_refused(shop: Shop, put_asset: Put, key: str, fields: JsonObject, message: str) -> None:
     with shop_scope(shop):
         before = FileContent.objects.count()
 
@@ -299,7 +295,7 @@ def test_each_save_keeps_what_was_there_before(api: ApiClient, shop: Shop, path:
     assert read_asset(api, path, key)["value"] == "one"
 
 
-def test_versions_of_a_file_are_bounded(shop: Shop, theme: dict[str, Any]) -> None:
+def test_versions_of_a_file_are_bounded(shop: Shop, theme: Attrs) -> None:
     with shop_scope(shop):
         row = Theme.objects.get(pk=theme["id"])
         for number in range(assets.MAX_VERSIONS + 5):
@@ -311,11 +307,11 @@ def test_versions_of_a_file_are_bounded(shop: Shop, theme: dict[str, Any]) -> No
         assert blob_store.read_blob(asset_versions[0].content) == b"4"
 
 
-def test_an_edit_that_began_before_another_is_refused(shop: Shop, theme: dict[str, Any]) -> None:
+def test_an_edit_that_began_before_another_is_refused(shop: Shop, theme: Attrs) -> None:
     with shop_scope(shop):
         row = Theme.objects.get(pk=theme["id"])
         first, mine, theirs = (blob_store.store_blob(text) for text in (b"first", b"mine", b"theirs"))
-        save: dict[str, Any] = {"actor": "staff:1", "at": timezone.now()}
+        save: Attrs = {"actor": "staff:1", "at": timezone.now()}
         assets.save_asset(row, "assets/n.txt", first, expected="", **save)
         assets.save_asset(row, "assets/n.txt", theirs, expected=first.md5, **save)
 
@@ -325,9 +321,7 @@ def test_an_edit_that_began_before_another_is_refused(shop: Shop, theme: dict[st
         assert Asset.objects.get(key="assets/n.txt").content == theirs
 
 
-def test_a_save_moves_the_theme_and_records_it(
-    api: ApiClient, shop: Shop, theme: dict[str, Any], path: str, put_asset: Put
-) -> None:
+def test_a_save_updates_the_theme(api: ApiClient, shop: Shop, theme: JsonObject, path: str, put_asset: Put) -> None:
     before = api.get(path)
 
     put_asset("assets/a.css", value="a{}")
@@ -339,9 +333,7 @@ def test_a_save_moves_the_theme_and_records_it(
     assert get_main_theme(api)["updated_at"] >= theme["updated_at"]
 
 
-def test_contents_are_cleared_when_nothing_refers_to_them(
-    api: ApiClient, shop: Shop, path: str, put_asset: Put
-) -> None:
+def test_unused_contents_are_cleared(api: ApiClient, shop: Shop, path: str, put_asset: Put) -> None:
     put_asset("assets/kept.css", value="kept{}")
     later = timezone.now() + blob_store.GRACE_PERIOD + timedelta(minutes=1)
     with shop_scope(shop):
@@ -389,23 +381,6 @@ def test_a_content_is_stored_again_after_it_was_cleared(shop: Shop) -> None:
 
         assert first.pk != second.pk
         assert blob_store.read_blob(second) == b"comes and goes"
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_list_costs_the_same_queries_however_many_rows(
-    api: ApiClient, shop: Shop, count: int, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    with shop_scope(shop):
-        theme = Theme.objects.create(shop=shop, name="Other", processing=False, previewable=True)
-        for number in range(count):
-            content = blob_store.store_blob(str(number).encode())
-            assets.save_asset(theme, f"assets/{number}.txt", content, actor="staff:1", at=timezone.now())
-    api.get("shop.json")
-
-    with django_assert_num_queries(3):  # Queries: token, theme, files.
-        response = api.get(f"themes/{theme.pk}/assets.json")
-
-    assert len(response.json()["assets"]) == count
 
 
 def test_an_asset_of_a_processing_theme_is_not_written(api: ApiClient) -> None:

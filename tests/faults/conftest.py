@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ from django.core.management import call_command
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
-from apps.shops.models import Shop
-from tests import factories
-from tests.client.conftest import get_database_url
+from apps.core.tenancy.models import Shop
+from tests.support import factories
+from tests.support.servers.live import LiveServer, get_database_url
+from tests.support.servers.timed_client import Start
 
 Sql = Callable[[str], None]
 
@@ -87,3 +89,19 @@ def refused_connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             patch.setitem(connection.settings_dict, "PORT", "1")
         yield
         connection.close()
+
+
+@pytest.fixture
+def start_server(db: None, tmp_path: Path) -> Iterator[Start]:
+    """Return a function that starts web processes on the test's database."""
+    running: list[LiveServer] = []
+
+    def make(url: str = "", **env: str) -> LiveServer:
+        server = LiveServer(url or get_database_url(), tmp_path, **env)
+        running.append(server)
+        server.wait()
+        return server
+
+    yield make
+    for server in running:
+        server.stop()

@@ -24,16 +24,17 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import override_settings
 
-from apps.api.rows import render_cache
 from apps.content.domain import blob_store
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from backoffice.storages import get_storage_settings
-from tests import factories, services
-from tests.client.conftest import get_database_url
-from tests.conftest import ApiClient
+from apps.core.rest.reading import render_cache
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from backoffice.configuration.storages import get_storage_settings
 from tests.faults.conftest import connect_from_outside
-from tests.media.images import make_plain_image
+from tests.support import factories, services
+from tests.support.api_client import ApiClient
+from tests.support.files.images import make_plain_image
+from tests.support.servers.live import get_database_url
+from tests.support.types import JsonObject
 
 pytestmark = [pytest.mark.slow, pytest.mark.own_sessions]
 
@@ -170,7 +171,7 @@ def create_rows(shop: Shop, api: ApiClient) -> int:
     """
     picture = base64.b64encode(make_plain_image("PNG", (40, 30))).decode()
     factories.make_member(shop, owner=True)
-    bodies: dict[str, Any] = {
+    bodies: JsonObject = {
         "products.json": {"product": {"title": "Mug ☕ \\ \t'", "images": [{"attachment": picture}]}},
         "customers.json": {"customer": {"email": "ada@example.com", "note": "a\nb"}},
         "orders.json": {"order": {"email": "ada@example.com", "line_items": [{"title": "Mug", "price": "9.95"}]}},
@@ -213,7 +214,7 @@ def use_installation(installation: BackupInstallation) -> Iterator[None]:
         connection.close()
 
 
-def test_a_backup_that_is_restored_elsewhere_holds_the_same(
+def test_a_restored_backup_is_equal(
     source: BackupInstallation, restored: BackupInstallation, shop: Shop, tmp_path: Path
 ) -> None:
     installation = factories.make_installation(shop)

@@ -13,14 +13,14 @@ from django.conf import settings
 from django.db import connection
 
 from apps.content.models import Blog
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests import factories
-from tests.client.conftest import LiveServer, get_database_url
-from tests.conftest import ApiClient
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from tests.faults.conftest import Sql
-from tests.faults.test_processes import TAG, ServerClient
+from tests.support import factories
+from tests.support.api_client import ApiClient
+from tests.support.servers.live import LiveServer, get_database_url
+from tests.support.servers.timed_client import TAG, ServerClient
 
 BLOG = {"blog": {"title": "News", "metafields": [{"namespace": "n", "key": "k", "type": "json", "value": "{}"}]}}
 LARGE = {"product": {"title": "x", "body_html": "x" * 400_000}}
@@ -65,9 +65,7 @@ def count_rows(shop: Shop) -> tuple[int, ...]:
         return tuple(cursor.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables)
 
 
-def test_a_full_database_refuses_writes_keeps_no_half_and_serves_reads(
-    shop: Shop, request: pytest.FixtureRequest
-) -> None:
+def test_a_full_database_refuses_writes_and_serves_reads(shop: Shop, request: pytest.FixtureRequest) -> None:
     installation = factories.make_installation(shop)
     api = ApiClient(factories.make_token(installation), installation)
     assert api.get("shop.json").status_code == 200

@@ -16,18 +16,20 @@ from typing import Any, Self
 import pytest
 from django.core.management import call_command
 from django.db import connection, migrations, models, transaction
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import StateApps
 
+from apps.core.db.migration_operations import AddIndexWithoutBlocking
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope
 from apps.customers.models import Customer
-from apps.ground.migration_operations import AddIndexWithoutBlocking
-from apps.ground.tenancy import all_shops_scope
-from apps.shops.models import Shop
 from benchmarks.data import fill_customers
-from tests import factories
-from tests.client.conftest import LiveServer, get_database_url
-from tests.schema_changes import find_unsafe_operations
-from tests.soak.concurrent_clients import ApiRequest, PersistentClient, RequestStatistics
-from tests.timing import scale_for_soak
+from tests.support import factories
+from tests.support.databases.schema_changes import find_unsafe_operations
+from tests.support.servers.concurrent_clients import ApiRequest, PersistentClient, RequestStatistics
+from tests.support.servers.live import LiveServer, get_database_url
+from tests.support.timing import scale_for_soak
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +43,7 @@ FILL = f"UPDATE {TABLE} SET points = id %% 7 WHERE id > %s AND id <= %s AND poin
 Operations = list[Any]
 
 
-def fill_by_batches(apps: Any, schema_editor: Any) -> None:
+def fill_by_batches(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT max(id) FROM {TABLE}")
         (newest,) = cursor.fetchone()
@@ -50,7 +52,7 @@ def fill_by_batches(apps: Any, schema_editor: Any) -> None:
                 cursor.execute(FILL, [after, after + BATCH])
 
 
-def fill_at_once(apps: Any, schema_editor: Any) -> None:
+def fill_at_once(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Update all rows in the transaction of the schema change, which locks the table for a long time."""
     with connection.cursor() as cursor:
         cursor.execute(FILL, [0, 2**62])
@@ -174,7 +176,7 @@ def test_the_migrations_of_these_tests_are_as_they_say() -> None:
         pytest.param(SOAK_ROWS, id="large", marks=[pytest.mark.soak, pytest.mark.timeout(0)]),
     ],
 )
-def test_a_migration_as_prescribed_fails_no_request(
+def test_a_migration_fails_no_request(
     server: LiveServer, shop: Shop, capsys: pytest.CaptureFixture[str], rows: int
 ) -> None:
     token = factories.make_token(factories.make_installation(shop))

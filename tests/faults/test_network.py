@@ -14,13 +14,13 @@ from urllib.request import urlopen
 import pytest
 from django.db import connection
 
-from apps.ground.socket_timeouts import GRACE_SECONDS
-from apps.shops.models import Shop
-from tests import services
-from tests.client.conftest import LiveServer, get_database_url
-from tests.faults.proxy import Fault, Proxy
-from tests.faults.test_processes import TAG, ServerClient, Start, TimedResponse, start_server  # noqa: F401 - a fixture
-from tests.timing import get_time_limit
+from apps.core.db.connections import GRACE_SECONDS
+from apps.core.tenancy.models import Shop
+from tests.support import services
+from tests.support.databases.proxy import Fault, Proxy
+from tests.support.servers.live import LiveServer, get_database_url
+from tests.support.servers.timed_client import TAG, ServerClient, Start, TimedResponse
+from tests.support.timing import get_time_limit
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -94,9 +94,7 @@ def wait_for_recovery(call: ServerClient) -> bool:
 
 
 @pytest.mark.parametrize("fault", [Fault.SLOW, Fault.RESET, Fault.SILENT, Fault.NARROW])
-def test_no_thread_waits_for_a_database_beyond_its_limit(
-    server_with_timeout: tuple[LiveServer, Proxy], shop: Shop, fault: Fault
-) -> None:
+def test_threads_wait_within_the_limit(server_with_timeout: tuple[LiveServer, Proxy], shop: Shop, fault: Fault) -> None:
     server, database = server_with_timeout
     call = ServerClient(server, shop)
     assert {call("script_tags.json").status for _ in range(4)} == {200}
@@ -122,8 +120,8 @@ def test_no_thread_waits_for_a_database_beyond_its_limit(
     assert wait_for_recovery(call)
 
 
-def test_without_the_limit_a_thread_waits_for_a_silent_database(
-    start_server: Start,  # noqa: F811
+def test_a_thread_waits_for_the_database_without_the_limit(
+    start_server: Start,
     shop: Shop,
     database: Proxy,
 ) -> None:
@@ -149,8 +147,8 @@ def test_without_the_limit_a_thread_waits_for_a_silent_database(
 
 
 @pytest.mark.parametrize("fault", [Fault.SLOW, Fault.RESET, Fault.SILENT, Fault.NARROW])
-def test_requests_are_served_during_cache_and_broker_faults(
-    start_server: Start,  # noqa: F811
+def test_requests_survive_cache_and_broker_faults(
+    start_server: Start,
     shop: Shop,
     redis_proxy: Proxy,
     fault: Fault,

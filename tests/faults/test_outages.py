@@ -7,25 +7,25 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 
-from apps.api.requests import views
 from apps.content.models import Blog, ScriptTag
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.shops.models import AccessToken, Shop
-from tests import factories
-from tests.conftest import ApiClient, ClientWith, Response
+from apps.core.rest.requests import views
+from apps.core.tenancy.models import AccessToken, Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from tests.faults.conftest import Sql, connect_from_outside
-from tests.panel.conftest import Panel
-from tests.panel.test_content import NO_METAFIELDS
-from tests.timing import get_time_limit
+from tests.support import factories
+from tests.support.api_client import ApiClient, ClientWith, Response
+from tests.support.panel.client import Panel
+from tests.support.panel.pages import NO_METAFIELDS
+from tests.support.timing import get_time_limit
+from tests.support.types import JsonObject
 
 
-def build_body(name: str = "a") -> dict[str, Any]:
+def build_body(name: str = "a") -> JsonObject:
     return {"script_tag": {"src": f"https://a.example/{name}.js", "event": "onload"}}
 
 
@@ -45,9 +45,7 @@ def owner_client(shop: Shop) -> Panel:
     return Panel(factories.make_member(shop, owner=True), shop, raise_request_exception=False)
 
 
-def test_interface_tells_clients_to_come_again_where_the_database_refuses(
-    api: ApiClient, request: pytest.FixtureRequest
-) -> None:
+def test_api_tells_clients_to_retry_if_the_database_refuses(api: ApiClient, request: pytest.FixtureRequest) -> None:
     request.getfixturevalue("refused_connections")
 
     strange = api.http.get(api.path("script_tags.json"), headers={"Host": "unheard-of.example"})
@@ -108,7 +106,7 @@ def short_lock_timeout(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.postgres
-def test_request_that_waits_too_long_for_a_lock_is_503(
+def test_long_lock_waits_are_503(
     api: ApiClient, owner_client: Panel, shop: Shop, request: pytest.FixtureRequest
 ) -> None:
     api.get("shop.json")
@@ -139,9 +137,7 @@ def open_write(api: ApiClient, owner_client: Panel) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
-def test_readers_never_wait_for_a_writer(
-    api: ApiClient, owner_client: Panel, shop: Shop, request: pytest.FixtureRequest
-) -> None:
+def test_readers_never_wait(api: ApiClient, owner_client: Panel, shop: Shop, request: pytest.FixtureRequest) -> None:
     with all_shops_scope():
         AccessToken.objects.update(last_used_at=None)
     home = owner_client.url()
@@ -206,7 +202,7 @@ def test_commit_that_fails_once_is_done_again(api: ApiClient, shop: Shop, header
 
 @pytest.mark.postgres
 @pytest.mark.usefixtures("serialization_errors")
-def test_commit_that_fails_again_and_again_is_503_and_leaves_nothing(
+def test_repeatedly_failing_commits_are_503(
     api: ApiClient, owner_client: Panel, shop: Shop, run_sql_outside: Sql
 ) -> None:
     run_sql_outside("UPDATE undone_times SET count = 100")
@@ -248,7 +244,7 @@ def deadlock_trigger(run_sql_outside: Sql) -> Iterator[None]:
 @pytest.mark.postgres
 @pytest.mark.deadlocks(1)
 @pytest.mark.usefixtures("deadlock_trigger")
-@pytest.mark.race(control="test_without_a_retry_one_of_two_deadlocked_requests_gets_503")
+@pytest.mark.race(control="test_a_deadlock_is_503_without_a_retry")
 def test_two_requests_in_a_deadlock_both_succeed(client_with: ClientWith, shop: Shop) -> None:
     assert post_concurrently(client_with) == [201, 201]
     assert len(get_tag_ids(shop)) == 2
@@ -257,7 +253,7 @@ def test_two_requests_in_a_deadlock_both_succeed(client_with: ClientWith, shop: 
 @pytest.mark.postgres
 @pytest.mark.deadlocks(1)
 @pytest.mark.usefixtures("deadlock_trigger")
-def test_without_a_retry_one_of_two_deadlocked_requests_gets_503(
+def test_a_deadlock_is_503_without_a_retry(
     client_with: ClientWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Show what goes wrong without a retry: one of the two requests gets 503."""
@@ -292,9 +288,7 @@ def post_concurrently(client_with: ClientWith) -> list[int]:
 
 
 @pytest.mark.postgres
-def test_requests_survive_that_a_columns_type_changes(
-    api: ApiClient, change_column_type: Callable[[str], None]
-) -> None:
+def test_requests_survive_a_changed_column_type(api: ApiClient, change_column_type: Callable[[str], None]) -> None:
     created = api.post("script_tags.json", build_body()).json()["script_tag"]
     path = f"script_tags/{created['id']}.json"
     before = [api.get("script_tags.json"), api.get(path), api.put(path, build_body("b"))]

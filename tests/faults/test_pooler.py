@@ -11,12 +11,12 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.shops.models import Shop
+from apps.core.tenancy.models import Shop
 from apps.webhooks.domain.engine.dispatcher import notify
-from tests import factories
-from tests.client.conftest import get_database_url
-from tests.conftest import ApiClient
-from tests.pooler import use_pooler
+from tests.support import factories
+from tests.support.api_client import ApiClient
+from tests.support.databases.pooler import use_pooler
+from tests.support.servers.live import get_database_url
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.own_sessions]
 
@@ -47,7 +47,7 @@ def get_session_leftovers() -> set[str]:
 
 
 @pytest.mark.usefixtures("_pooled")
-def test_nothing_stays_in_the_sessions_of_a_pooler(shop: Shop, tmp_path: Path) -> None:
+def test_sessions_of_a_pooler_keep_no_state(shop: Shop, tmp_path: Path) -> None:
     installation = factories.make_installation(shop)
     api = ApiClient(factories.make_token(installation), installation)
 
@@ -61,7 +61,7 @@ def test_nothing_stays_in_the_sessions_of_a_pooler(shop: Shop, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("_pooled")
-def test_a_read_only_shop_is_so_behind_a_pooler_and_its_archive_is_whole(shop: Shop, tmp_path: Path) -> None:
+def test_a_read_only_shop_behind_a_pooler_has_a_complete_archive(shop: Shop, tmp_path: Path) -> None:
     installation = factories.make_installation(shop)
     api = ApiClient(factories.make_token(installation), installation)
     write_response = api.post("script_tags.json", TAG)

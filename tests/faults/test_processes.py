@@ -3,84 +3,28 @@
 See checks F4 and M5 in docs/reliability.md.
 """
 
-import json
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import pytest
 from django.db import connection
 
 from apps.content.models import ScriptTag
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests import factories
-from tests.client.conftest import LiveServer, get_database_url
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from tests.faults.conftest import Sql, connect_from_outside
-from tests.pooler import run_pooler
+from tests.support.databases.pooler import run_pooler
+from tests.support.servers.live import LiveServer
+from tests.support.servers.timed_client import TAG, ServerClient, Start, TimedResponse
 
 pytestmark = pytest.mark.slow
 
-TAG = {"script_tag": {"src": "https://a.example/a.js", "event": "onload"}}
 LOCKED_SECONDS = 12
-
-
-@dataclass(frozen=True)
-class TimedResponse:
-    """A server's response and the duration of the request in seconds."""
-
-    status: int
-    seconds: float
-    headers: Any
-
-
-class ServerClient:
-    """A client with one access token for a running server."""
-
-    def __init__(self, server: LiveServer, shop: Shop) -> None:
-        self.server, self.shop = server, shop
-        self.token = factories.make_token(factories.make_installation(shop))
-
-    def __call__(self, path: str, body: Any = None, **headers: str) -> TimedResponse:
-        request = Request(
-            f"{self.server.url}/admin/api/2026-07/{path}",
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"X-Shopify-Access-Token": self.token, "Content-Type": "application/json", **headers},
-        )
-        began = time.monotonic()
-        try:
-            with urlopen(request, timeout=60) as response:
-                response.read()
-                return TimedResponse(response.status, time.monotonic() - began, response.headers)
-        except HTTPError as error:
-            return TimedResponse(error.code, time.monotonic() - began, error.headers)
-
-
-Start = Callable[..., LiveServer]
-
-
-@pytest.fixture
-def start_server(db: None, tmp_path: Path) -> Iterator[Start]:
-    """Return a function that starts web processes on the test's database."""
-    running: list[LiveServer] = []
-
-    def make(url: str = "", **env: str) -> LiveServer:
-        server = LiveServer(url or get_database_url(), tmp_path, **env)
-        running.append(server)
-        server.wait()
-        return server
-
-    yield make
-    for server in running:
-        server.stop()
 
 
 def count_tags(shop: Shop) -> int:
@@ -97,7 +41,7 @@ def hold_lock(statement: str, ready: threading.Event) -> None:
         other.execute("ROLLBACK")
 
 
-def test_one_locked_table_holds_no_other_route(start_server: Start, shop: Shop) -> None:
+def test_a_locked_table_blocks_no_other_route(start_server: Start, shop: Shop) -> None:
     """Let eight clients request a locked table and two clients another one, on two processes with four threads each."""
     call = ServerClient(start_server(WEB_PROCESSES="2", BACKOFFICE_LOCK_TIMEOUT_MS="1000"), shop)
     bodies = {"script_tags.json": TAG if connection.vendor == "sqlite" else None, "products.json": None}
@@ -161,7 +105,7 @@ def test_key_of_a_killed_request_works_at_once_and_has_one_effect(start_server: 
     server = start_server()
     call = ServerClient(server, shop)
     headers = {"Idempotency-Key": "order-7"}
-    results: list[Any] = []
+    results: list[object] = []
 
     def post() -> None:
         try:

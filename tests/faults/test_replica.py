@@ -13,11 +13,12 @@ import pytest
 import redis
 from pytest_django import DjangoDbBlocker
 
-from tests import factories, services
-from tests.client.conftest import LiveServer, get_database_url
-from tests.faults.clusters import Cluster, run_cluster
 from tests.faults.test_restarts import copy_database
-from tests.timing import wait_until
+from tests.support import factories, services
+from tests.support.databases.clusters import Cluster, run_cluster
+from tests.support.servers.live import LiveServer, get_database_url
+from tests.support.timing import wait_until
+from tests.support.types import Json
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.own_sessions]
 
@@ -43,7 +44,7 @@ class ReplicaClient:
     def __init__(self, server: LiveServer) -> None:
         self._url = server.url
 
-    def __call__(self, token: str, path: str, body: object = None) -> Any:
+    def __call__(self, token: str, path: str, body: object = None) -> Json:
         headers = {"X-Shopify-Access-Token": token, "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
         with urlopen(Request(f"{self._url}/admin/api/2026-07/{path}", data, headers), timeout=60) as response:
@@ -57,7 +58,7 @@ class ReplicaClient:
         with urlopen(Request(f"{self._url}/metrics", headers=headers), timeout=60) as response:
             return str(response.read().decode())
 
-    def ready(self) -> Any:
+    def ready(self) -> Json:
         with urlopen(f"{self._url}/readyz", timeout=60) as response:
             return json.load(response)
 
@@ -118,7 +119,7 @@ def pause_replay(replicated_shop: ReplicatedShop) -> Iterator[Callable[[], None]
     replicated_shop.on_replica("SELECT pg_wal_replay_resume()")
 
 
-def test_who_has_written_reads_it_and_others_read_the_replica(
+def test_writers_read_their_own_writes_and_others_read_the_replica(
     replicated_shop: ReplicatedShop, start_server: Start, pause_replay: Callable[[], None]
 ) -> None:
     ask = start_server(3600)
@@ -138,7 +139,7 @@ def test_who_has_written_reads_it_and_others_read_the_replica(
     wait_until(lambda: {ask.count(replicated_shop.reader) for _ in range(8)}, lambda counts: counts == {before + 1})
 
 
-def test_a_replica_that_lags_too_long_is_not_read(
+def test_lagging_replicas_are_not_read(
     replicated_shop: ReplicatedShop, start_server: Start, pause_replay: Callable[[], None]
 ) -> None:
     ask = start_server(1)
@@ -176,7 +177,7 @@ def test_an_unreachable_replica_affects_no_request(replicated_shop: ReplicatedSh
     wait_until(lambda: ask.ready()["parts"]["replica"], bool)
 
 
-def test_of_several_servers_the_one_that_takes_writes_is_used(replicated_shop: ReplicatedShop, tmp_path: Path) -> None:
+def test_the_server_that_accepts_writes_is_used(replicated_shop: ReplicatedShop, tmp_path: Path) -> None:
     """Use a URL with two servers, the read-only server first."""
     server = LiveServer(
         f"postgres://postgres@127.0.0.1:{replicated_shop.replica.port},127.0.0.1:{replicated_shop.primary.port}/restored",

@@ -12,24 +12,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 from django.conf import settings as project
 from django.db import connection
 from django.utils import timezone
+from pytest_django import Settings
 
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.shops.models import Installation, Shop
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.demo.webhook_receiver import ReceiverBehavior, WebhookReceiver
 from apps.webhooks.models import Attempt, Delivery, Pending
-from apps.webhooks.webhook_receiver import ReceiverBehavior, WebhookReceiver
-from tests import factories
-from tests.client.conftest import get_database_url
 from tests.faults.conftest import Sql
-from tests.faults.proxy import Fault, Proxy
-from tests.timing import get_time_limit, scale_for_soak, wait_until
-from tests.webhooks.scenarios import create_blogs, make_subscription
+from tests.support import factories
+from tests.support.databases.proxy import Fault, Proxy
+from tests.support.servers.live import get_database_url
+from tests.support.timing import get_time_limit, scale_for_soak, wait_until
+from tests.support.webhooks import create_blogs, make_subscription
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -38,7 +38,7 @@ Start = Callable[..., Process]
 
 
 @pytest.fixture
-def installation(shop: Shop, settings: Any) -> Installation:
+def installation(shop: Shop, settings: Settings) -> Installation:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     return factories.make_installation(shop, scopes=["read_content"])
 
@@ -97,9 +97,7 @@ def assert_all_arrived(shop: Shop, catcher: WebhookReceiver, *, twice: int) -> N
         assert not Pending.objects.exists()
 
 
-def test_what_a_killed_dispatcher_had_under_way_is_sent_again(
-    shop: Shop, installation: Installation, start_dispatcher: Start
-) -> None:
+def test_a_killed_dispatcher_loses_nothing(shop: Shop, installation: Installation, start_dispatcher: Start) -> None:
     """Kill the dispatcher after the endpoint has received the requests but before the results are stored."""
     with WebhookReceiver(behavior=ReceiverBehavior(delay_seconds=1.5)) as catcher:
         make_subscription(installation, catcher.url)
@@ -116,9 +114,7 @@ def test_what_a_killed_dispatcher_had_under_way_is_sent_again(
         assert_all_arrived(shop, catcher, twice=10)
 
 
-def test_a_dispatcher_that_was_frozen_for_longer_than_its_leases_changes_nothing(
-    shop: Shop, installation: Installation, start_dispatcher: Start
-) -> None:
+def test_a_frozen_dispatcher_changes_nothing(shop: Shop, installation: Installation, start_dispatcher: Start) -> None:
     with WebhookReceiver(behavior=ReceiverBehavior(delay_seconds=2)) as catcher:
         make_subscription(installation, catcher.url)
         frozen = start_dispatcher()
@@ -142,9 +138,7 @@ def test_a_dispatcher_that_was_frozen_for_longer_than_its_leases_changes_nothing
         assert_all_arrived(shop, catcher, twice=2)
 
 
-def test_a_terminated_dispatcher_finishes_its_deliveries(
-    shop: Shop, installation: Installation, start_dispatcher: Start
-) -> None:
+def test_a_terminated_dispatcher_finishes(shop: Shop, installation: Installation, start_dispatcher: Start) -> None:
     with WebhookReceiver(behavior=ReceiverBehavior(delay_seconds=2)) as catcher:
         make_subscription(installation, catcher.url)
         process = start_dispatcher()
@@ -161,7 +155,7 @@ def test_a_terminated_dispatcher_finishes_its_deliveries(
     assert counts["done"] + counts["due"] == 20 or counts["due"] == 0
 
 
-def test_a_database_that_is_cut_off_between_a_call_and_its_result_costs_time_only(
+def test_a_lost_database_only_delays_deliveries(
     shop: Shop, installation: Installation, start_dispatcher: Start
 ) -> None:
     port = int(connection.settings_dict["PORT"] or 5432)

@@ -2,22 +2,29 @@
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from apps.events.models import Event
-from apps.fulfillment.domain import consistency_checks, location_moves
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs
+from apps.fulfillment.domain.fulfillment_orders import moves
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, MerchantRequest
 from apps.inventory.domain import stock
 from apps.inventory.models import Location
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.fulfillment.factories import make_fulfillment_order, make_service, route_order_now, set_status
-from tests.inventory.factories import make_location
-from tests.orders.factories import make_order, make_variant
-from tests.wire_tables import assert_fits
+from tests.support.api_client import ApiClient, Response
+from tests.support.factories.fulfillment import (
+    find_wrong_quantities,
+    make_fulfillment_order,
+    make_service,
+    route_order_now,
+    set_status,
+)
+from tests.support.factories.inventory import make_location
+from tests.support.factories.orders import make_order, make_variant
+from tests.support.types import JsonObject
+from tests.support.wire_tables import assert_fits
 
 ADDRESS = {
     "first_name": "Ada",
@@ -30,31 +37,24 @@ ADDRESS = {
     "zip": "K1A 0B1",
     "phone": "555-0100",
 }
-PLAIN: dict[str, Any] = {"title": "Mug", "price": Decimal("10.00"), "quantity": 3}
+PLAIN: Attrs = {"title": "Mug", "price": Decimal("10.00"), "quantity": 3}
 
 
 def perform_action(
-    api: ApiClient, row: FulfillmentOrder | int, action: str, body: Any = None, status: int = 200
-) -> dict[str, Any]:
+    api: ApiClient, row: FulfillmentOrder | int, action: str, body: object = None, status: int = 200
+) -> Attrs:
     pk = row if isinstance(row, int) else row.pk
     response = api.post(f"fulfillment_orders/{pk}/{action}.json", body)
     assert response.status_code == status, response.content
     return dict(response.json())
 
 
-def get_quantities(fulfillment_order: dict[str, Any] | None) -> list[int]:
+def get_quantities(fulfillment_order: JsonObject | None) -> list[int]:
     return [line["fulfillable_quantity"] for line in fulfillment_order["line_items"]] if fulfillment_order else []
 
 
-def build_lines(row: FulfillmentOrder, quantity: int) -> dict[str, Any]:
+def build_lines(row: FulfillmentOrder, quantity: int) -> Attrs:
     return {"fulfillment_order_line_items": [{"id": row.lines.get().pk, "quantity": quantity}]}
-
-
-def assert_conserved() -> bool:
-    return [
-        *consistency_checks.find_wrong_fulfillable_quantities(),
-        *consistency_checks.find_wrong_fulfilled_quantities(),
-    ] == []
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_a_request_is_accepted_and_asked_back(api: ApiClient, service_row: Fulfi
     topics = [name.split("/")[1] for name in Event.objects.order_by("pk").values_list("topic", flat=True)]
     for name in ("split", "fulfillment_request_submitted", "cancellation_request_accepted"):
         assert topics.count(name) == 1
-    assert assert_conserved()
+    assert find_wrong_quantities() == []
 
 
 def test_a_rejection_may_speak_of_lines(api: ApiClient, service_row: FulfillmentOrder) -> None:
@@ -136,12 +136,10 @@ def test_a_cancelled_one_is_replaced(api: ApiClient, in_shop: Shop) -> None:
     replacement = body["replacement_fulfillment_order"]
     assert (replacement["status"], get_quantities(replacement)) == ("open", [2])
     assert perform_action(api, row, "cancel", status=422)["errors"]["base"]
-    assert assert_conserved()
+    assert find_wrong_quantities() == []
 
 
-def test_items_that_a_service_leaves_unfinished_can_be_fulfilled_by_staff(
-    api: ApiClient, service_row: FulfillmentOrder
-) -> None:
+def test_items_left_by_a_service_can_be_fulfilled_by_staff(api: ApiClient, service_row: FulfillmentOrder) -> None:
     set_status(service_row, "in_progress", "accepted")
 
     fulfillment_order = perform_action(api, service_row, "close", {"fulfillment_order": {"message": "No mugs"}})[
@@ -151,7 +149,7 @@ def test_items_that_a_service_leaves_unfinished_can_be_fulfilled_by_staff(
     assert (fulfillment_order["status"], fulfillment_order["request_status"]) == ("incomplete", "closed")
     other_fulfillment_order = FulfillmentOrder.objects.exclude(pk=service_row.pk).get()
     assert (other_fulfillment_order.status, other_fulfillment_order.lines.get().fulfillable_quantity) == ("open", 3)
-    assert assert_conserved()
+    assert find_wrong_quantities() == []
 
 
 def test_units_wait_for_several_reasons(api: ApiClient, in_shop: Shop) -> None:
@@ -168,7 +166,7 @@ def test_units_wait_for_several_reasons(api: ApiClient, in_shop: Shop) -> None:
     assert FulfillmentHold.objects.filter(fulfillment_order=row).count() == 2
     released = perform_action(api, row, "release_hold")["fulfillment_order"]
     assert (released["status"], released["fulfillment_holds"]) == ("open", [])
-    assert assert_conserved()
+    assert find_wrong_quantities() == []
 
 
 def test_a_hold_needs_a_reason_of_the_list(api: ApiClient, in_shop: Shop) -> None:
@@ -183,7 +181,7 @@ def test_a_hold_needs_a_reason_of_the_list(api: ApiClient, in_shop: Shop) -> Non
     assert bare == {"errors": {"fulfillment_hold": "Required parameter missing or invalid"}}
 
 
-def test_what_was_held_while_it_was_scheduled_is_scheduled_again(api: ApiClient, in_shop: Shop) -> None:
+def test_a_released_hold_on_a_scheduled_fulfillment_order_schedules_it_again(api: ApiClient, in_shop: Shop) -> None:
     row = make_fulfillment_order(status="scheduled")
     perform_action(api, row, "hold", {"fulfillment_hold": {"reason": "other"}})
     assert perform_action(api, row, "release_hold")["fulfillment_order"]["status"] == "scheduled"
@@ -214,7 +212,7 @@ def test_a_deadline_is_set_for_all_or_none(api: ApiClient, in_shop: Shop) -> Non
     first_fulfillment_order, fulfillment_order = make_fulfillment_order(), make_fulfillment_order(status="closed")
     path = "fulfillment_orders/set_fulfillment_orders_deadline.json"
 
-    def ask(*pks: int) -> Any:
+    def ask(*pks: int) -> Response:
         body = {"fulfillment_order_ids": list(pks), "fulfillment_deadline": "2031-03-02T12:00:00Z"}
         return api.post(path, body)
 
@@ -246,7 +244,7 @@ def test_units_move_with_the_stock_that_was_taken_for_them(api: ApiClient, in_sh
     assert list(levels) == [4, -1]
     taken_from = row.order.line_items.get().taken_from
     assert taken_from == {str(row.assigned_location_id): 1, str(cellar.pk): 2}
-    assert assert_conserved()
+    assert find_wrong_quantities() == []
     # Canceling the order restores all of the stock.
     api.post(f"orders/{row.order_id}/cancel.json")
     assert list(levels.all()) == [5, 1]
@@ -279,8 +277,8 @@ def test_locations_say_why_nothing_moves_there(api: ApiClient, in_shop: Shop) ->
         "Shop location": (False, "Current location."),
     }
     for target, message in {
-        attic.pk: location_moves.NOTHING_STOCKED,
-        row.assigned_location_id: location_moves.CURRENT_LOCATION,
+        attic.pk: moves.NOTHING_STOCKED,
+        row.assigned_location_id: moves.CURRENT_LOCATION,
     }.items():
         body = perform_action(api, row, "move", {"fulfillment_order": {"new_location_id": target}}, status=422)
         assert body == {"errors": {"new_location_id": [message]}}
@@ -304,17 +302,17 @@ def test_the_list_of_what_is_assigned(api: ApiClient, in_shop: Shop) -> None:
     elsewhere = make_fulfillment_order(other).pk
     make_fulfillment_order()
 
-    def listed(query: str) -> list[int]:
+    def list_assigned(query: str) -> list[int]:
         response = api.get(f"assigned_fulfillment_orders.json?{query}")
         assert response.status_code == 200, response.content
         return [row["id"] for row in response.json()["fulfillment_orders"]]
 
     for word, pk in rows.items():
-        assert listed(f"assignment_status={word}&location_ids[]={mine.location_id}") == [pk]
-    assert listed("") == [*rows.values(), elsewhere]
-    assert listed(f"location_ids[]={other.location_id}") == [elsewhere]
+        assert list_assigned(f"assignment_status={word}&location_ids[]={mine.location_id}") == [pk]
+    assert list_assigned("") == [*rows.values(), elsewhere]
+    assert list_assigned(f"location_ids[]={other.location_id}") == [elsewhere]
     both = f"location_ids[]={other.location_id}&location_ids[]={mine.location_id}"
-    assert listed(both) == [*rows.values(), elsewhere]
+    assert list_assigned(both) == [*rows.values(), elsewhere]
     first = api.get(f"assigned_fulfillment_orders.json?{both}&limit=2")
     assert [row["id"] for row in first.json()["fulfillment_orders"]] == list(rows.values())[:2]
     response = api.http.get(first["Link"].split("<")[1].split(">")[0].removeprefix("http://localhost:8000"))

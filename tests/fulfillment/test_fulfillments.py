@@ -1,51 +1,52 @@
-"""Tests for fulfillments over REST: partial fulfillments, several fulfillment orders, tracking, events."""
+"""Tests of fulfillments over REST: items, tracking, carriers and events."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from django.conf import settings
 from django.core import mail
 from django.utils import timezone
 
-from apps.events.models import Event
-from apps.fulfillment.domain import consistency_checks
+from apps.core.events.models import Event
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs
+from apps.fulfillment.domain import carriers
+from apps.fulfillment.domain.tracking import Tracking, complete_tracking
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
 from apps.orders.models import LineItem, Order
-from apps.shops.models import Shop
-from tests.api.conftest import snapshot_database
-from tests.conftest import VERSION, ApiClient, Response
-from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, route_order_now
-from tests.inventory.factories import make_location
-from tests.orders.factories import make_order, make_variant
-from tests.wire_tables import assert_fits
+from tests.support.api_client import VERSION, ApiClient, Response
+from tests.support.databases.snapshots import snapshot_database
+from tests.support.factories.fulfillment import (
+    find_wrong_quantities,
+    make_event,
+    make_fulfillment,
+    make_fulfillment_order,
+    route_order_now,
+)
+from tests.support.factories.inventory import make_location
+from tests.support.factories.orders import make_order, make_variant
+from tests.support.types import JsonObject
+from tests.support.wire_tables import assert_fits
 
-PLAIN: dict[str, Any] = {"title": "Mug", "price": Decimal("10.00"), "quantity": 2}
+PLAIN: Attrs = {"title": "Mug", "price": Decimal("10.00"), "quantity": 2}
 
 
-def build_part(row: FulfillmentOrder, *quantities: int) -> dict[str, Any]:
+def build_part(row: FulfillmentOrder, *quantities: int) -> Attrs:
     """Return the request data for a fulfillment order: all remaining items, or the given quantities per line item."""
     lines = zip(row.lines.order_by("pk"), quantities, strict=False)
     line_items = [{"id": line.pk, "quantity": quantity} for line, quantity in lines]
     return {"fulfillment_order_id": row.pk, **({"fulfillment_order_line_items": line_items} if line_items else {})}
 
 
-def post_fulfillment(api: ApiClient, *parts: dict[str, Any], **values: Any) -> Response:
+def post_fulfillment(api: ApiClient, *parts: JsonObject, **values: object) -> Response:
     return api.post("fulfillments.json", {"fulfillment": {"line_items_by_fulfillment_order": list(parts), **values}})
 
 
-def get_shown_order(api: ApiClient, order: int) -> dict[str, Any]:
-    displayed_order: dict[str, Any] = api.get(f"orders/{order}.json").json()["order"]
+def get_shown_order(api: ApiClient, order: int) -> JsonObject:
+    displayed_order: JsonObject = api.get(f"orders/{order}.json").json()["order"]
     return displayed_order
-
-
-def assert_consistent() -> bool:
-    return [
-        *consistency_checks.find_wrong_fulfillable_quantities(),
-        *consistency_checks.find_wrong_fulfilled_quantities(),
-    ] == []
 
 
 def test_all_that_remains_is_sent(api: ApiClient, in_shop: Shop) -> None:
@@ -76,7 +77,7 @@ def test_all_that_remains_is_sent(api: ApiClient, in_shop: Shop) -> None:
     assert [line["fulfillable_quantity"] for line in order["line_items"]] == [0]
     topics = set(Event.objects.values_list("topic", flat=True))
     assert {"fulfillments/create", "orders/fulfilled"} <= topics
-    assert assert_consistent()
+    assert find_wrong_quantities() == []
 
 
 def test_parts_are_sent_one_after_the_other(api: ApiClient, in_shop: Shop) -> None:
@@ -89,7 +90,7 @@ def test_parts_are_sent_one_after_the_other(api: ApiClient, in_shop: Shop) -> No
     assert "closed" in third.json()["errors"]["base"][0]
     topics = Event.objects.filter(topic__in=("orders/partially_fulfilled", "orders/fulfilled")).order_by("pk")
     assert list(topics.values_list("topic", flat=True)) == ["orders/partially_fulfilled", "orders/fulfilled"]
-    assert assert_consistent()
+    assert find_wrong_quantities() == []
 
 
 def test_more_than_remains_is_refused_and_changes_nothing(api: ApiClient, in_shop: Shop) -> None:
@@ -118,7 +119,7 @@ def test_more_than_remains_is_refused_and_changes_nothing(api: ApiClient, in_sho
         ("none", "can't be blank"),
     ],
 )
-def test_what_cannot_go_together_is_refused(what: str, message: str, api: ApiClient, in_shop: Shop) -> None:
+def test_impossible_combinations_are_refused(what: str, message: str, api: ApiClient, in_shop: Shop) -> None:
     first_fulfillment_order = make_fulfillment_order(lines=[PLAIN, {**PLAIN, "requires_shipping": False}])
     other_rows = {
         "orders": make_fulfillment_order(),
@@ -148,7 +149,7 @@ def test_several_fulfillment_orders_are_sent_together(api: ApiClient, in_shop: S
     assert [FulfillmentOrder.objects.get(pk=row.pk).status for row in (first, second)] == ["in_progress", "closed"]
     assert api.get(f"orders/{order.pk}/fulfillments/count.json").json() == {"count": 1}
     assert api.get(f"orders/{order.pk}/fulfillments.json", since_id=fulfillment["id"]).json() == {"fulfillments": []}
-    assert assert_consistent()
+    assert find_wrong_quantities() == []
 
 
 def test_a_cancelled_fulfillment_is_to_be_sent_again(api: ApiClient, in_shop: Shop) -> None:
@@ -170,7 +171,7 @@ def test_a_cancelled_fulfillment_is_to_be_sent_again(api: ApiClient, in_shop: Sh
     ]
     order = get_shown_order(api, row.order_id)
     assert (order["fulfillment_status"], order["line_items"][0]["fulfillable_quantity"]) == (None, 2)
-    assert assert_consistent()
+    assert find_wrong_quantities() == []
 
 
 def test_units_that_were_returned_are_not_sent_again(api: ApiClient, in_shop: Shop) -> None:
@@ -181,7 +182,7 @@ def test_units_that_were_returned_are_not_sent_again(api: ApiClient, in_shop: Sh
 
     line = LineItem.objects.get()
     assert (line.fulfillable_quantity, line.fulfilled_quantity) == (1, 0)
-    assert assert_consistent()
+    assert find_wrong_quantities() == []
 
 
 def test_tracking_is_replaced_and_emailed(api: ApiClient, in_shop: Shop) -> None:
@@ -286,11 +287,11 @@ def test_an_order_that_was_sent_before_comes_with_its_fulfillment(api: ApiClient
     assert [line["quantity"] for line in fulfillment["line_items"]] == [3]
     assert FulfillmentOrder.objects.get().status == "closed"
     assert {*Job.objects.values_list("task", flat=True)} == {"fulfillment.shipped"}
-    assert assert_consistent()
+    assert find_wrong_quantities() == []
 
 
 @pytest.mark.parametrize("values", ["x", [1], [{"location_id": 1}], [{"tracking_number": 5}], [{}, {}]])
-def test_what_is_no_fulfillment_makes_no_order(values: Any, api: ApiClient, in_shop: Shop) -> None:
+def test_invalid_fulfillments_create_no_order(values: object, api: ApiClient, in_shop: Shop) -> None:
     body = {"line_items": [{"title": "Mug", "price": "1.00"}], "fulfillments": values}
 
     response = api.post("orders.json", {"order": body})
@@ -329,3 +330,51 @@ def test_wire_of_every_route(api: ApiClient, in_shop: Shop) -> None:
     assert_fits("fulfillment_event", "GET /orders/{id}/fulfillments/{id}/events/{id}.json", single)
     assert_fits("order", "GET /orders/{id}.json", api.get(f"orders/{row.order_id}.json").json())
     assert Fulfillment.objects.get().created_at <= timezone.now()
+
+
+@pytest.mark.parametrize(
+    ("number", "company"),
+    [
+        ("1Z5R89390357567127", "UPS"),
+        ("1z5r 8939 0357 5671 27", "UPS"),
+        ("9361289878700317633795", "USPS"),
+        ("RB123456785US", "USPS"),
+        ("986578788855", "FedEx"),
+        ("9611020987654312345672", "FedEx"),
+        ("0073938000549297", "Canada Post"),
+        ("RB123456785CA", "Canada Post"),
+        ("3318810025", "DHL"),
+        ("JJD0099999999123456", "DHL"),
+        ("1Z5R89390357567128", None),
+        ("9361289878700317633796", None),
+        ("RB123456786US", None),
+        ("986578788856", None),
+        ("3318810026", None),
+        ("hello", None),
+        ("", None),
+        ("١٢٣٤٥٦٧٨٩٠", None),
+    ],
+)
+def test_a_number_tells_its_carrier(number: str, company: str | None) -> None:
+    carrier = carriers.recognize_carrier(number)
+
+    assert (carrier and carrier.name) == company
+
+
+def test_every_changed_digit_is_noticed() -> None:
+    for number in ("1Z5R89390357567127", "9361289878700317633795", "986578788855", "3318810025"):
+        for index in range(len(number) - 6, len(number)):
+            other = number[:index] + str((int(number[index]) + 1) % 10) + number[index + 1 :]
+            assert carriers.recognize_carrier(other) is None, other
+
+
+def test_known_carriers_are_completed_and_given_values_stay() -> None:
+    ups = "https://www.ups.com/track?tracknum=1Z5R89390357567127"
+
+    assert complete_tracking({"number": "1Z5R89390357567127"}) == Tracking(("1Z5R89390357567127",), (ups,), "UPS")
+    assert complete_tracking({"number": "A 1", "company": "ups"}).urls == ("https://www.ups.com/track?tracknum=A%201",)
+    assert complete_tracking({"numbers": ["1", "2", "1"], "url": "https://x.example/", "company": "Van"}) == Tracking(
+        ("1", "2"), ("https://x.example/",), "Van"
+    )
+    assert complete_tracking({"number": "unknown"}) == Tracking(("unknown",), (), "")
+    assert complete_tracking({}) == Tracking()

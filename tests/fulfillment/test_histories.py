@@ -15,22 +15,24 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from apps.api.rows import render_cache
-from apps.fulfillment.domain import consistency_checks, routing, states
-from apps.fulfillment.domain.states import get_manager
+from apps.core.rest.reading import render_cache
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
+from apps.fulfillment.domain.fulfillment_orders import routing, states
+from apps.fulfillment.domain.fulfillment_orders.states import get_manager
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
-from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryLevel
 from apps.orders.models import LineItem, Order
-from apps.shops.models import Shop
-from tests.api.conftest import snapshot_database
-from tests.conftest import ApiClient
-from tests.fulfillment.factories import make_service
-from tests.inventory.factories import make_location
-from tests.orders.factories import make_variant
-from tests.timing import scale_for_soak
+from tests.support.api_client import ApiClient
+from tests.support.databases.snapshots import snapshot_database
+from tests.support.factories.fulfillment import find_wrong_quantities, make_service
+from tests.support.factories.inventory import make_location
+from tests.support.factories.orders import make_variant
+from tests.support.timing import scale_for_soak
+from tests.support.types import Json
 
-_COMMON: dict[str, Any] = {
+_COMMON: Attrs = {
     "deadline": None,
     "database": None,
     "suppress_health_check": list(HealthCheck),
@@ -80,7 +82,7 @@ class Histories(RuleBasedStateMachine):
         self._whole.__exit__(None, None, None)
         render_cache.cache.clear()
 
-    def _post(self, path: str, body: Any = None) -> Any:
+    def _post(self, path: str, body: object = None) -> Json:
         before = snapshot_database()
         response = self.api.post(path, body)
         assert response.status_code in {200, 201, 422}, (path, response.content)
@@ -164,10 +166,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def units_are_conserved(self) -> None:
-        assert [
-            *consistency_checks.find_wrong_fulfillable_quantities(),
-            *consistency_checks.find_wrong_fulfilled_quantities(),
-        ] == []
+        assert find_wrong_quantities() == []
         rows = FulfillmentOrderLine.objects.values("line_item")
         values = {
             row["line_item"]: (row["left"], row["sent"])

@@ -7,18 +7,19 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
-from apps.fulfillment.domain import service_notifications, services
-from apps.fulfillment.domain.service_notifications import RequestKind
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.demo.webhook_receiver import ReceiverBehavior, WebhookReceiver
+from apps.fulfillment.domain.services import changes
+from apps.fulfillment.domain.services.changes import RequestKind
 from apps.fulfillment.models import FulfillmentService
-from apps.ground.tenancy import shop_scope
 from apps.shops.domain import app_installation
-from apps.shops.models import Installation, Shop
 from apps.webhooks.models import Attempt, Delivery
-from apps.webhooks.webhook_receiver import ReceiverBehavior, WebhookReceiver
-from tests.factories import make_installation
-from tests.fulfillment.factories import make_service
-from tests.webhooks.scenarios import run_dispatchers, wait_until_settled
+from tests.support.factories import make_installation
+from tests.support.factories.fulfillment import make_service
+from tests.support.webhooks import run_dispatchers, wait_until_settled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,7 +30,7 @@ def installation(shop: Shop) -> Installation:
 
 
 @pytest.fixture
-def warehouse(installation: Installation, settings: Any) -> Iterator[WebhookReceiver]:
+def warehouse(installation: Installation, settings: Settings) -> Iterator[WebhookReceiver]:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     with WebhookReceiver([installation.app.api_secret]) as catcher:
         yield catcher
@@ -43,7 +44,7 @@ def service(shop: Shop, installation: Installation, warehouse: WebhookReceiver) 
 
 def send_notification(shop: Shop, service: FulfillmentService, kind: RequestKind = RequestKind.FULFILLMENT) -> None:
     with shop_scope(shop):
-        service_notifications.notify_service(service, kind, at=timezone.now())
+        changes.notify_service(service, kind, at=timezone.now())
 
 
 def get_records(shop: Shop) -> list[tuple[Any, ...]]:
@@ -51,9 +52,7 @@ def get_records(shop: Shop) -> list[tuple[Any, ...]]:
         return list(Attempt.objects.order_by("id").values_list("number", "outcome", "status"))
 
 
-def test_a_service_gets_signed_notifications(
-    shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver
-) -> None:
+def test_services_get_signed_callbacks(shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver) -> None:
     with run_dispatchers():
         send_notification(shop, service)
         send_notification(shop, service, RequestKind.CANCELLATION)
@@ -69,9 +68,7 @@ def test_a_service_gets_signed_notifications(
     assert get_records(shop) == [(1, "ok", 200), (1, "ok", 200)]
 
 
-def test_a_notification_that_failed_goes_out_again(
-    shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver
-) -> None:
+def test_failed_notifications_are_retried(shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver) -> None:
     warehouse.behavior = ReceiverBehavior(status=503, failure_count=1)
     with run_dispatchers():
         send_notification(shop, service)
@@ -86,7 +83,7 @@ def test_a_notification_that_failed_goes_out_again(
     assert get_records(shop) == [(1, "status", 503), (2, "ok", 200)]
 
 
-def test_nothing_is_sent_after_the_app_is_uninstalled(
+def test_notifications_end_when_the_app_is_uninstalled(
     shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver, installation: Installation
 ) -> None:
     send_notification(shop, service)
@@ -98,12 +95,10 @@ def test_nothing_is_sent_after_the_app_is_uninstalled(
     assert (warehouse.requests, get_records(shop)) == ([], [])
 
 
-def test_nothing_is_sent_after_the_service_is_deleted(
-    shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver
-) -> None:
+def test_deleted_services_get_no_callbacks(shop: Shop, service: FulfillmentService, warehouse: WebhookReceiver) -> None:
     send_notification(shop, service)
     with shop_scope(shop):
-        services.delete_service(service, actor="system", at=timezone.now())
+        changes.delete_service(service, actor="system", at=timezone.now())
 
     with run_dispatchers():
         assert wait_until_settled(shop) == {"cancelled": 1}

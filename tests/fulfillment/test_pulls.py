@@ -5,7 +5,6 @@ See check W13 in docs/reliability.md.
 
 import json
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -13,34 +12,28 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.db.models import F
 from django.utils import timezone
+from pytest_django import Settings
 
-from apps.events.models import Event
-from apps.fulfillment.domain import callback_retention, service_polling, services
+from apps.core.events.models import Event
+from apps.core.http.sync_client import CallbackResponse, send_request
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.types import Attrs
+from apps.demo.webhook_receiver import verify_signatures
+from apps.fulfillment.domain.services import changes, polling
 from apps.fulfillment.models import FulfillmentService, Pull, PullAttempt
 from apps.inventory.domain import stock
 from apps.inventory.models import InventoryItem, InventoryLevel, Location
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
-from apps.outgoing.sync_client import CallbackResponse, send_request
 from apps.shops.domain import app_installation
-from apps.shops.models import Installation, Shop
 from apps.webhooks.domain.engine.retry_policy import RETRY_SECONDS
-from apps.webhooks.webhook_receiver import verify_signatures
-from tests.catalog.factories import make_product
-from tests.factories import make_installation
-from tests.fulfillment.factories import make_service
-from tests.inventory.factories import get_available, get_first_location, get_ledger, make_item, set_stock
-from tests.outgoing.servers import Server, send_repeatedly, send_response
+from tests.support.factories import make_installation
+from tests.support.factories.catalog import make_product
+from tests.support.factories.fulfillment import make_service
+from tests.support.factories.inventory import get_available, get_first_location, get_ledger, make_item, set_stock
+from tests.support.servers.http import Server, send_repeatedly, send_response
 
-BY: dict[str, Any] = {"actor": "system", "at": timezone.now()}
-
-
-@pytest.fixture
-def warehouse(settings: Any) -> Iterator[Server]:
-    settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    server = Server(send_response(b"{}"))
-    yield server
-    server.close()
+BY: Attrs = {"actor": "system", "at": timezone.now()}
 
 
 @pytest.fixture
@@ -69,12 +62,12 @@ def set_response(warehouse: Server, *body: object) -> None:
 
 def poll_service(service: FulfillmentService, **options: Any) -> PullAttempt:
     """Poll the service now and return the recorded attempt."""
-    assert queue.run_job(service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now(), **options).key)
-    assert Job.objects.filter(task=service_polling.PULL_TASK, state=Job.State.FAILED).count() == 0
+    assert queue.run_job(polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now(), **options).key)
+    assert Job.objects.filter(task=polling.PULL_TASK, state=Job.State.FAILED).count() == 0
     return PullAttempt.objects.order_by("-id")[0]
 
 
-def test_stock_is_asked_for_signed_and_set(
+def test_requested_stock_is_set(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem, in_shop: Shop
 ) -> None:
     set_response(warehouse, {"MUG": 12})
@@ -156,7 +149,7 @@ def test_an_answer_without_end_is_cut(
     assert get_available(mug, service.location) == 7
 
 
-def test_skus_that_are_not_the_services_are_left_out(
+def test_other_skus_are_ignored(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem, in_shop: Shop, other_shop: Shop
 ) -> None:
     mine = make_item(in_shop, sku="BOWL")
@@ -175,7 +168,7 @@ def test_skus_that_are_not_the_services_are_left_out(
     assert foreign.sku == "JUG"
 
 
-def test_items_of_variants_that_name_the_service_come_to_its_location(
+def test_items_of_the_services_variants_are_connected(
     service: FulfillmentService, warehouse: Server, in_shop: Shop
 ) -> None:
     variant = make_product(prices=("5.00",)).variants.get()
@@ -191,9 +184,7 @@ def test_items_of_variants_that_name_the_service_come_to_its_location(
     assert variant.inventory_quantity == 4
 
 
-def test_an_item_that_a_location_excludes_is_named(
-    installation: Installation, warehouse: Server, in_shop: Shop
-) -> None:
+def test_an_excluded_item_is_named(installation: Installation, warehouse: Server, in_shop: Shop) -> None:
     alone = make_service(
         installation.app, callback_url=warehouse.url, inventory_management=True, permits_sku_sharing=False
     )
@@ -208,7 +199,7 @@ def test_an_item_that_a_location_excludes_is_named(
     assert record.message == "1 of the SKUs are stocked at a location that does not share its items: 'PAN'."
 
 
-def test_one_sku_can_be_asked_for(service: FulfillmentService, warehouse: Server, mug: InventoryItem) -> None:
+def test_a_single_sku_can_be_requested(service: FulfillmentService, warehouse: Server, mug: InventoryItem) -> None:
     jug = make_item(Shop.objects.get(), sku="JUG")
     set_stock(jug, service.location, 1)
     set_response(warehouse, {"MUG": 12, "JUG": 13})
@@ -219,10 +210,10 @@ def test_one_sku_can_be_asked_for(service: FulfillmentService, warehouse: Server
     assert (get_available(mug, service.location), get_available(jug, service.location)) == (12, 1)
 
 
-def test_more_skus_than_one_transaction_takes(
+def test_many_skus_are_set(
     service: FulfillmentService, warehouse: Server, in_shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apps.fulfillment.domain.stock_sync._BATCH", 2)
+    monkeypatch.setattr("apps.fulfillment.domain.services.responses._BATCH", 2)
     items = [make_item(in_shop, sku=f"MUG-{number}") for number in range(5)]
     for item in items:
         set_stock(item, service.location, 1)
@@ -252,7 +243,7 @@ def test_a_failure_is_tried_again_by_the_schedule_of_webhooks(
     record = poll_service(service)
 
     assert ((record.outcome, record.status), record.number) == (ended, 1)
-    second_job = Job.objects.get(task=service_polling.PULL_TASK, state=Job.State.WAITING)
+    second_job = Job.objects.get(task=polling.PULL_TASK, state=Job.State.WAITING)
     waits = (second_job.due_at - before).total_seconds()
     assert RETRY_SECONDS[0] * 0.8 <= waits <= RETRY_SECONDS[0] * 1.2 + 5
     set_response(warehouse, {"MUG": 12})
@@ -263,9 +254,7 @@ def test_a_failure_is_tried_again_by_the_schedule_of_webhooks(
     assert len(warehouse.requests) == 2
 
 
-def test_attempts_end_where_the_next_round_begins(
-    service: FulfillmentService, warehouse: Server, mug: InventoryItem
-) -> None:
+def test_attempts_end_at_the_next_round(service: FulfillmentService, warehouse: Server, mug: InventoryItem) -> None:
     warehouse.behave = send_response(b"", status="500 Oops")
     Pull.objects.update(next_at=timezone.now() + timedelta(seconds=5))
 
@@ -274,8 +263,8 @@ def test_attempts_end_where_the_next_round_begins(
     assert not Job.objects.filter(state=Job.State.WAITING).exists()
 
 
-def test_an_address_that_became_private_is_not_called(
-    service: FulfillmentService, warehouse: Server, mug: InventoryItem, settings: Any
+def test_private_urls_are_not_called(
+    service: FulfillmentService, warehouse: Server, mug: InventoryItem, settings: Settings
 ) -> None:
     settings.OUTGOING_ALLOW = []
 
@@ -285,29 +274,27 @@ def test_an_address_that_became_private_is_not_called(
     assert get_available(mug, service.location) == 7
 
 
-def test_each_service_is_asked_once_an_hour_while_its_app_is_installed(
-    service: FulfillmentService, installation: Installation, warehouse: Server
-) -> None:
+def test_services_are_polled_hourly(service: FulfillmentService, installation: Installation, warehouse: Server) -> None:
     make_service(installation.app, callback_url=warehouse.url)
     now = timezone.now() + timedelta(seconds=1)
 
     assert [
-        service_polling.begin_due_rounds(now),
-        service_polling.begin_due_rounds(now),
-        service_polling.begin_due_rounds(now + timedelta(minutes=59)),
+        polling.begin_due_rounds(now),
+        polling.begin_due_rounds(now),
+        polling.begin_due_rounds(now + timedelta(minutes=59)),
     ] == [1, 0, 0]
-    assert service_polling.begin_due_rounds(now + timedelta(minutes=61)) == 1
+    assert polling.begin_due_rounds(now + timedelta(minutes=61)) == 1
 
-    first, second = Job.objects.filter(task=service_polling.PULL_TASK).order_by("id")
+    first, second = Job.objects.filter(task=polling.PULL_TASK).order_by("id")
     assert queue.run_job(first.key)
     assert not warehouse.requests, "a round that another one follows asks nobody"
     app_installation.uninstall_app(installation, actor="system", at=now)
     assert queue.run_job(second.key)
-    assert service_polling.begin_due_rounds(now + timedelta(hours=5)) == 0
+    assert polling.begin_due_rounds(now + timedelta(hours=5)) == 0
     assert (warehouse.requests, PullAttempt.objects.count()) == ([], 0)
 
 
-def test_a_late_answer_changes_nothing(
+def test_late_responses_are_ignored(
     service: FulfillmentService, warehouse: Server, mug: InventoryItem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Start the next polling round before the first response arrives."""
@@ -317,28 +304,26 @@ def test_a_late_answer_changes_nothing(
         Pull.objects.update(round=F("round") + 1)
         return send_request(*values, **options)
 
-    monkeypatch.setattr("apps.fulfillment.domain.service_polling.send_request", request_late)
-    assert queue.run_job(service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
+    monkeypatch.setattr("apps.fulfillment.domain.services.polling.send_request", request_late)
+    assert queue.run_job(polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key)
 
     assert (get_available(mug, service.location), PullAttempt.objects.count()) == (7, 0)
 
 
 def test_a_service_is_asked_for_what_it_says_it_reports(service: FulfillmentService, in_shop: Shop) -> None:
-    def kinds() -> list[str]:
+    def get_kinds() -> list[str]:
         return sorted(Pull.objects.filter(service=service).values_list("kind", flat=True))
 
-    assert kinds() == ["stock"]
-    services.change_service(service, {"inventory_management": False, "tracking_support": True}, **BY)
-    assert kinds() == ["tracking"]
-    with pytest.raises(service_polling.PullNotSupported, match="does not report inventory"):
-        service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now())
-    services.delete_service(service, **BY)
+    assert get_kinds() == ["stock"]
+    changes.change_service(service, {"inventory_management": False, "tracking_support": True}, **BY)
+    assert get_kinds() == ["tracking"]
+    with pytest.raises(polling.PullNotSupported, match="does not report inventory"):
+        polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now())
+    changes.delete_service(service, **BY)
     assert not Pull.objects.exists()
 
 
-def test_a_location_that_staff_deactivated_takes_no_report(
-    service: FulfillmentService, warehouse: Server, in_shop: Shop
-) -> None:
+def test_inactive_locations_ignore_reports(service: FulfillmentService, warehouse: Server, in_shop: Shop) -> None:
     item = make_item(in_shop, sku="MUG")
     stock.connect_item(item, service.location, **BY)
     Location.objects.filter(pk=service.location_id).update(active=False)
@@ -350,12 +335,10 @@ def test_a_location_that_staff_deactivated_takes_no_report(
     assert get_available(item, service.location) == 0
 
 
-def test_records_of_calls_go_after_thirty_days(
-    service: FulfillmentService, warehouse: Server, mug: InventoryItem
-) -> None:
+def test_attempts_are_deleted_after_30_days(service: FulfillmentService, warehouse: Server, mug: InventoryItem) -> None:
     old, young = poll_service(service), poll_service(service)
     PullAttempt.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=31))
 
-    assert callback_retention.delete_old_attempts(timezone.now()) == 1
+    assert polling.delete_old_attempts(timezone.now()) == 1
 
     assert [*PullAttempt.objects.all()] == [young]

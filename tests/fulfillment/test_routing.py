@@ -3,34 +3,36 @@
 import math
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.events.models import Event
-from apps.fulfillment.domain import consistency_checks, location_selection, routing, transitions
-from apps.fulfillment.domain.location_selection import LineRequest
+from apps.catalog.models import Variant
+from apps.core.events.models import Event
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope
+from apps.core.types import Attrs
+from apps.fulfillment.domain import consistency_checks
+from apps.fulfillment.domain.fulfillment_orders import routing, transitions
+from apps.fulfillment.domain.fulfillment_orders.routing import LineRequest
 from apps.fulfillment.models import FulfillmentOrder
-from apps.ground.tenancy import all_shops_scope
 from apps.inventory.domain import locations, stock
 from apps.inventory.models import Location
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.conftest import ApiClient
-from tests.fulfillment.factories import make_service, route_order_now
-from tests.inventory.factories import make_location
-from tests.orders.factories import make_order, make_variant
+from tests.support.api_client import ApiClient
+from tests.support.factories.catalog import make_product
+from tests.support.factories.fulfillment import make_service, route_order_now
+from tests.support.factories.inventory import make_location
+from tests.support.factories.orders import make_order, make_variant
 
 OBEY = "decrement_obeying_policy"
 
 
-def set_stock(variant: Any, location: Location, units: int) -> None:
+def set_stock(variant: Variant, location: Location, units: int) -> None:
     stock.set_available(variant.inventory_item, location, units, actor="system", at=timezone.now())
 
 
@@ -48,11 +50,11 @@ def test_the_fewest_locations_that_have_enough_are_chosen() -> None:
     wishes = [LineRequest(1, 11, 2), LineRequest(2, 12, 1), LineRequest(3, 13, 1)]
     shelves = {1: {11: 9}, 2: {11: 2, 12: 5}, 3: {13: 1, 12: 5}}
 
-    assert location_selection.choose_locations(wishes, [1, 2, 3], shelves) == {1: 2, 2: 2, 3: 3}
+    assert routing.choose_locations(wishes, [1, 2, 3], shelves) == {1: 2, 2: 2, 3: 3}
 
 
-def test_one_shelf_does_not_serve_two_lines_with_the_same_units() -> None:
-    assert location_selection.choose_locations(
+def test_the_same_stock_does_not_serve_two_lines() -> None:
+    assert routing.choose_locations(
         [LineRequest(1, 11, 2), LineRequest(2, 11, 2)], [1, 2], {1: {11: 3}, 2: {11: 2}}
     ) == {1: 1, 2: 2}
 
@@ -60,11 +62,11 @@ def test_one_shelf_does_not_serve_two_lines_with_the_same_units() -> None:
 def test_items_without_enough_stock_go_to_the_location_with_the_most() -> None:
     wishes = [LineRequest(1, 11, 5), LineRequest(2, None, 1)]
 
-    assert location_selection.choose_locations(wishes, [1, 2], {1: {11: 1}, 2: {11: 3}}) == {1: 2, 2: 1}
-    assert location_selection.choose_locations([LineRequest(1, 11, 5)], [1, 2], {}) == {1: 1}
+    assert routing.choose_locations(wishes, [1, 2], {1: {11: 1}, 2: {11: 3}}) == {1: 2, 2: 1}
+    assert routing.choose_locations([LineRequest(1, 11, 5)], [1, 2], {}) == {1: 1}
 
 
-def test_each_line_goes_to_its_service_or_to_whom_its_stock_was_taken_from(api: ApiClient, in_shop: Shop) -> None:
+def test_each_line_goes_to_its_service_or_its_stock_location(api: ApiClient, in_shop: Shop) -> None:
     service = make_service(api.installation.app, name="North Depot")
     cellar = make_location(in_shop, name="Cellar")
     ours, theirs = make_variant(in_shop, stock=0), make_variant(in_shop, stock=4, sku="CUP-1")
@@ -84,8 +86,8 @@ def test_each_line_goes_to_its_service_or_to_whom_its_stock_was_taken_from(api: 
     assert list(line_items) == [{str(cellar.pk): 2}, {str(service.location_id): 1}]
 
 
-def test_what_needs_no_shipping_is_work_of_its_own(in_shop: Shop) -> None:
-    mug: dict[str, Any] = {"title": "Mug", "price": Decimal(1)}
+def test_items_without_shipping_get_their_own_fulfillment_order(in_shop: Shop) -> None:
+    mug: Attrs = {"title": "Mug", "price": Decimal(1)}
     order = make_order(
         lines=[mug, {**mug, "title": "Song", "requires_shipping": False}],
         shipping=[{"title": "Express", "code": "EXP", "source": "shop", "price": Decimal(5)}],
@@ -130,7 +132,7 @@ def test_an_order_that_is_gone_is_not_routed(deleted: str, api: ApiClient, in_sh
     assert routing.route_order(pk, at=timezone.now()) == []
 
 
-def test_an_order_for_later_is_scheduled_and_opens_once_when_it_is_due(api: ApiClient, in_shop: Shop) -> None:
+def test_a_later_order_is_scheduled_and_opens_once_when_due(api: ApiClient, in_shop: Shop) -> None:
     now = timezone.now() + timedelta(hours=3)
     body = {"line_items": [{"title": "Mug", "price": "1.00"}], "fulfill_at": now.isoformat()}
     api.post("orders.json", {"order": body})

@@ -4,18 +4,18 @@ See check A7 in docs/reliability.md.
 """
 
 from itertools import combinations
-from typing import Any
 
 import pytest
 
+from apps.core.tenancy.models import Shop
 from apps.fulfillment.domain import scope_filter
 from apps.fulfillment.models import FulfillmentOrder
 from apps.inventory.models import Location
-from apps.shops.models import Shop
-from tests import factories
-from tests.api.conftest import snapshot_database
-from tests.conftest import ApiClient, ClientWith
-from tests.fulfillment.factories import make_fulfillment, make_fulfillment_order, make_service
+from tests.support import factories
+from tests.support.api_client import ApiClient, ClientWith
+from tests.support.databases.snapshots import snapshot_database
+from tests.support.factories.fulfillment import make_fulfillment, make_fulfillment_order, make_service
+from tests.support.types import JsonObject
 
 WORDS = ("merchant_managed", "assigned", "third_party")
 PLACES = ("merchant", "own", "others")
@@ -128,9 +128,7 @@ def get_expected_status(action: str, location_kind: str, scopes: set[str]) -> in
 
 @pytest.mark.parametrize("scopes", CHOSEN, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
 @pytest.mark.parametrize("position", PLACES)
-def test_each_action_asks_for_its_scope(
-    position: str, scopes: set[str], client_with: ClientWith, in_shop: Shop
-) -> None:
+def test_each_action_needs_its_scope(position: str, scopes: set[str], client_with: ClientWith, in_shop: Shop) -> None:
     world = ScopeScenario(client_with, in_shop, scopes)
     wrong: dict[str, tuple[int, int]] = {}
     for action, (status, request, body) in ACTIONS.items():
@@ -158,14 +156,12 @@ def get_another_location(row: FulfillmentOrder) -> Location:
 
 @pytest.mark.parametrize("position", PLACES)
 @pytest.mark.parametrize("scopes", CHOSEN, ids=lambda scopes: "+".join(sorted(scopes)) or "none")
-def test_fulfillments_are_made_and_changed_by_who_works_there(
-    scopes: set[str], position: str, client_with: ClientWith, in_shop: Shop
-) -> None:
+def test_fulfillments_need_the_scope(scopes: set[str], position: str, client_with: ClientWith, in_shop: Shop) -> None:
     world = ScopeScenario(client_with, in_shop, scopes)
     status, request = ("open", "unsubmitted") if position == "merchant" else ("in_progress", "accepted")
     works = position != "others" and can_write(scopes, COVERED[position])
     row = world.row(position, status, request)
-    body: dict[str, Any] = {"line_items_by_fulfillment_order": [{"fulfillment_order_id": row.pk}]}
+    body: JsonObject = {"line_items_by_fulfillment_order": [{"fulfillment_order_id": row.pk}]}
 
     response = world.client.post("fulfillments.json", {"fulfillment": body})
     fulfillment = make_fulfillment(world.row(position, status, request))

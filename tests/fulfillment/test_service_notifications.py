@@ -1,30 +1,33 @@
 """Tests for notifications: each service gets one callback, and apps get webhooks only for rows that they may see."""
 
-from typing import Any
-
 import pytest
 from django.utils import timezone
 
-from apps.fulfillment.domain import consistency_checks, fulfillment_requests, services
+from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs
+from apps.fulfillment.domain.fulfillment_orders import requests
+from apps.fulfillment.domain.services import changes
 from apps.fulfillment.models import FulfillmentOrder
 from apps.inventory.domain import stock
 from apps.inventory.models import Location
 from apps.orders.models import LineItem
-from apps.shops.models import Shop
 from apps.webhooks.domain.engine import fan_out
 from apps.webhooks.models import Delivery
-from tests import factories
-from tests.conftest import ApiClient
-from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
-from tests.orders.factories import get_available, make_variant
-from tests.webhooks.scenarios import make_subscription
+from tests.support import factories
+from tests.support.api_client import ApiClient
+from tests.support.factories.fulfillment import (
+    find_wrong_quantities,
+    make_event,
+    make_fulfillment,
+    make_fulfillment_order,
+    make_service,
+)
+from tests.support.factories.orders import get_available, make_variant
+from tests.support.webhooks import make_subscription
 
-BY: Any = {"actor": "system"}
+pytestmark = pytest.mark.usefixtures("allow_loopback")
 
-
-@pytest.fixture(autouse=True)
-def loopback(settings: Any) -> None:
-    settings.OUTGOING_ALLOW = ["127.0.0.1"]
+BY: Attrs = {"actor": "system"}
 
 
 def test_an_app_receives_events_within_its_scopes(in_shop: Shop) -> None:
@@ -36,7 +39,7 @@ def test_an_app_receives_events_within_its_scopes(in_shop: Shop) -> None:
     rows = [make_fulfillment_order(make_service(app)) for app in (mine.app, factories.make_installation(in_shop).app)]
 
     for row in rows:
-        fulfillment_requests.request_fulfillment(row, at=timezone.now(), **BY)
+        requests.request_fulfillment(row, at=timezone.now(), **BY)
     fan_out.create_deliveries()
 
     reported_rows = (
@@ -84,7 +87,7 @@ def test_a_service_is_called_once_for_each_request(in_shop: Shop, api: ApiClient
     assert bodies == [b'{"kind":"FULFILLMENT_REQUEST"}', b'{"kind":"CANCELLATION_REQUEST"}']
 
 
-def test_what_a_service_had_is_sent_by_who_takes_over(in_shop: Shop, api: ApiClient) -> None:
+def test_items_of_a_service_are_sent_by_its_successor(in_shop: Shop, api: ApiClient) -> None:
     service = make_service(api.installation.app)
     variant = make_variant(in_shop, stock=9, fulfillment_service=service.handle)
     line = {"variant_id": variant.pk, "quantity": 2}
@@ -104,7 +107,7 @@ def test_what_a_service_had_is_sent_by_who_takes_over(in_shop: Shop, api: ApiCli
     make_fulfillment(FulfillmentOrder.objects.get(pk=finished_row.pk))
     before = get_available(variant)
 
-    services.delete_service(service, at=timezone.now(), inventory_action="transfer", **BY)
+    changes.delete_service(service, at=timezone.now(), inventory_action="transfer", **BY)
 
     primary = stock.get_primary_location()
     moved = FulfillmentOrder.objects.filter(assigned_location=primary).order_by("pk")
@@ -115,7 +118,4 @@ def test_what_a_service_had_is_sent_by_who_takes_over(in_shop: Shop, api: ApiCli
     assert get_available(variant) == before
     taken_froms = [item.taken_from for item in LineItem.objects.filter(fulfilled_quantity=0)]
     assert taken_froms == [{str(primary.pk): 2}] * 3
-    assert [
-        *consistency_checks.find_wrong_fulfillable_quantities(),
-        *consistency_checks.find_wrong_fulfilled_quantities(),
-    ] == []
+    assert find_wrong_quantities() == []

@@ -1,27 +1,35 @@
 """Tests for fulfillment services: created, listed, updated and deleted, together with their locations."""
 
-from typing import Any
-
 import pytest
 from django.utils import timezone
 
-from apps.events.models import Event
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService
 from apps.inventory.domain import stock
 from apps.inventory.models import InventoryLevel, Location
 from apps.shops.domain.app_installation import uninstall_app
-from apps.shops.models import Shop
-from tests import factories
-from tests.conftest import ApiClient, ClientWith
-from tests.fulfillment.factories import make_fulfillment_order, make_service
-from tests.inventory.factories import get_available, get_first_location, get_ledger, make_item, make_location, set_stock
-from tests.wire_tables import assert_fits
+from tests.support import factories
+from tests.support.api_client import ApiClient, ClientWith
+from tests.support.factories.fulfillment import make_fulfillment_order, make_service
+from tests.support.factories.inventory import (
+    get_available,
+    get_first_location,
+    get_ledger,
+    make_item,
+    make_location,
+    sell,
+    set_stock,
+)
+from tests.support.types import Json, JsonObject
+from tests.support.wire_tables import assert_fits
 
 NAME, URL = "North Depot", "https://depot.example/callbacks"
-BY: dict[str, Any] = {"actor": "system", "at": timezone.now()}
+BY: Attrs = {"actor": "system", "at": timezone.now()}
 
 
-def create_service_by_api(api: ApiClient, **fields: object) -> dict[str, Any]:
+def create_service_by_api(api: ApiClient, **fields: object) -> JsonObject:
     body = {"name": NAME, "callback_url": URL, "inventory_management": True, **fields}
     response = api.post("fulfillment_services.json", {"fulfillment_service": body})
     assert response.status_code == 201, response.content
@@ -32,7 +40,7 @@ def list_service_ids(api: ApiClient, **query: str) -> list[int]:
     return [row["id"] for row in api.get("fulfillment_services.json", **query).json()["fulfillment_services"]]
 
 
-def get_create_errors(api: ApiClient, **fields: object) -> Any:
+def get_create_errors(api: ApiClient, **fields: object) -> Json:
     body = {"name": NAME, "callback_url": URL, **fields}
     response = api.post("fulfillment_services.json", {"fulfillment_service": body})
     assert response.status_code == 422, response.content
@@ -104,9 +112,7 @@ def test_sku_sharing_is_known_until_it_goes(api: ApiClient, in_shop: Shop) -> No
         ({"tracking_support": "perhaps"}, {"tracking_support": ["is invalid"]}),
     ],
 )
-def test_what_does_not_fit_is_refused_and_leaves_nothing(
-    api: ApiClient, in_shop: Shop, fields: dict[str, object], errors: object
-) -> None:
+def test_invalid_services_are_refused(api: ApiClient, in_shop: Shop, fields: dict[str, object], errors: object) -> None:
     make_service(api.installation.app, name="Taken")
 
     assert get_create_errors(api, **fields) == errors
@@ -142,7 +148,7 @@ def test_a_list_shows_the_apps_own_unless_all_are_asked_for(api: ApiClient, clie
     assert [row["id"] for row in following.json()["fulfillment_services"]] == [theirs]
 
 
-def test_only_its_app_writes_a_service(api: ApiClient, client_with: ClientWith, in_shop: Shop) -> None:
+def test_a_service_is_written_only_by_its_app(api: ApiClient, client_with: ClientWith, in_shop: Shop) -> None:
     path = f"fulfillment_services/{create_service_by_api(api)['id']}.json"
     other = client_with("write_fulfillments")
 
@@ -212,7 +218,7 @@ def test_delete_can_move_the_stock(api: ApiClient, in_shop: Shop) -> None:
     depot, mug, jug = Location.objects.get(pk=service["location_id"]), make_item(in_shop), make_item(in_shop)
     set_stock(mug, depot, 5)
     set_stock(mug, yard, 2)
-    stock.reserve_stock(jug, depot, 3, policy=stock.CONTINUE, **BY)
+    sell(jug, depot, 3, oversell=True, **BY)
     path = f"fulfillment_services/{service['id']}.json?inventory_action=transfer"
 
     assert api.delete(f"{path}&location_id={yard.pk}").status_code == 200

@@ -1,24 +1,31 @@
 """Tests for the status table: allowed actions and their results. All other actions fail."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from apps.fulfillment.domain import fulfillment_requests, fulfillments, location_moves, states, transitions
+from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs
+from apps.fulfillment.domain import fulfillments
+from apps.fulfillment.domain.fulfillment_orders import moves, requests, states, transitions
+from apps.fulfillment.domain.fulfillment_orders.states import (
+    TABLE,
+    Action,
+    ManagedBy,
+    NotPossible,
+    get_rule,
+)
 from apps.fulfillment.domain.fulfillments import FulfillmentPart
-from apps.fulfillment.domain.states import TABLE, Action, ManagedBy, NotPossible, get_rule, iterate_states
 from apps.fulfillment.models import FulfillmentOrder
 from apps.fulfillment.models.orders import RequestStatus, Status
-from apps.shops.models import Shop
-from tests import factories
-from tests.api.conftest import snapshot_database
-from tests.fulfillment.factories import make_fulfillment_order, make_service
-from tests.inventory.factories import make_location
+from tests.support import factories, fulfillment_states
+from tests.support.databases.snapshots import snapshot_database
+from tests.support.factories.fulfillment import make_fulfillment_order, make_service
+from tests.support.factories.inventory import make_location
 
 PAGE = Path(settings.BASE_DIR) / "docs" / "fulfillment.md"
 BEGINNINGS = {("open", "unsubmitted"), ("scheduled", "unsubmitted")}
@@ -40,10 +47,10 @@ def test_the_table_leads_to_the_possible_states_and_to_no_others() -> None:
             break
         reached = more_reached
 
-    assert {(status, request) for _, status, request in reached} == set(iterate_states())
+    assert {(status, request) for _, status, request in reached} == set(fulfillment_states.iterate_states())
 
 
-def test_no_action_has_two_rules_for_a_state() -> None:
+def test_actions_have_at_most_one_rule_for_a_state() -> None:
     for index in ManagedBy:
         for status in Status:
             for request in RequestStatus:
@@ -59,32 +66,32 @@ def test_a_refusal_names_both_states() -> None:
 def test_the_page_shows_the_table() -> None:
     text = PAGE.read_text()
 
-    assert states.render_diagram() in text
-    assert states.render_table() in text
+    assert fulfillment_states.render_diagram() in text
+    assert fulfillment_states.render_table() in text
 
 
-Do = Callable[[FulfillmentOrder, dict[str, Any]], Any]
+Do = Callable[[FulfillmentOrder, Attrs], object]
 
 
-def _by() -> dict[str, Any]:
+def _by() -> Attrs:
     return {"actor": "system", "at": timezone.now()}
 
 
-def _later() -> Any:
+def _later() -> datetime:
     return timezone.now() + timedelta(days=3)
 
 
 DO: dict[Action, Do] = {
     Action.CREATE_FULFILLMENT: lambda row, _: fulfillments.create_fulfillment([FulfillmentPart(row)], **_by()),
-    Action.REQUEST_FULFILLMENT: lambda row, _: fulfillment_requests.request_fulfillment(row, **_by()),
-    Action.ACCEPT_FULFILLMENT_REQUEST: lambda row, _: fulfillment_requests.accept_request(row, **_by()),
-    Action.REJECT_FULFILLMENT_REQUEST: lambda row, _: fulfillment_requests.reject_request(row, **_by()),
-    Action.REQUEST_CANCELLATION: lambda row, _: fulfillment_requests.request_cancellation(row, **_by()),
-    Action.ACCEPT_CANCELLATION_REQUEST: lambda row, _: fulfillment_requests.accept_cancellation(row, **_by()),
-    Action.REJECT_CANCELLATION_REQUEST: lambda row, _: fulfillment_requests.reject_cancellation(row, **_by()),
+    Action.REQUEST_FULFILLMENT: lambda row, _: requests.request_fulfillment(row, **_by()),
+    Action.ACCEPT_FULFILLMENT_REQUEST: lambda row, _: requests.accept_request(row, **_by()),
+    Action.REJECT_FULFILLMENT_REQUEST: lambda row, _: requests.reject_request(row, **_by()),
+    Action.REQUEST_CANCELLATION: lambda row, _: requests.request_cancellation(row, **_by()),
+    Action.ACCEPT_CANCELLATION_REQUEST: lambda row, _: requests.accept_cancellation(row, **_by()),
+    Action.REJECT_CANCELLATION_REQUEST: lambda row, _: requests.reject_cancellation(row, **_by()),
     Action.CANCEL: lambda row, _: transitions.cancel_fulfillment_order(row, **_by()),
     Action.CLOSE: lambda row, _: transitions.close_fulfillment_order(row, **_by()),
-    Action.MOVE: lambda row, world: location_moves.move_to_location(row, world["other"], **_by()),
+    Action.MOVE: lambda row, world: moves.move_to_location(row, world["other"], **_by()),
     Action.HOLD: lambda row, _: transitions.hold_fulfillment_order(row, reason="other", **_by()),
     Action.RELEASE_HOLD: lambda row, _: transitions.release_hold(row, **_by()),
     Action.MARK_AS_OPEN: lambda row, _: transitions.mark_as_open(row, **_by()),
@@ -96,8 +103,8 @@ DO: dict[Action, Do] = {
 
 
 @pytest.mark.parametrize("position", ManagedBy)
-@pytest.mark.parametrize("state", list(iterate_states()), ids="/".join)
-def test_what_is_supported_succeeds_and_all_else_changes_nothing(
+@pytest.mark.parametrize("state", list(fulfillment_states.iterate_states()), ids="/".join)
+def test_other_than_supported_actions_change_nothing(
     state: tuple[str, str], position: ManagedBy, in_shop: Shop
 ) -> None:
     """Check every combination of status and action, for fulfillment orders at our own location and at a service."""

@@ -8,14 +8,15 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from apps.fulfillment.domain import customer_tracking, transitions
+from apps.core.tenancy.models import Shop
+from apps.fulfillment.domain import customer_tracking
+from apps.fulfillment.domain.fulfillment_orders import transitions
 from apps.fulfillment.domain.tracking import Tracking
-from apps.fulfillment.models import FulfillmentEvent, FulfillmentHold, FulfillmentOrder
+from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentHold, FulfillmentOrder
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, route_order_now
-from tests.orders.factories import MUG, make_order
+from tests.support.api_client import ApiClient
+from tests.support.factories.fulfillment import make_event, make_fulfillment, make_fulfillment_order, route_order_now
+from tests.support.factories.orders import MUG, make_order
 
 UPS = "1Z999AA10123456784"
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -29,7 +30,7 @@ def get_page_text(order: Order) -> str:
     return " ".join(response.content.decode().split())
 
 
-def create_sent_fulfillment(order: Order, **values: Any) -> Any:
+def create_sent_fulfillment(order: Order, **values: Any) -> Fulfillment:
     (row,) = route_order_now(order)
     return make_fulfillment(row, **values)
 

@@ -4,32 +4,24 @@ See check W13 in docs/reliability.md.
 """
 
 import json
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.utils import timezone
 
-from apps.events.models import Event
-from apps.fulfillment.domain import fulfillments, service_polling, tracking
+from apps.core.events.models import Event
+from apps.core.http.sync_client import CallbackResponse, send_request
+from apps.core.jobs import queue
+from apps.core.tenancy.models import Shop
+from apps.fulfillment.domain import fulfillments, tracking
+from apps.fulfillment.domain.services import polling
 from apps.fulfillment.models import Fulfillment, FulfillmentService, Pull, PullAttempt
-from apps.jobs.domain import queue
-from apps.outgoing.sync_client import CallbackResponse, send_request
-from apps.shops.models import Shop
-from tests.factories import make_installation
-from tests.fulfillment.factories import make_fulfillment, make_fulfillment_order, make_service
-from tests.outgoing.servers import Server, send_response
+from tests.support.factories import make_installation
+from tests.support.factories.fulfillment import make_fulfillment, make_fulfillment_order, make_service
+from tests.support.servers.http import Server, send_response
 
 USPS = "9361289878700317633795"
-
-
-@pytest.fixture
-def warehouse(settings: Any) -> Iterator[Server]:
-    settings.OUTGOING_ALLOW = ["127.0.0.1"]
-    server = Server(send_response(b"{}"))
-    yield server
-    server.close()
 
 
 @pytest.fixture
@@ -47,7 +39,7 @@ def untracked_fulfillment(service: FulfillmentService) -> Fulfillment:
 def poll_service(service: FulfillmentService, warehouse: Server, body: object) -> PullAttempt | None:
     """Poll the service, let it respond with ``body``, and return the recorded attempt, if any."""
     warehouse.behave = send_response(body if isinstance(body, bytes) else json.dumps(body).encode())
-    assert queue.run_job(service_polling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now()).key)
+    assert queue.run_job(polling.pull_now(service, Pull.Kind.TRACKING, at=timezone.now()).key)
     return PullAttempt.objects.order_by("-id").first()
 
 
@@ -55,7 +47,7 @@ def build_tracking_body(**numbers: object) -> dict[str, object]:
     return {"tracking_numbers": numbers, "success": True, "message": ""}
 
 
-def test_a_number_is_asked_for_by_name_and_its_carrier_recognised(
+def test_carriers_are_recognized(
     service: FulfillmentService, warehouse: Server, untracked_fulfillment: Fulfillment
 ) -> None:
     record = poll_service(service, warehouse, build_tracking_body(**{untracked_fulfillment.name: USPS}))
@@ -106,7 +98,7 @@ def test_a_bad_answer_changes_nothing(
     assert untracked_fulfillment.tracking_numbers == []
 
 
-def test_names_of_others_are_left_out(
+def test_other_names_are_ignored(
     service: FulfillmentService, warehouse: Server, untracked_fulfillment: Fulfillment
 ) -> None:
     elsewhere = make_fulfillment(make_fulfillment_order())
@@ -122,7 +114,7 @@ def test_names_of_others_are_left_out(
     assert elsewhere.tracking_numbers == []
 
 
-def test_a_cancelled_fulfillment_is_not_asked_for(
+def test_canceled_fulfillments_are_skipped(
     service: FulfillmentService, warehouse: Server, untracked_fulfillment: Fulfillment
 ) -> None:
     fulfillments.cancel_fulfillment(untracked_fulfillment, actor="system", at=timezone.now())
@@ -142,7 +134,7 @@ def test_a_concurrently_stored_number_stays(
         )
         return send_request(*values, **options)
 
-    monkeypatch.setattr("apps.fulfillment.domain.service_polling.send_request", request_late)
+    monkeypatch.setattr("apps.fulfillment.domain.services.polling.send_request", request_late)
 
     record = poll_service(service, warehouse, build_tracking_body(**{untracked_fulfillment.name: "pulled"}))
 

@@ -1,43 +1,24 @@
 """Tests for the GraphQL endpoint: responses, document limits, and hidden data."""
 
 import json
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from django.db import OperationalError
 from graphql import GraphQLEnumType, build_client_schema, get_introspection_query
+from pytest_django import Settings
+from time_machine import TimeMachineFixture
 
-from apps.api.requests import throttling
-from apps.api.requests.file_buckets import FileBucketStore
-from apps.api.versions import get_served_versions
-from apps.shops.models import Shop
+from apps.core.rest.versions import get_served_versions
+from apps.core.tenancy.models import Shop
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.models import Subscription
-from tests.conftest import ApiClient, ClientWith
 from tests.samples.graphql import CREATE
+from tests.support.api_client import ApiClient, ClientWith
+from tests.support.graphql_client import execute, get_data, get_error_codes
+from tests.support.types import JsonObject
 
 SHOP = "{ shop { id name myplatformDomain currencyCode } }"
-
-
-def execute(api: ApiClient, query: str, variables: Any = None, **rest: Any) -> dict[str, Any]:
-    response = api.post("graphql.json", {"query": query, "variables": variables, **rest})
-    assert response.status_code == 200, response.content
-    assert response["Content-Type"] == "application/json; charset=utf-8"
-    result: dict[str, Any] = response.json()
-    return result
-
-
-def get_data(api: ApiClient, query: str, variables: Any = None, **rest: Any) -> dict[str, Any]:
-    result = execute(api, query, variables, **rest)
-    assert "errors" not in result, result["errors"]
-    data_: dict[str, Any] = result["data"]
-    return data_
-
-
-def get_error_codes(result: dict[str, Any]) -> list[str]:
-    assert all(error["message"] for error in result["errors"])
-    return [error["extensions"]["code"] for error in result["errors"]]
 
 
 def test_a_client_asks_first_where_it_is_and_as_whom(api: ApiClient, other_shop_api: ApiClient, shop: Shop) -> None:
@@ -130,7 +111,7 @@ def test_an_operation_that_is_not_there_is_an_error(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"query": ""}, {"query": 1}, {"query": SHOP, "variables": []}])
-def test_what_is_no_request_is_400(api: ApiClient, body: Any) -> None:
+def test_invalid_requests_return_400(api: ApiClient, body: Any) -> None:
     response = api.post("graphql.json", body)
 
     assert response.status_code == 400
@@ -201,23 +182,12 @@ def test_versions_differ_as_clients_know(api: ApiClient) -> None:
 # --- limits ---
 
 
-@pytest.fixture
-def rate_limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: Any) -> Any:
-    settings.RATE_LIMIT = True
-    buckets = FileBucketStore(tmp_path / "buckets")
-    monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
-    time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
-    return time_machine
-
-
-def get_cost(result: dict[str, Any]) -> tuple[int, int | None, float]:
+def get_cost(result: JsonObject) -> tuple[int, int | None, float]:
     cost_ = result["extensions"]["cost"]
     return cost_["requestedQueryCost"], cost_["actualQueryCost"], cost_["throttleStatus"]["currentlyAvailable"]
 
 
-def test_points_are_taken_for_what_is_asked_and_given_back_for_what_was_not_there(
-    api: ApiClient, rate_limited: Any
-) -> None:
+def test_points_are_returned_for_missing_objects(api: ApiClient, rate_limited: TimeMachineFixture) -> None:
     rows = (
         "{ webhookSubscriptions(first: 50) { edges { node { id endpoint { __typename } } } pageInfo { endCursor } } }"
     )
@@ -243,7 +213,7 @@ def test_points_are_taken_for_what_is_asked_and_given_back_for_what_was_not_ther
     assert api.get("shop.json")["X-Platform-Shop-Api-Call-Limit"] == "1/40"
 
 
-def test_who_has_no_points_left_is_throttled(api: ApiClient, rate_limited: Any, settings: Any) -> None:
+def test_clients_without_points_must_wait(api: ApiClient, rate_limited: TimeMachineFixture, settings: Settings) -> None:
     settings.RATE_LIMIT_BURST = 2
 
     poor = execute(api, "{ webhookSubscriptions(first: 250) { nodes { id } } }")
@@ -263,12 +233,14 @@ def test_documents_that_ask_too_much_are_refused(api: ApiClient) -> None:
     deep = "app { installation { " * 9 + "id" + " } }" * 9
     twice = "on App {{ a: installation {{ app {{ ...f{0} }} }} b: installation {{ app {{ ...f{0} }} }} }}"
     bomb = " ".join(f"fragment f{n} {twice.format(n + 1)}" for n in range(40))
+    spreads = " ".join(f"fragment f{n} on App {{ ...f{n + 1} ...f{n + 1} }}" for n in range(40))
 
     results = [
         execute(api, f"{{ {dear} }}"),
         execute(api, f"{{ {deep} }}"),
         execute(api, "{ app { ...f0 } } " + bomb + " fragment f40 on App { id }"),
         execute(api, "{ " + " ".join(f"a{n}: __typename" for n in range(6000)) + " }"),
+        execute(api, "{ app { ...f0 } } " + spreads + " fragment f40 on App { id }"),
     ]
 
     assert [get_error_codes(response)[0] for response in results[:3]] == [
@@ -276,7 +248,8 @@ def test_documents_that_ask_too_much_are_refused(api: ApiClient) -> None:
         "MAX_DEPTH_EXCEEDED",
         "MAX_DEPTH_EXCEEDED",
     ]
-    assert "errors" in results[3]
+    assert get_error_codes(results[3]) == ["PARSE_ERROR"]
+    assert "errors" not in results[4]
     assert get_cost(results[0])[:2] == (1008, None)
 
 
@@ -284,7 +257,7 @@ def test_documents_that_ask_too_much_are_refused(api: ApiClient) -> None:
 
 
 def test_a_defect_is_an_error_without_details(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any, **__: Any) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(subscriptions, "get_api_subscriptions", fail)
@@ -295,10 +268,8 @@ def test_a_defect_is_an_error_without_details(api: ApiClient, monkeypatch: pytes
     assert "secret" not in json.dumps(response)
 
 
-def test_a_database_that_is_away_is_503_and_undoes_what_came_before(
-    api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def away(*_: Any, **__: Any) -> None:
+def test_an_unavailable_database_is_503_and_rolls_back(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object, **__: object) -> None:
         raise OperationalError("away")
 
     monkeypatch.setattr(subscriptions, "delete_subscription", away)

@@ -1,14 +1,12 @@
-"""Tests for inventory levels over REST: listing, setting, adjusting, connecting and deleting."""
-
-from typing import Any
+"""Tests of inventory items and inventory levels over REST."""
 
 import pytest
 
-from apps.ground.tenancy import shop_scope
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.inventory.models import InventoryLevel
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.inventory.factories import (
+from tests.support.api_client import ApiClient
+from tests.support.factories.inventory import (
     build_level_body,
     get_available,
     get_first_location,
@@ -18,6 +16,8 @@ from tests.inventory.factories import (
     make_location,
     set_stock,
 )
+from tests.support.types import JsonObject
+from tests.support.wire_tables import assert_fits
 
 
 def test_a_level_names_its_item_and_its_location(api: ApiClient, shop: Shop) -> None:
@@ -43,28 +43,26 @@ def test_levels_are_narrowed_by_items_and_locations(api: ApiClient, shop: Shop) 
     set_stock(first_item, depot, 1)
     set_stock(two, depot, 2)
 
-    def listed(**query: str) -> list[tuple[int, int]]:
+    def list_levels(**query: str) -> list[tuple[int, int]]:
         rows = api.get("inventory_levels.json", **query).json()["inventory_levels"]
         return sorted((row["inventory_item_id"], row["location_id"]) for row in rows)
 
     both = f"{first_item.pk},{two.pk}"
-    assert listed(inventory_item_ids=both) == sorted(
+    assert list_levels(inventory_item_ids=both) == sorted(
         [(first_item.pk, first.pk), (first_item.pk, depot.pk), (two.pk, first.pk), (two.pk, depot.pk)]
     )
-    assert listed(inventory_item_ids=both, location_ids=str(depot.pk)) == [
+    assert list_levels(inventory_item_ids=both, location_ids=str(depot.pk)) == [
         (first_item.pk, depot.pk),
         (two.pk, depot.pk),
     ]
-    assert listed(location_ids="999999") == []
+    assert list_levels(location_ids="999999") == []
 
 
 @pytest.mark.parametrize(
     ("query", "status"),
     [({}, 422), ({"limit": "5"}, 422), ({"location_ids": "x"}, 400), ({"inventory_item_ids": "0"}, 400)],
 )
-def test_levels_without_a_usable_item_or_location_are_refused(
-    api: ApiClient, query: dict[str, str], status: int
-) -> None:
+def test_levels_without_item_or_location_are_refused(api: ApiClient, query: dict[str, str], status: int) -> None:
     response = api.get("inventory_levels.json", **query)
 
     assert response.status_code == status
@@ -95,7 +93,7 @@ def test_set_connects_and_adjust_does_not(api: ApiClient, shop: Shop) -> None:
     assert get_ledger(item, depot) == [(9, 9, "count")]
 
 
-def test_no_adjustment_leads_below_zero(api: ApiClient, shop: Shop) -> None:
+def test_adjustments_never_lead_below_zero(api: ApiClient, shop: Shop) -> None:
     item, first = make_item(shop), get_first_location(shop)
     set_stock(item, first, 2)
 
@@ -122,8 +120,8 @@ def test_no_adjustment_leads_below_zero(api: ApiClient, shop: Shop) -> None:
         ("connect", {"location_id": "x"}, "location_id", "is invalid"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_its_name(
-    *, api: ApiClient, shop: Shop, action: str, body: dict[str, Any], field: str, message: str
+def test_invalid_values_are_refused_by_field(
+    *, api: ApiClient, shop: Shop, action: str, body: JsonObject, field: str, message: str
 ) -> None:
     item, first = make_item(shop), get_first_location(shop)
 
@@ -209,3 +207,108 @@ def test_an_item_moves_to_a_location_that_does_not_share(api: ApiClient, shop: S
     with shop_scope(shop):
         assert list(InventoryLevel.objects.values_list("location_id", flat=True)) == [service.pk]
     assert get_ledger(item, first)[-1] == (-6, 0, "disconnected")
+
+
+def test_every_route_of_items_and_levels_answers_as_its_clients_know_it(api: ApiClient, shop: Shop) -> None:
+    item, depot = make_item(shop), make_location(shop)
+    both = build_level_body(item, depot)
+    path = f"inventory_items/{item.pk}.json"
+
+    items = {
+        "GET /inventory_items.json": api.get("inventory_items.json", ids=str(item.pk)),
+        "GET /inventory_items/{id}.json": api.get(path),
+        "PUT /inventory_items/{id}.json": api.put(path, {"inventory_item": {"sku": "MUG-2", "cost": "5.25"}}),
+    }
+    levels = {
+        "POST /inventory_levels/connect.json": api.post("inventory_levels/connect.json", both),
+        "POST /inventory_levels/set.json": api.post("inventory_levels/set.json", both | {"available": 7}),
+        "POST /inventory_levels/adjust.json": api.post(
+            "inventory_levels/adjust.json", both | {"available_adjustment": -2}
+        ),
+        "GET /inventory_levels.json": api.get("inventory_levels.json", inventory_item_ids=str(item.pk)),
+    }
+    deleted = api.delete(f"inventory_levels.json?inventory_item_id={item.pk}&location_id={depot.pk}")
+
+    for route, response in items.items():
+        assert response.status_code == 200
+        assert_fits("inventory_item", route, response.json())
+    for route, response in levels.items():
+        assert response.status_code == (201 if "connect" in route else 200), response.content
+        assert_fits("inventory_level", route, response.json())
+    assert levels["POST /inventory_levels/adjust.json"].json()["inventory_level"]["available"] == 5
+    assert (deleted.status_code, deleted.json()) == (200, {})
+
+
+def test_an_item_takes_its_customs_data(api: ApiClient, shop: Shop) -> None:
+    item = make_item(shop)
+    body = {
+        "country_code_of_origin": "ca",
+        "province_code_of_origin": "Quebec",
+        "harmonized_system_code": "691110",
+        "country_harmonized_system_codes": [{"country_code": "FR", "harmonized_system_code": "6911100000"}],
+        "tracked": False,
+        "cost": None,
+    }
+
+    response = api.put(f"inventory_items/{item.pk}.json", {"inventory_item": body})
+
+    inventory_item = response.json()["inventory_item"]
+    assert response.status_code == 200
+    assert {name: inventory_item[name] for name in body} == body | {
+        "country_code_of_origin": "CA",
+        "province_code_of_origin": "QC",
+        "cost": "0.00",
+    }
+    assert get_topics(shop, "inventory_items/") == ["inventory_items/create", "inventory_items/update"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("country_code_of_origin", "XX"),
+        ("province_code_of_origin", "QC"),
+        ("harmonized_system_code", "12"),
+        ("country_harmonized_system_codes", [{"country_code": "FR"}]),
+        ("country_harmonized_system_codes", {"FR": "691110"}),
+        ("cost", "-1"),
+        ("cost", "1.234"),
+        ("tracked", None),
+        ("sku", "s" * 256),
+        ("sku", {"a": 1}),
+    ],
+)
+def test_an_item_refuses_what_does_not_fit(api: ApiClient, shop: Shop, field: str, value: object) -> None:
+    item = make_item(shop)
+    before = api.get(f"inventory_items/{item.pk}.json").json()
+
+    response = api.put(f"inventory_items/{item.pk}.json", {"inventory_item": {field: value}})
+
+    assert response.status_code == 422
+    assert list(response.json()["errors"]) == [field]
+    assert api.get(f"inventory_items/{item.pk}.json").json() == before
+    assert get_topics(shop, "inventory_items/") == ["inventory_items/create"]
+
+
+@pytest.mark.parametrize(
+    ("currency", "cost", "finer"), [("JPY", "5", "5.0"), ("USD", "5.25", "5.251"), ("KWD", "5.251", "5.2511")]
+)
+def test_costs_have_the_currencys_decimals(api: ApiClient, shop: Shop, currency: str, cost: str, finer: str) -> None:
+    item = make_item(shop, cost="0")
+    Shop.objects.filter(pk=shop.pk).update(currency=currency)
+    path = f"inventory_items/{item.pk}.json"
+
+    assert api.put(path, {"inventory_item": {"cost": finer}}).json() == {"errors": {"cost": ["is invalid"]}}
+    assert api.put(path, {"inventory_item": {"cost": cost}}).json()["inventory_item"]["cost"] == cost
+    assert api.get(path).json()["inventory_item"]["cost"] == cost
+
+
+@pytest.mark.parametrize("country", ["US", None])
+def test_a_province_goes_with_its_country(api: ApiClient, shop: Shop, country: str | None) -> None:
+    item = make_item(shop, country_code_of_origin="CA", province_code_of_origin="QC")
+
+    body = api.put(f"inventory_items/{item.pk}.json", {"inventory_item": {"country_code_of_origin": "CA"}}).json()
+    moved = api.put(f"inventory_items/{item.pk}.json", {"inventory_item": {"country_code_of_origin": country}}).json()
+
+    assert body["inventory_item"]["province_code_of_origin"] == "QC"
+    assert moved["inventory_item"]["country_code_of_origin"] == country
+    assert moved["inventory_item"]["province_code_of_origin"] is None

@@ -1,31 +1,48 @@
-"""Tests for stock services: atomic changes, a record of each change, and overselling only where allowed."""
+"""Tests of inventory changes: sales, restocks, counts and the ledger."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from io import StringIO
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.db.models import F
+from django.utils import timezone
 
-from apps.inventory.domain import listeners, movements
+from apps.catalog.domain import inventory_sync
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
+from apps.inventory.domain import hooks, movements
 from apps.inventory.domain import stock as services
 from apps.inventory.domain.movements import LocationInactive, NotStocked, OutOfStock, StockChange
-from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
-from apps.shops.models import Shop
-from tests.inventory.factories import get_available, get_first_location, get_ledger, make_item, make_location, set_stock
+from apps.inventory.models import InventoryItem, InventoryLevel, Location, StockMovement
+from tests.support.api_client import ApiClient
+from tests.support.factories.catalog import make_product
+from tests.support.factories.inventory import (
+    get_available,
+    get_first_location,
+    get_ledger,
+    make_item,
+    make_location,
+    restock,
+    sell,
+    set_stock,
+)
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
+BY: Attrs = {"actor": "staff:17", "at": NOON}
 
 
 @pytest.fixture
 def received_changes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Return a list that collects the arguments passed to stock listeners."""
     messages: list[Any] = []
-    monkeypatch.setattr(listeners, "_stock_listeners", [lambda deltas, **_: messages.append(dict(deltas))])
-    monkeypatch.setattr(listeners, "_item_listeners", [lambda ids: messages.append(list(ids))])
+    monkeypatch.setattr(hooks, "stock_listeners", {"test": lambda deltas, **_: messages.append(dict(deltas))})
+    monkeypatch.setattr(hooks, "item_listeners", {"test": lambda ids: messages.append(list(ids))})
     return messages
 
 
@@ -41,8 +58,8 @@ def test_each_change_is_in_the_ledger_with_who_and_why(in_shop: Shop) -> None:
 
     services.set_available(item, first, 10, **BY)
     services.adjust_available(item.pk, first.pk, -3, reason=StockMovement.Reason.DAMAGED, **BY)
-    services.reserve_stock(item, first, 2, policy=services.DENY, reference="#1001", **BY)
-    services.return_stock(item, first, 1, reference="#1001", **BY)
+    sell(item, first, 2, reference="#1001", **BY)
+    restock(item, first, 1, reference="#1001", **BY)
     services.set_available(item, first, 6, **BY)
     services.adjust_available(item.pk, first.pk, 0, **BY)
 
@@ -56,9 +73,9 @@ def test_deny_takes_what_is_there_and_no_more(in_shop: Shop) -> None:
     item, first = make_item(in_shop), get_first_location(in_shop)
     set_stock(item, first, 5)
 
-    services.reserve_stock(item, first, 5, policy=services.DENY, **BY)
+    sell(item, first, 5, **BY)
     with pytest.raises(OutOfStock, match="0 available, 1 requested"):
-        services.reserve_stock(item, first, 1, policy=services.DENY, **BY)
+        sell(item, first, 1, **BY)
 
     assert get_available(item, first) == 0
 
@@ -66,7 +83,7 @@ def test_deny_takes_what_is_there_and_no_more(in_shop: Shop) -> None:
 def test_continue_oversells_even_where_nothing_was_stocked(in_shop: Shop) -> None:
     item, depot = make_item(in_shop), make_location(in_shop)
 
-    services.reserve_stock(item, depot, 4, policy=services.CONTINUE, **BY)
+    sell(item, depot, 4, oversell=True, **BY)
     with pytest.raises(OutOfStock):
         services.adjust_available(item.pk, depot.pk, -1, **BY)
     services.adjust_available(item.pk, depot.pk, 1, **BY)
@@ -78,18 +95,9 @@ def test_deny_sells_nothing_that_the_location_does_not_stock(in_shop: Shop) -> N
     item, depot = make_item(in_shop), make_location(in_shop)
 
     with pytest.raises(NotStocked):
-        services.reserve_stock(item, depot, 1, policy=services.DENY, **BY)
+        sell(item, depot, 1, **BY)
 
     assert not InventoryLevel.objects.filter(item=item, location=depot).exists()
-
-
-def test_an_untracked_item_is_sold_without_being_counted(in_shop: Shop) -> None:
-    item, first = make_item(in_shop, tracked=False), get_first_location(in_shop)
-
-    assert services.reserve_stock(item, first, 3, policy=services.DENY, **BY) is None
-    assert services.return_stock(item, first, 3, **BY) is None
-
-    assert get_available(item, first) == 0
 
 
 def test_moves_happen_all_or_not_at_all(in_shop: Shop, received_changes: list[Any]) -> None:
@@ -137,8 +145,8 @@ def apply_in_transaction(moves: list[StockChange]) -> None:
         (lambda item, first, depot: services.update_item(item, {"sku": item.sku}, **BY), None),
     ],
 )
-def test_listeners_hear_of_every_change_and_of_nothing_else(
-    in_shop: Shop, received_changes: list[Any], change: Callable[..., Any], expected: Any
+def test_changes_reach_listeners(
+    in_shop: Shop, received_changes: list[Any], change: Callable[..., object], expected: Any
 ) -> None:
     item, first, depot = make_item(in_shop), get_first_location(in_shop), make_location(in_shop)
     set_stock(item, first, 5)
@@ -154,24 +162,15 @@ def test_listeners_hear_of_every_change_and_of_nothing_else(
         assert received_changes == [{item.pk: expected["delta"]}]
 
 
-def test_totals_are_summed_over_the_locations(in_shop: Shop) -> None:
-    first_item, two = make_item(in_shop), make_item(in_shop)
-    set_stock(first_item, get_first_location(in_shop), 5)
-    set_stock(first_item, make_location(in_shop), 2)
-
-    assert services.get_total_available([first_item.pk, two.pk, 999]) == {first_item.pk: 7, two.pk: 0, 999: 0}
-
-
-def test_nothing_moves_at_an_inactive_location(in_shop: Shop) -> None:
+def test_inventory_does_not_change_at_an_inactive_location(in_shop: Shop) -> None:
     item, depot = make_item(in_shop), make_location(in_shop)
     services.connect_item(item, depot, **BY)
     type(depot).objects.filter(pk=depot.pk).update(active=False)
     other = make_item(in_shop)
 
-    attempts: list[Callable[[], Any]] = [
+    attempts: list[Callable[[], object]] = [
         lambda: services.set_available(item, depot, 1, **BY),
         lambda: services.adjust_available(item.pk, depot.pk, 1, **BY),
-        lambda: services.return_stock(item, depot, 1, **BY),
         lambda: services.connect_item(other, depot, **BY),
     ]
     for attempt in attempts:
@@ -195,7 +194,7 @@ def test_deleted_items_take_levels_and_ledger_along(in_shop: Shop) -> None:
 def test_check_stock_finds_no_difference_after_all_kinds_of_changes(in_shop: Shop, other_shop: Shop) -> None:
     item, first, depot = make_item(in_shop), get_first_location(in_shop), make_location(in_shop)
     services.set_available(item, first, 10, **BY)
-    services.reserve_stock(item, depot, 3, policy=services.CONTINUE, **BY)
+    sell(item, depot, 3, oversell=True, **BY)
     services.disconnect_item(item, first, **BY)
     services.connect_item(item, first, **BY)
     theirs = make_item(other_shop)
@@ -229,8 +228,44 @@ def test_check_stock_names_each_difference(in_shop: Shop, damage: Callable[[Inve
 
 def test_stock_listeners_get_changes_by_ascending_id(monkeypatch: pytest.MonkeyPatch) -> None:
     quantities: list[Mapping[int, int]] = []
-    monkeypatch.setattr(listeners, "_stock_listeners", [lambda deltas, **_: quantities.append(deltas)])
+    monkeypatch.setattr(hooks, "stock_listeners", {"test": lambda deltas, **_: quantities.append(deltas)})
 
-    listeners.notify_stock_listeners({9: 1, 2: -1, 5: 0}, **BY)
+    hooks.notify_stock_listeners({9: 1, 2: -1, 5: 0}, **BY)
 
     assert [list(deltas.items()) for deltas in quantities] == [[(2, -1), (9, 1)]]
+
+
+TABLES = ("catalog_product", "catalog_variant", "inventory_inventorylevel")
+TIMES = 4
+
+
+def count_updates() -> dict[str, tuple[int, int]]:
+    """Return the number of updated rows and of heap-only updates in this transaction, by table."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname, pg_stat_get_xact_tuples_updated(oid), pg_stat_get_xact_tuples_hot_updated(oid)"
+            " FROM pg_class WHERE relname = ANY(%s)",
+            [list(TABLES)],
+        )
+        return {name: (count, in_place) for name, count, in_place in cursor.fetchall()}
+
+
+@pytest.mark.postgres
+def test_inventory_changes_touch_no_index(api: ApiClient, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    with shop_scope(shop):
+        item, location = make_product().variants.get().inventory_item_id, Location.objects.get().pk
+    level = {"inventory_item_id": item, "location_id": location}
+    assert api.post("inventory_levels/set.json", {**level, "available": 1}).status_code == 200
+    tomorrow = timezone.now() + timedelta(days=1)
+    monkeypatch.setattr(inventory_sync, "timezone", SimpleNamespace(now=lambda: tomorrow))
+    before = count_updates()
+
+    for _ in range(TIMES):
+        assert api.post("inventory_levels/adjust.json", {**level, "available_adjustment": 1}).status_code == 200
+
+    moved = {name: (count - before[name][0], hot - before[name][1]) for name, (count, hot) in count_updates().items()}
+    assert moved == {
+        "catalog_product": (TIMES, TIMES),
+        "catalog_variant": (TIMES, TIMES),
+        "inventory_inventorylevel": (TIMES, TIMES),
+    }

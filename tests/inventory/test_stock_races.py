@@ -11,22 +11,32 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, OperationalError, connection, transaction
+from pytest_django import Settings
 
-from apps.ground.row_locks import refresh_for_update
-from apps.ground.tenancy import shop_scope
+from apps.core.db.row_locks import refresh_for_update
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.inventory.domain import locations, movements
 from apps.inventory.domain import stock as services
 from apps.inventory.domain.movements import OutOfStock, StockChange
 from apps.inventory.domain.stock_grid import Cell, save_cells
 from apps.inventory.models import InventoryLevel, Location, StockMovement
-from apps.shops.models import Shop
-from tests.inventory.factories import get_available, get_first_location, get_ledger, make_item, make_location, set_stock
-from tests.races import run_concurrently, run_unguarded, run_while_uncommitted
+from tests.support.databases.races import run_concurrently, run_unguarded, run_while_uncommitted
+from tests.support.factories.inventory import (
+    get_available,
+    get_first_location,
+    get_ledger,
+    make_item,
+    make_location,
+    sell,
+    set_stock,
+)
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
+BY: Attrs = {"actor": "staff:17", "at": NOON}
 TWENTY = 20
 ITEMS_AND_LEVELS = {"inventory_inventoryitem", "inventory_inventorylevel"}
 
@@ -42,7 +52,7 @@ def assert_ledger_consistent() -> bool:
     return True
 
 
-@pytest.mark.race(control="test_without_the_guard_the_same_takers_oversell")
+@pytest.mark.race(control="test_concurrent_sales_oversell_without_the_guard")
 def test_twenty_simultaneous_adjustments_sum_exactly(shop: Shop) -> None:
     item, first = make_item(shop), get_first_location(shop)
     set_stock(item, first, 100)
@@ -56,14 +66,12 @@ def test_twenty_simultaneous_adjustments_sum_exactly(shop: Shop) -> None:
     assert assert_ledger_consistent()
 
 
-@pytest.mark.race(control="test_without_the_guard_the_same_takers_oversell")
+@pytest.mark.race(control="test_concurrent_sales_oversell_without_the_guard")
 def test_five_pieces_are_sold_five_times_to_twenty_takers(shop: Shop) -> None:
     item, first = make_item(shop), get_first_location(shop)
     set_stock(item, first, 5)
 
-    results = run_concurrently(
-        shop, *[lambda: services.reserve_stock(item, first, 1, policy=services.DENY, **BY)] * TWENTY
-    )
+    results = run_concurrently(shop, *[lambda: sell(item, first, 1, **BY)] * TWENTY)
 
     assert sum(isinstance(result, InventoryLevel) for result in results) == 5
     assert sum(isinstance(result, OutOfStock) for result in results) == 15
@@ -71,7 +79,7 @@ def test_five_pieces_are_sold_five_times_to_twenty_takers(shop: Shop) -> None:
     assert assert_ledger_consistent()
 
 
-def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
+def test_concurrent_sales_oversell_without_the_guard(shop: Shop) -> None:
     """Show what goes wrong without the lock: all orders read a quantity of 5, so all of them succeed."""
     item, first = make_item(shop), get_first_location(shop)
     set_stock(item, first, 5)
@@ -94,24 +102,24 @@ def test_without_the_guard_the_same_takers_oversell(shop: Shop) -> None:
     assert get_available(item, first) == -15
 
 
-@pytest.mark.race(control="test_without_the_guard_the_same_takers_oversell")
+@pytest.mark.race(control="test_concurrent_sales_oversell_without_the_guard")
 def test_continue_sells_to_everybody_and_the_ledger_agrees(shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
 
-    run_concurrently(shop, *[lambda: services.reserve_stock(item, depot, 1, policy=services.CONTINUE, **BY)] * TWENTY)
+    run_concurrently(shop, *[lambda: sell(item, depot, 1, oversell=True, **BY)] * TWENTY)
 
     assert get_available(item, depot) == -TWENTY
     assert assert_ledger_consistent()
 
 
-@pytest.mark.race(control="test_in_no_order_movements_wait_in_a_circle")
+@pytest.mark.race(control="test_unordered_inventory_changes_deadlock")
 def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop) -> None:
     first = get_first_location(shop)
     items = [make_item(shop) for _ in range(4)]
     for item in items:
         set_stock(item, first, 5)
 
-    def order(rows: list[Any], delta: int) -> Callable[[], Any]:
+    def order(rows: list[Any], delta: int) -> Callable[[], object]:
         def move() -> None:
             with transaction.atomic():
                 moves = [StockChange(item.pk, first.pk, delta) for item in rows]
@@ -129,13 +137,13 @@ def test_takers_and_returners_of_many_items_neither_deadlock_nor_lose(shop: Shop
 
 
 @pytest.mark.deadlocks(1)
-def test_in_no_order_movements_wait_in_a_circle(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unordered_inventory_changes_deadlock(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Show the deadlock that occurs if levels are locked in the order of the request."""
     monkeypatch.setattr(movements, "sorted", lambda moves, **_: list(moves), raising=False)
     first = get_first_location(shop)
     first_item, two = make_item(shop), make_item(shop)
 
-    def take(*items: Any) -> Callable[[], Any]:
+    def take(*items: Any) -> Callable[[], object]:
         moves = [StockChange(item.pk, first.pk, -1, may_oversell=True) for item in items]
         return lambda: movements.apply_stock_changes(moves, reason=StockMovement.Reason.SALE, **BY)
 
@@ -143,15 +151,15 @@ def test_in_no_order_movements_wait_in_a_circle(shop: Shop, monkeypatch: pytest.
         run_while_uncommitted(shop, hold_level(first_item), in_transaction(take(two, first_item)), then=hold_level(two))
 
 
-def hold_level(item: Any) -> Callable[[], Any]:
+def hold_level(item: Any) -> Callable[[], object]:
     return lambda: InventoryLevel.objects.select_for_update().get(item=item)
 
 
-def in_transaction(work: Callable[[], Any]) -> Callable[[], Any]:
+def in_transaction(work: Callable[[], object]) -> Callable[[], object]:
     return transaction.atomic(work)
 
 
-@pytest.mark.race(control="test_a_count_that_goes_by_an_older_level_is_added_to_a_newer_one")
+@pytest.mark.race(control="test_a_count_based_on_an_older_level_is_added_to_a_newer")
 def test_simultaneous_counts_leave_the_last_one_and_a_sound_ledger(shop: Shop) -> None:
     item, depot = make_item(shop), make_location(shop)
 
@@ -163,7 +171,7 @@ def test_simultaneous_counts_leave_the_last_one_and_a_sound_ledger(shop: Shop) -
     assert assert_ledger_consistent()
 
 
-def test_a_count_that_goes_by_an_older_level_is_added_to_a_newer_one(shop: Shop) -> None:
+def test_a_count_based_on_an_older_level_is_added_to_a_newer(shop: Shop) -> None:
     """Show what goes wrong without the locks: the second count adds its difference to the new quantity."""
     item, first = make_item(shop), get_first_location(shop)
 
@@ -206,7 +214,7 @@ def test_a_level_that_goes_by_what_was_there_before_breaks_the_ledger(shop: Shop
     assert [delta for delta, _, _ in get_ledger(item, depot)] == [5, 4, -5]
 
 
-@pytest.mark.race(control="test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle")
+@pytest.mark.race(control="test_a_grid_locking_levels_before_items_deadlocks")
 def test_the_grid_connects_an_item_counted_by_another_user(shop: Shop) -> None:
     """Save the stock grid while other users set the same quantity and stock the item at the same location."""
     first, depot = get_first_location(shop), make_location(shop)
@@ -231,9 +239,7 @@ def test_the_grid_connects_an_item_counted_by_another_user(shop: Shop) -> None:
 
 
 @pytest.mark.deadlocks(1)
-def test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_grid_locking_levels_before_items_deadlocks(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Show the deadlock that occurs if the grid locks a level before its item."""
     first, depot = get_first_location(shop), make_location(shop)
     item = make_item(shop)
@@ -254,7 +260,7 @@ def test_a_grid_that_holds_levels_before_their_items_waits_in_a_circle(
         )
 
 
-@pytest.mark.race(control="test_what_is_connected_to_an_item_that_goes_fails_at_the_commit")
+@pytest.mark.race(control="test_connecting_an_item_being_deleted_fails_at_the_commit")
 def test_a_concurrently_deleted_item_is_refused(shop: Shop) -> None:
     first, depot = get_first_location(shop), make_location(shop)
     for _ in range(5):
@@ -275,7 +281,7 @@ def test_a_concurrently_deleted_item_is_refused(shop: Shop) -> None:
             assert not InventoryLevel.objects.filter(item_id=item.pk).exists()
 
 
-def test_what_is_connected_to_an_item_that_goes_fails_at_the_commit(shop: Shop) -> None:
+def test_connecting_an_item_being_deleted_fails_at_the_commit(shop: Shop) -> None:
     """Show what goes wrong without the item's lock: the new level violates the foreign key to the deleted item."""
     item, depot = make_item(shop), make_location(shop)
 
@@ -289,7 +295,7 @@ def test_what_is_connected_to_an_item_that_goes_fails_at_the_commit(shop: Shop) 
 
 
 @pytest.mark.parametrize("attempt", range(5))
-@pytest.mark.race(control="test_without_the_locations_lock_it_is_stocked_and_inactive")
+@pytest.mark.race(control="test_a_location_is_stocked_and_inactive_without_its_lock")
 def test_a_location_is_deactivated_or_stocked_but_not_both(shop: Shop, attempt: int) -> None:
     item, depot = make_item(shop), make_location(shop)
 
@@ -308,7 +314,7 @@ def test_a_location_is_deactivated_or_stocked_but_not_both(shop: Shop, attempt: 
     assert active == stocked
 
 
-def test_without_the_locations_lock_it_is_stocked_and_inactive(shop: Shop) -> None:
+def test_a_location_is_stocked_and_inactive_without_its_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock: the location is stocked while it is being deactivated."""
     item, depot = make_item(shop), make_location(shop)
 
@@ -324,7 +330,7 @@ def test_without_the_locations_lock_it_is_stocked_and_inactive(shop: Shop) -> No
     assert get_available(item, depot) == 1
 
 
-@pytest.mark.race(control="test_without_the_shops_lock_no_location_is_left_or_one_too_many")
+@pytest.mark.race(control="test_the_number_of_locations_is_wrong_without_the_shops_lock")
 def test_two_last_locations_are_not_deactivated_together(shop: Shop) -> None:
     first, depot = get_first_location(shop), make_location(shop)
 
@@ -336,8 +342,8 @@ def test_two_last_locations_are_not_deactivated_together(shop: Shop) -> None:
         assert Location.objects.filter(active=True).count() == 1
 
 
-@pytest.mark.race(control="test_without_the_shops_lock_no_location_is_left_or_one_too_many")
-def test_simultaneous_openings_stop_at_the_limit(shop: Shop, settings: Any) -> None:
+@pytest.mark.race(control="test_the_number_of_locations_is_wrong_without_the_shops_lock")
+def test_simultaneous_openings_stop_at_the_limit(shop: Shop, settings: Settings) -> None:
     settings.LOCATION_LIMIT = 3
 
     run_concurrently(shop, *[lambda: make_location(shop)] * 8)
@@ -346,7 +352,7 @@ def test_simultaneous_openings_stop_at_the_limit(shop: Shop, settings: Any) -> N
         assert Location.objects.filter(active=True).count() == 3
 
 
-def test_without_the_shops_lock_no_location_is_left_or_one_too_many(shop: Shop, settings: Any) -> None:
+def test_the_number_of_locations_is_wrong_without_the_shops_lock(shop: Shop, settings: Settings) -> None:
     """Show what goes wrong without the lock: both transactions count the locations before either one changes them."""
     settings.LOCATION_LIMIT = 2
     first = get_first_location(shop)

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
+from pytest_django import Settings
 
-from apps.ground.tenancy import all_shops_scope, get_current_shop, shop_scope
-from apps.jobs.domain import fair_scheduling, queue
-from apps.jobs.models import Job
-from apps.shops.models import Shop
+from apps.core.jobs import fair_scheduling, queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, get_current_shop, shop_scope
 from backoffice.celery import run_job
-from tests import factories
-from tests.races import run_concurrently
+from tests.support import factories
+from tests.support.databases.races import run_concurrently
 
 MANY = 200
 
@@ -25,8 +26,7 @@ MANY = 200
 def finished_shops(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that receives the shop id of each finished job, in order."""
     shop_ids: list[int] = []
-    monkeypatch.setattr(queue, "_tasks", {})
-    queue.register_task("test.task", lambda job, **_: shop_ids.append(get_current_shop().pk))
+    monkeypatch.setitem(queue.tasks, "test.task", queue.Task(lambda job, **_: shop_ids.append(get_current_shop().pk)))
     return shop_ids
 
 
@@ -40,7 +40,7 @@ def enqueue_jobs(shop: Shop, count: int = 1, **values: Any) -> list[Job]:
         return [queue.enqueue("test.task", **values) for _ in range(count)]
 
 
-def make_waiting_jobs(shop: Shop, count: int = MANY, **values: Any) -> list[uuid.UUID]:
+def make_waiting_jobs(shop: Shop, count: int = MANY, **values: object) -> list[uuid.UUID]:
     """Create jobs that have been waiting for a while."""
     since = timezone.now() - timedelta(minutes=5)
     jobs = [Job(shop=shop, task="test.task", **{"due_at": since, **values}) for _ in range(count)]
@@ -49,7 +49,7 @@ def make_waiting_jobs(shop: Shop, count: int = MANY, **values: Any) -> list[uuid
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_shop_with_one_job_does_not_wait_for_the_many_of_another(
+def test_a_shop_with_one_job_does_not_wait_for_another_shop(
     shop: Shop, other_shops: list[Shop], finished_shops: list[int], notified_jobs: list[uuid.UUID]
 ) -> None:
     keys = make_waiting_jobs(shop)
@@ -67,7 +67,7 @@ def test_a_shop_with_one_job_does_not_wait_for_the_many_of_another(
         assert not Job.objects.exclude(state=Job.State.DONE).exists()
 
 
-def test_who_has_fewer_in_work_is_next(shop: Shop, other_shops: list[Shop], finished_shops: list[int]) -> None:
+def test_shops_with_fewer_jobs_are_next(shop: Shop, other_shops: list[Shop], finished_shops: list[int]) -> None:
     later = timezone.now() + timedelta(minutes=1)
     make_waiting_jobs(shop, 2)
     make_waiting_jobs(shop, 1, state=Job.State.RUNNING, lease=uuid.uuid4(), lease_until=later)
@@ -111,13 +111,15 @@ def test_a_shop_at_its_limit_is_notified_again_later(
     shop: Shop,
     finished_shops: list[int],
     notified_jobs: list[uuid.UUID],
-    settings: Any,
+    settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings.MAX_JOBS_PER_SHOP = 1
     first, second = make_waiting_jobs(shop, 2)
     results: list[bool] = []
-    queue.register_task("test.long", lambda job, **_: results.append(queue.handle_notification(second)))
+    monkeypatch.setitem(
+        queue.tasks, "test.long", queue.Task(lambda job, **_: results.append(queue.handle_notification(second)))
+    )
     with shop_scope(shop):
         Job.objects.filter(key=first).update(task="test.long")
 
@@ -129,11 +131,9 @@ def test_a_shop_at_its_limit_is_notified_again_later(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_jobs_send_one_message_and_its_worker_passes_on_all_but_one(
-    shop: Shop, finished_shops: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_jobs_send_one_message(shop: Shop, finished_shops: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     messages: list[tuple[uuid.UUID, ...]] = []
-    monkeypatch.setattr(queue, "_notifiers", [lambda *keys: messages.append(keys)])
+    monkeypatch.setattr(queue, "notifiers", {"test": lambda *keys: messages.append(keys)})
     with shop_scope(shop), transaction.atomic():
         jobs = queue.enqueue_many("test.task", [{"number": number} for number in range(11)])
         assert messages == []
@@ -152,7 +152,7 @@ def test_many_jobs_send_one_message_and_its_worker_passes_on_all_but_one(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_not_passed_on_is_found_by_the_sweep(
+def test_jobs_without_a_notification_are_found_by_the_sweep(
     shop: Shop, finished_shops: list[int], notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = make_waiting_jobs(shop, 5)
@@ -161,7 +161,7 @@ def test_what_is_not_passed_on_is_found_by_the_sweep(
         raise ConnectionError("no broker")
 
     with monkeypatch.context() as patched:
-        patched.setattr(queue, "_notifiers", [away])
+        patched.setattr(queue, "notifiers", {"test": away})
         assert queue.handle_notification(*keys)
 
     assert (len(finished_shops), queue.notify_stale_jobs()) == (1, 4)

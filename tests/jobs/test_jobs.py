@@ -1,6 +1,7 @@
 """Tests for jobs: creation in a transaction, single execution, retries, failure and the sweep."""
 
 import uuid
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -8,28 +9,36 @@ import pytest
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from time_machine import TimeMachineFixture
 
-from apps.ground.tenancy import get_current_shop, shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
-from apps.shops.models import Shop
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.registry import NotRegistered
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import get_current_shop, shop_scope
+
+
+@dataclass
+class RecordingTask:
+    """A task that records its calls and its given-up jobs. It raises the first error, if there is one."""
+
+    calls: list[tuple[int, dict[str, object]]] = field(default_factory=list)
+    errors: list[Exception] = field(default_factory=list)
+    given_up: list[int] = field(default_factory=list)
 
 
 @pytest.fixture
-def task(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Register a task ``test.task`` that records its calls and fails while ``calls[0]`` is set."""
-    calls: list[Any] = []
-    failures: list[Exception] = []
+def task(monkeypatch: pytest.MonkeyPatch) -> RecordingTask:
+    """Register a task ``test.task`` that records its calls."""
+    task = RecordingTask()
 
-    def run(job: Job, **arguments: Any) -> None:
-        calls.append((get_current_shop().pk, arguments))
-        if failures:
-            raise failures[0]
+    def run(job: Job, **arguments: object) -> None:
+        task.calls.append((get_current_shop().pk, arguments))
+        if task.errors:
+            raise task.errors[0]
 
-    monkeypatch.setattr(queue, "_tasks", {})
-    given_up: list[int] = []
-    queue.register_task("test.task", run, on_give_up=lambda job: given_up.append(job.pk))
-    return [calls, failures, given_up]
+    monkeypatch.setitem(queue.tasks, "test.task", queue.Task(run, on_give_up=lambda job: task.given_up.append(job.pk)))
+    return task
 
 
 def enqueue_job(shop: Shop, **arguments: Any) -> Job:
@@ -52,8 +61,8 @@ def reload_job(shop: Shop, job: Job) -> Job:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_broker_is_notified_after_the_commit_and_not_after_a_rollback(
-    shop: Shop, task: Any, notified_jobs: list[uuid.UUID]
+def test_the_broker_is_notified_after_the_commit(
+    shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]
 ) -> None:
     with shop_scope(shop):
         with transaction.atomic():
@@ -67,24 +76,24 @@ def test_the_broker_is_notified_after_the_commit_and_not_after_a_rollback(
     assert notified_jobs == [job.key]
 
 
-def test_job_is_done_in_its_shop_and_only_once(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+def test_job_is_done_in_its_shop_and_only_once(shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]) -> None:
     job = enqueue_job(shop, thing=7)
 
     results = [queue.run_job(job.key), queue.run_job(job.key)]
 
     assert results == [True, False]
-    assert task[0] == [(shop.pk, {"thing": 7})]
+    assert task.calls == [(shop.pk, {"thing": 7})]
     assert reload_job(shop, job).state == Job.State.DONE
 
 
-def test_failed_job_waits_and_is_tried_again(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
-    task[1].append(ValueError("not yet"))
+def test_failed_job_waits_and_is_tried_again(shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]) -> None:
+    task.errors.append(ValueError("not yet"))
     job = enqueue_job(shop)
 
     queue.run_job(job.key)
     waiting = reload_job(shop, job)
     at_once = queue.run_job(job.key)
-    task[1].clear()
+    task.errors.clear()
     advance_job(shop, job, queue.BACK_OFF_SECONDS[0] + 1)
     later = queue.run_job(job.key)
 
@@ -93,32 +102,30 @@ def test_failed_job_waits_and_is_tried_again(shop: Shop, task: Any, notified_job
     assert reload_job(shop, job).state == Job.State.DONE
 
 
-def test_job_that_always_fails_is_parked_and_others_go_on(
-    shop: Shop, task: Any, notified_jobs: list[uuid.UUID]
-) -> None:
-    task[1].append(ValueError("never"))
+def test_a_failing_job_is_parked(shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]) -> None:
+    task.errors.append(ValueError("never"))
     job = enqueue_job(shop)
 
     for _ in range(queue.MAX_ATTEMPTS):
         assert queue.run_job(job.key)
         advance_job(shop, job, 3601)
     parked = reload_job(shop, job)
-    task[1].clear()
+    task.errors.clear()
     other = enqueue_job(shop)
     queue.run_job(other.key)
 
     assert (parked.state, parked.attempts) == (Job.State.FAILED, queue.MAX_ATTEMPTS)
-    assert task[2] == [job.pk]
+    assert task.given_up == [job.pk]
     assert not queue.run_job(job.key)
     assert reload_job(shop, other).state == Job.State.DONE
 
 
-def test_a_failed_job_is_only_retried_on_request(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
-    task[1].append(queue.GiveUp("no such file"))
+def test_failed_jobs_are_retried_on_request(shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]) -> None:
+    task.errors.append(queue.GiveUp("no such file"))
     job = enqueue_job(shop)
     queue.run_job(job.key)
     given_up = reload_job(shop, job)
-    task[1].clear()
+    task.errors.clear()
 
     with shop_scope(shop):
         retried = queue.retry_job(job)
@@ -129,7 +136,7 @@ def test_a_failed_job_is_only_retried_on_request(shop: Shop, task: Any, notified
     assert reload_job(shop, job).state == Job.State.DONE
 
 
-def test_sweep_rings_for_what_a_lost_message_left_behind(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+def test_sweep_replaces_lost_messages(shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]) -> None:
     job = enqueue_job(shop)
 
     early = queue.notify_stale_jobs()
@@ -140,7 +147,7 @@ def test_sweep_rings_for_what_a_lost_message_left_behind(shop: Shop, task: Any, 
     assert notified_jobs[-1] == job.key
 
 
-def test_sweeps_ring_once_for_each_of_very_many_jobs(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+def test_sweeps_notify_once_for_each_job(shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]) -> None:
     with shop_scope(shop):
         Job.objects.bulk_create(
             [Job(shop=shop, task="test.task", due_at=timezone.now() - timedelta(minutes=1)) for _ in range(1200)]
@@ -152,7 +159,7 @@ def test_sweeps_ring_once_for_each_of_very_many_jobs(shop: Shop, task: Any, noti
     assert len(notified_jobs) == len(set(notified_jobs)) == 1200
 
 
-def test_sweep_rings_again_after_a_minute(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+def test_sweep_rings_again_after_a_minute(shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]) -> None:
     job = enqueue_job(shop)
     advance_job(shop, job, 20)
     queue.notify_stale_jobs()
@@ -165,7 +172,7 @@ def test_sweep_rings_again_after_a_minute(shop: Shop, task: Any, notified_jobs: 
 
 
 def test_sweep_rings_later_for_what_an_absent_broker_did_not_hear(
-    shop: Shop, task: Any, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+    shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(3):
         advance_job(shop, enqueue_job(shop), 20)
@@ -176,15 +183,15 @@ def test_sweep_rings_later_for_what_an_absent_broker_did_not_hear(
         keys.append(key)
 
     keys: list[uuid.UUID] = []
-    monkeypatch.setattr(queue, "_notifiers", [absent])
+    monkeypatch.setattr(queue, "notifiers", {"test": absent})
     with_failure = queue.notify_stale_jobs()
-    monkeypatch.setattr(queue, "_notifiers", [keys.append])
+    monkeypatch.setattr(queue, "notifiers", {"test": keys.append})
     back = queue.notify_stale_jobs()
 
     assert (with_failure, back, len(set(keys))) == (1, 2, 3)
 
 
-def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]) -> None:
     job = enqueue_job(shop)
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk).update(
@@ -200,7 +207,7 @@ def test_lease_of_a_dead_worker_runs_out(shop: Shop, task: Any, notified_jobs: l
     assert reload_job(shop, job).attempts == 2
 
 
-def test_job_that_kills_its_worker_each_time_is_parked(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+def test_job_that_kills_workers_is_parked(shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]) -> None:
     job = enqueue_job(shop)
     with shop_scope(shop):
         Job.objects.filter(pk=job.pk).update(
@@ -210,68 +217,66 @@ def test_job_that_kills_its_worker_each_time_is_parked(shop: Shop, task: Any, no
     queue.run_job(job.key)
 
     assert reload_job(shop, job).state == Job.State.FAILED
-    assert task[0] == []
+    assert task.calls == []
 
 
 def test_outcome_of_a_worker_that_lost_its_lease_is_not_written(
-    shop: Shop, task: Any, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+    shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = enqueue_job(shop)
     other = uuid.uuid4()
 
-    def lose_lease(job: Job, **_: Any) -> None:
+    def lose_lease(job: Job, **_: object) -> None:
         Job.objects.filter(pk=job.pk).update(lease=other)
         raise ValueError("late")
 
-    monkeypatch.setattr(queue, "_tasks", {})
-    queue.register_task("test.task", lose_lease)
+    monkeypatch.setitem(queue.tasks, "test.task", queue.Task(lose_lease))
     queue.run_job(job.key)
 
     assert (reload_job(shop, job).state, reload_job(shop, job).lease) == (Job.State.RUNNING, other)
 
 
-def test_unknown_task_is_refused_when_asked_for(shop: Shop, task: Any) -> None:
-    with shop_scope(shop), pytest.raises(queue.UnknownTask):
+def test_unknown_task_is_refused_when_asked_for(shop: Shop, task: RecordingTask) -> None:
+    with shop_scope(shop), pytest.raises(NotRegistered):
         queue.enqueue("test.nonsense")
 
 
-def test_cancelled_job_is_not_started(shop: Shop, task: Any, notified_jobs: list[uuid.UUID]) -> None:
+def test_cancelled_job_is_not_started(shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID]) -> None:
     job = enqueue_job(shop)
 
     with shop_scope(shop):
         assert queue.cancel_job(job)
 
     assert not queue.run_job(job.key)
-    assert task[0] == []
+    assert task.calls == []
 
 
 def test_failure_that_no_database_can_write_down_is_parked(
-    shop: Shop, task: Any, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
+    shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Like the database, pytest-xdist cannot handle a message with a lone surrogate.
     monkeypatch.setattr(queue.logger, "disabled", True)
-    task[1].append(queue.GiveUp("no \0 such \ud800 file"))
+    task.errors.append(queue.GiveUp("no \0 such \ud800 file"))
     job = enqueue_job(shop)
 
     queue.run_job(job.key)
 
     assert reload_job(shop, job).state == Job.State.FAILED
     assert reload_job(shop, job).error == "no  such ? file"
-    assert task[2] == [job.pk]
+    assert task.given_up == [job.pk]
 
 
-def test_a_job_with_a_failing_failure_handler_is_parked_with_both_errors(
+def test_a_failing_failure_handler_is_recorded(
     shop: Shop, notified_jobs: list[uuid.UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(job: Job, **_: Any) -> None:
+    def run(job: Job, **_: object) -> None:
         raise queue.GiveUp("no such file")
 
     def give_up(job: Job) -> None:
         Job.objects.filter(pk=job.pk).update(progress_done=7)
         raise KeyError("theme")
 
-    monkeypatch.setattr(queue, "_tasks", {})
-    queue.register_task("test.task", run, on_give_up=give_up)
+    monkeypatch.setitem(queue.tasks, "test.task", queue.Task(run, on_give_up=give_up))
     job = enqueue_job(shop)
 
     assert queue.run_job(job.key)
@@ -284,7 +289,7 @@ def test_a_job_with_a_failing_failure_handler_is_parked_with_both_errors(
 
 @pytest.mark.parametrize("hours", [-1, 1], ids=["an hour slow", "an hour fast"])
 def test_clock_of_a_machine_that_is_wrong_changes_nothing(
-    shop: Shop, task: Any, notified_jobs: list[uuid.UUID], time_machine: Any, hours: int
+    shop: Shop, task: RecordingTask, notified_jobs: list[uuid.UUID], time_machine: TimeMachineFixture, hours: int
 ) -> None:
     now = timezone.now()
     first_run, later = enqueue_job(shop), enqueue_job(shop, due_at=now + timedelta(minutes=20))

@@ -8,34 +8,34 @@ import time
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.db import connection, connections, transaction
 from django.utils import timezone
+from pytest_django import Settings
 
 from apps.content.models import ScriptTag
-from apps.ground.tenancy import get_current_shop, shop_scope
-from apps.jobs.domain import leases, queue
-from apps.jobs.models import Job
-from apps.shops.models import Shop
-from tests import factories
+from apps.core.jobs import leases, queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import get_current_shop, shop_scope
 from tests.faults.conftest import connect_from_outside
+from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Work = Callable[[Job], None]
+MakeJob = Callable[[Shop, Work], Job]
 
 
 @pytest.fixture
-def make_job_of(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Shop, Work], Job]:
+def make_job_of(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> MakeJob:
     """Return a function that creates a waiting job which runs the given code with a lease of 0.9 seconds."""
     settings.JOB_LEASE_SECONDS = 0.9
     monkeypatch.setattr(leases, "_RETRY_SECONDS", 0.1)
-    monkeypatch.setattr(queue, "_tasks", {})
 
     def make(shop: Shop, work: Work) -> Job:
-        queue.register_task("test.work", lambda job, **_: work(job))
+        monkeypatch.setitem(queue.tasks, "test.work", queue.Task(lambda job, **_: work(job)))
         with shop_scope(shop), transaction.atomic():
             return queue.enqueue("test.work")
 
@@ -68,7 +68,7 @@ def take_over_job(job: Job) -> None:
 
 @pytest.mark.own_sessions
 def test_renewal_goes_on_after_an_error_of_the_database(
-    shop: Shop, make_job_of: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    shop: Shop, make_job_of: MakeJob, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Lock the job's row in another connection for longer than the lock timeout of a renewal."""
     taken_twice = []
@@ -95,7 +95,7 @@ def test_renewal_goes_on_after_an_error_of_the_database(
     assert (reload_job(shop, job).state, count_tags(shop)) == (Job.State.DONE, 1)
 
 
-def test_task_stops_before_its_next_write_where_another_worker_has_its_job(shop: Shop, make_job_of: Any) -> None:
+def test_task_stops_before_its_next_write_where_another_worker_has_its_job(shop: Shop, make_job_of: MakeJob) -> None:
     def work(job: Job) -> None:
         take_over_job(job)
         time.sleep(0.6)
@@ -108,9 +108,7 @@ def test_task_stops_before_its_next_write_where_another_worker_has_its_job(shop:
     assert reload_job(shop, job).state == Job.State.RUNNING
 
 
-def test_task_that_was_frozen_past_its_lease_writes_nothing(
-    shop: Shop, make_job_of: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_frozen_task_writes_nothing(shop: Shop, make_job_of: MakeJob, monkeypatch: pytest.MonkeyPatch) -> None:
     """Freeze the worker and its renewal thread. No other worker has taken the job, so the job is retried."""
 
     def freeze(_: leases.Lease) -> bool:
@@ -132,7 +130,7 @@ def test_task_that_was_frozen_past_its_lease_writes_nothing(
     assert "lease expired" in reload_job(shop, job).error
 
 
-def test_writes_of_a_transaction_are_taken_back_where_the_lease_is_lost_in_it(shop: Shop, make_job_of: Any) -> None:
+def test_writes_are_rolled_back_if_the_lease_is_lost_during_the_transaction(shop: Shop, make_job_of: MakeJob) -> None:
     def work(job: Job) -> None:
         with transaction.atomic():
             write_tag()
@@ -148,7 +146,7 @@ def test_writes_of_a_transaction_are_taken_back_where_the_lease_is_lost_in_it(sh
 
 
 @pytest.mark.parametrize("learn", [queue.lock_lease, lambda job: queue.report_progress(job, completed=1, total=2)])
-def test_progress_and_hold_belong_to_the_lease(shop: Shop, make_job_of: Any, learn: Work) -> None:
+def test_progress_and_hold_belong_to_the_lease(shop: Shop, make_job_of: MakeJob, learn: Work) -> None:
     learnt: list[Exception] = []
 
     def work(job: Job) -> None:
@@ -168,8 +166,8 @@ def test_progress_and_hold_belong_to_the_lease(shop: Shop, make_job_of: Any, lea
 
 
 @pytest.mark.postgres
-@pytest.mark.race(control="test_without_the_lock_another_worker_takes_the_job")
-def test_a_job_locked_in_a_transaction_is_not_taken_by_others_before_its_end(shop: Shop, make_job_of: Any) -> None:
+@pytest.mark.race(control="test_another_worker_takes_the_job_without_the_lock")
+def test_a_locked_job_is_not_taken_by_others_before_the_commit(shop: Shop, make_job_of: MakeJob) -> None:
     takeovers: list[bool] = []
 
     def work(job: Job) -> None:
@@ -193,7 +191,7 @@ def test_a_job_locked_in_a_transaction_is_not_taken_by_others_before_its_end(sho
 
 
 @pytest.mark.postgres
-def test_without_the_lock_another_worker_takes_the_job(shop: Shop, make_job_of: Any) -> None:
+def test_another_worker_takes_the_job_without_the_lock(shop: Shop, make_job_of: MakeJob) -> None:
     """Show what goes wrong without a lock on the lease: another worker takes over the expired lease."""
     takeovers: list[bool] = []
 
@@ -216,8 +214,8 @@ def test_without_the_lock_another_worker_takes_the_job(shop: Shop, make_job_of: 
     assert takeovers == [False, True]
 
 
-@pytest.mark.race(control="test_a_lease_that_is_read_and_then_written_is_taken_twice")
-def test_duplicate_and_late_messages_run_the_job_once(shop: Shop, make_job_of: Any) -> None:
+@pytest.mark.race(control="test_an_unlocked_lease_is_taken_twice")
+def test_duplicate_and_late_messages_run_the_job_once(shop: Shop, make_job_of: MakeJob) -> None:
     runs: list[int] = []
     results: list[bool] = []
 
@@ -241,9 +239,7 @@ def test_duplicate_and_late_messages_run_the_job_once(shop: Shop, make_job_of: A
     assert runs == [job.pk]
 
 
-def test_a_lease_that_is_read_and_then_written_is_taken_twice(
-    shop: Shop, make_job_of: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unlocked_lease_is_taken_twice(shop: Shop, make_job_of: MakeJob, monkeypatch: pytest.MonkeyPatch) -> None:
     """Show what goes wrong without the lock: both workers check that the job is waiting before one takes the lease."""
     both_looked = threading.Barrier(2)
     results: list[bool] = []

@@ -5,7 +5,7 @@ See check M18 in docs/reliability.md.
 
 from decimal import Decimal
 from io import StringIO
-from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,18 +13,19 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.catalog.models import Product, Variant
+from apps.core.jobs import consistency_checks
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.core.types import Attrs
 from apps.customers.models import NEVER_ORDERED, Customer
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
-from apps.ground.tenancy import all_shops_scope, shop_scope
 from apps.inventory.domain import stock
 from apps.inventory.models import InventoryLevel
-from apps.jobs.domain import consistency_checks
 from apps.orders.domain.payments import create_transaction
 from apps.orders.models import LineItem, Order, OrderCounter, ShippingLine, Transaction
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.fulfillment.factories import route_order_now
-from tests.orders.factories import make_order
+from tests.support.factories.catalog import make_product
+from tests.support.factories.fulfillment import route_order_now
+from tests.support.factories.orders import make_order
 
 
 def make_paid_order(shop: Shop) -> None:
@@ -56,7 +57,7 @@ def run_command() -> str:
     return out.getvalue()
 
 
-PLANTED: dict[str, Any] = {
+PLANTED: Attrs = {
     "stock": (InventoryLevel, {"available": F("available") + 1}),
     "variant quantities": (Variant, {"inventory_quantity": F("inventory_quantity") + 7}),
     "lowest prices": (Product, {"lowest_price": Decimal("9.99")}),
@@ -89,7 +90,7 @@ PLANTED: dict[str, Any] = {
 }
 
 
-def test_everything_agrees_after_a_sale_and_in_a_shop_without_any(shop: Shop, other_shop: Shop) -> None:
+def test_consistency_checks_pass_after_a_sale_and_without_sales(shop: Shop, other_shop: Shop) -> None:
     make_paid_order(shop)
 
     assert run_command().startswith("No differences.")
@@ -145,13 +146,13 @@ def test_row_that_refers_to_another_shops_is_named(shop: Shop, other_shop: Shop)
 def test_every_check_has_a_planted_error() -> None:
     tried = {name.split(" (")[0] for name in PLANTED} | {"rows of other shops"}
 
-    assert tried == set(consistency_checks.get_check_names())
+    assert tried == set(consistency_checks.consistency_checks)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_checks_cannot_write_and_keep_no_writer_waiting(caplog: pytest.LogCaptureFixture) -> None:
-    from tests import factories
     from tests.faults.conftest import connect_from_outside
+    from tests.support import factories
 
     shop = factories.make_shop()
     tried: list[Exception] = []
@@ -166,14 +167,8 @@ def test_checks_cannot_write_and_keep_no_writer_waiting(caplog: pytest.LogCaptur
         tried.append(caught.value)
         return [f"{before} is {shop_name}"]
 
-    checks = dict(consistency_checks._checks)
-    consistency_checks._checks.clear()
-    try:
-        consistency_checks.register_consistency_check("test", check)
+    with patch.dict(consistency_checks.consistency_checks, {"test": check}, clear=True):
         assert consistency_checks.log_differences() == 1
-    finally:
-        consistency_checks._checks.clear()
-        consistency_checks._checks.update(checks)
 
     assert f"test: {shop.name} is {shop.name}" in caplog.text
     assert len(tried) == 1

@@ -1,10 +1,13 @@
-"""Tests that the scheduler runs each entry once per due time, even when clocks change.
+"""Tests of periodic tasks: schedules, wrong clocks and two schedulers.
 
-See check F12 in docs/reliability.md.
+See checks F12 and F11 in docs/reliability.md.
 """
 
+import logging
+import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -13,8 +16,16 @@ import pytest
 import time_machine
 from celery.beat import ScheduleEntry
 from celery.schedules import maybe_schedule
+from django.utils import timezone
+from time_machine import TimeMachineFixture
 
+from apps.core.jobs import consistency_checks, queue
+from apps.core.jobs.models import Job
+from apps.core.jobs.periodic_tasks import hourly_tasks, run_periodic_tasks
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from backoffice.celery import app
+from tests.support.databases.races import run_concurrently, run_unguarded
 
 MINUTE = timedelta(minutes=1)
 NIGHT = "check consistency"
@@ -70,7 +81,7 @@ def test_housekeeping_runs_each_hour(zone: ZoneInfo, eve: tuple[int, int, int]) 
 
 @pytest.mark.parametrize("hours", [-1, 1])
 @pytest.mark.parametrize("at", [(2, 40), (3, 10), (3, 30)], ids=["before", "just before", "after"])
-def test_clock_that_is_set_by_an_hour_neither_doubles_nor_skips_a_night(hours: int, at: tuple[int, int]) -> None:
+def test_a_clock_set_by_an_hour_neither_doubles_nor_skips_nightly_tasks(hours: int, at: tuple[int, int]) -> None:
     with time_machine.travel(datetime(2026, 5, 4, 2, 30, tzinfo=UTC), tick=False) as clock:
         beat = ScriptedScheduler(NIGHT, clock)
         ran = list(beat.run(at[0] * 60 + at[1] - 150))
@@ -83,7 +94,7 @@ def test_clock_that_is_set_by_an_hour_neither_doubles_nor_skips_a_night(hours: i
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_clock_that_is_set_by_an_hour_delays_housekeeping_by_two_hours_at_most(hours: int) -> None:
+def test_a_clock_set_by_an_hour_delays_housekeeping_by_two_hours(hours: int) -> None:
     with time_machine.travel(datetime(2026, 5, 4, 12, tzinfo=UTC), tick=False) as clock:
         beat = ScriptedScheduler(HOURLY, clock)
         before = list(beat.run(90))
@@ -98,9 +109,7 @@ def test_clock_that_is_set_by_an_hour_delays_housekeeping_by_two_hours_at_most(h
 
 @pytest.mark.parametrize("hours", [-1, 0, 1])
 @pytest.mark.parametrize("name", sorted(app.conf.beat_schedule))
-def test_worker_whose_clock_is_an_hour_wrong_does_what_the_scheduler_asks(
-    name: str, hours: int, time_machine: Any
-) -> None:
+def test_a_worker_with_a_wrong_clock_runs_its_tasks(name: str, hours: int, time_machine: TimeMachineFixture) -> None:
     now = datetime(2026, 5, 4, 12, tzinfo=UTC)
     time_machine.move_to(now, tick=False)
     entry = app.conf.beat_schedule[name]
@@ -109,3 +118,67 @@ def test_worker_whose_clock_is_an_hour_wrong_does_what_the_scheduler_asks(
     time_machine.move_to(now + timedelta(hours=hours, seconds=5), tick=False)
 
     assert datetime.fromisoformat(message.headers["expires"]) > datetime.now(UTC)
+
+
+def make_waiting_jobs(shop: Shop, count: int) -> None:
+    due_at = timezone.now() - timedelta(minutes=1)
+    with shop_scope(shop):
+        Job.objects.bulk_create([Job(shop=shop, task="test.task", due_at=due_at) for _ in range(count)])
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(control="test_two_sweeps_notify_twice_without_their_locks")
+def test_sweeps_of_two_schedulers_ring_once_for_each_job(shop: Shop, notified_jobs: list[uuid.UUID]) -> None:
+    make_waiting_jobs(shop, 1200)
+
+    swept = run_concurrently(shop, *[queue.notify_stale_jobs] * 4)
+
+    assert sum(swept) == len(notified_jobs) == len(set(notified_jobs)) == 1200
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_two_sweeps_notify_twice_without_their_locks(shop: Shop, notified_jobs: list[uuid.UUID]) -> None:
+    make_waiting_jobs(shop, 3)
+
+    run_unguarded(shop, queue.notify_stale_jobs, queue.notify_stale_jobs, locks={"jobs_job"})
+
+    assert (len(notified_jobs), len(set(notified_jobs))) == (6, 3)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race(no_guard="what is deleted twice is deleted once")
+def test_nightly_and_hourly_tasks_requested_twice_have_one_effect(shop: Shop, caplog: pytest.LogCaptureFixture) -> None:
+    make_waiting_jobs(shop, 50)
+    with shop_scope(shop):
+        Job.objects.update(state=Job.State.DONE, finished_at=timezone.now() - timedelta(days=31))
+
+    with caplog.at_level(logging.INFO):
+        run_concurrently(
+            shop, *[partial(run_periodic_tasks, hourly_tasks)] * 2, *[consistency_checks.log_differences] * 2
+        )
+
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
+    with shop_scope(shop):
+        assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "away"),
+    [
+        ("requeue stale jobs", datetime(2026, 5, 4, 12, tzinfo=UTC), timedelta(hours=1)),
+        ("clean up", datetime(2026, 5, 4, 12, tzinfo=UTC), timedelta(hours=5)),
+        ("check consistency", datetime(2026, 5, 4, 3, 0, tzinfo=UTC), timedelta(hours=1)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_scheduler_that_was_away_asks_once_and_at_once(name: str, at: datetime, away: timedelta) -> None:
+    with time_machine.travel(at, tick=False) as clock:
+        beat = ScriptedScheduler(name, clock)
+        clock.shift(away)
+        late = list(beat.run(1, by=timedelta(seconds=1)))
+        repeated = list(beat.run(5, by=timedelta(seconds=1)))
+
+    assert (len(late), len(repeated)) == (1, 0)

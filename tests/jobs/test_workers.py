@@ -11,18 +11,17 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
 from django.db import transaction
 
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
-from apps.shops.models import Shop
-from tests import factories
-from tests.client.conftest import get_database_url
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support import factories, services
+from tests.support.servers.live import get_database_url
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workers"), pytest.mark.django_db(transaction=True)]
 
@@ -57,7 +56,9 @@ def broker_url(request: pytest.FixtureRequest) -> str:
     """Return a broker URL. Tests with this fixture run once per supported broker."""
     if request.param == "filesystem":
         return "filesystem://"
-    return str(request.getfixturevalue(f"{request.param}_url"))
+    if request.param == "redis":
+        return services.require_service("Redis", services.get_redis_url())
+    return services.require_service("RabbitMQ", services.get_rabbitmq_url())
 
 
 @pytest.fixture
@@ -67,7 +68,16 @@ def start_process(tmp_path: Path, broker_url: str, intervals: Intervals) -> Iter
 
     def make(*arguments: str) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "celery", "-A", "tests.jobs.celery_app", *arguments, "--loglevel", "WARNING"],
+            [
+                sys.executable,
+                "-m",
+                "celery",
+                "-A",
+                "tests.support.servers.celery_app",
+                *arguments,
+                "--loglevel",
+                "WARNING",
+            ],
             cwd=settings.BASE_DIR,
             env={
                 **os.environ,
@@ -110,10 +120,10 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> None:
     raise AssertionError(f"not within {seconds} s")
 
 
-def make_job(shop: Shop, monkeypatch: Any, mode: str) -> Job:
+def make_job(shop: Shop, monkeypatch: pytest.MonkeyPatch, mode: str) -> Job:
     """Create a job without notifying the broker, as if the message were lost."""
-    monkeypatch.setattr(queue, "_notifiers", [])
-    monkeypatch.setitem(queue._tasks, "test.mark", queue._RegisteredTask(lambda job, **_: None, None))
+    monkeypatch.setattr(queue, "notifiers", {})
+    monkeypatch.setitem(queue.tasks, "test.mark", queue.Task(lambda job, **_: None))
     with shop_scope(shop), transaction.atomic():
         return queue.enqueue("test.mark", mode=mode)
 
@@ -130,14 +140,14 @@ def test_these_tests_stay_in_one_process(request: pytest.FixtureRequest) -> None
     assert request.node.nodeid.endswith("@workers")
 
 
-def wait_for_worker(shop: Shop, monkeypatch: Any) -> None:
+def wait_for_worker(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait until a worker runs jobs, because the time limit does not include the start of a worker."""
     job = make_job(shop, monkeypatch, "nothing")
     wait_for(lambda: get_state(shop, job) == Job.State.DONE, STARTING)
 
 
 def test_sweep_does_the_work_of_a_lost_message(
-    start_process: Start, intervals: Intervals, monkeypatch: Any, tmp_path: Path
+    start_process: Start, intervals: Intervals, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     shop = factories.make_shop()
     start_worker(start_process)
@@ -151,7 +161,7 @@ def test_sweep_does_the_work_of_a_lost_message(
 
 
 @pytest.mark.parametrize("broker_url", ["rabbitmq"], indirect=True)
-def test_a_worker_that_is_killed_again_and_again_starts_at_once(start_process: Start, monkeypatch: Any) -> None:
+def test_a_worker_killed_repeatedly_starts_at_once(start_process: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that a killed worker's exclusive queues and open connection do not prevent the start of a new worker."""
     shop = factories.make_shop()
     start_scheduler(start_process)
@@ -167,7 +177,7 @@ def test_a_worker_that_is_killed_again_and_again_starts_at_once(start_process: S
 
 
 def test_work_of_a_killed_worker_is_done_by_another(
-    start_process: Start, intervals: Intervals, monkeypatch: Any, tmp_path: Path
+    start_process: Start, intervals: Intervals, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     shop = factories.make_shop()
     start_scheduler(start_process)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
@@ -15,19 +14,20 @@ from django.core.files.storage import storages
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from PIL import Image
+from pytest_django import Settings
 
 from apps.catalog.models import Collection, Product, ProductImage
 from apps.content.models import Article, FileContent
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests import factories
-from tests.catalog.factories import make_custom, make_product
-from tests.collect_failures import Subtests
-from tests.conftest import ApiClient
-from tests.content.factories import make_article
-from tests.media.images import encode_image
-from tests.panel.conftest import Panel
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support import factories
+from tests.support.api_client import ApiClient
+from tests.support.factories.catalog import make_custom, make_product
+from tests.support.factories.content import make_article
+from tests.support.files.images import encode_image
+from tests.support.panel.client import Panel
+from tests.support.subtests import Subtests
 
 
 def make_noise() -> bytes:
@@ -56,7 +56,7 @@ def simulate_full_disk() -> Iterator[None]:
 
 
 @pytest.fixture
-def folder(settings: Any) -> Path:
+def folder(settings: Settings) -> Path:
     return Path(settings.MEDIA_ROOT)
 
 

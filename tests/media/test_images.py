@@ -1,4 +1,4 @@
-"""Tests that images are identified by their content, and that all other files are rejected."""
+"""Tests of recognizing images, and of the structure of GIF files."""
 
 import io
 import subprocess
@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 from PIL import Image
 
-from apps.media.image_validation import (
+from apps.core.media.gif_parser import InvalidGif, parse_gif_structure
+from apps.core.media.image_validation import (
     MAX_BYTES,
     MAX_FRAMES,
     ImageFormat,
@@ -17,7 +18,7 @@ from apps.media.image_validation import (
     identify_image,
     open_image,
 )
-from tests.media.images import (
+from tests.support.files.images import (
     build_orientation_exif,
     build_png_chunk,
     decode_image,
@@ -36,9 +37,7 @@ from tests.media.images import (
         ("JPEG", ImageFormat.JPEG, "image/jpeg", "jpg"),
     ],
 )
-def test_identify_goes_by_the_pixels(
-    pillow_name: str, image_format: ImageFormat, content_type: str, extension: str
-) -> None:
+def test_identify_reads_pixels(pillow_name: str, image_format: ImageFormat, content_type: str, extension: str) -> None:
     data = make_plain_image(pillow_name, (31, 17))
 
     expected = ImageInfo(image_format, 31, 17, content_type, extension)
@@ -123,7 +122,7 @@ def test_identify_refuses_more_than_25_megapixels(size: tuple[int, int]) -> None
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 @pytest.mark.parametrize("read", [identify_image, open_image])
-def test_too_many_pixels_are_refused_even_where_the_warning_is_silenced(read: Callable[[bytes], object]) -> None:
+def test_images_with_too_many_pixels_are_refused_despite_a_silenced_warning(read: Callable[[bytes], object]) -> None:
     with pytest.raises(ImageRefused, match=r"^is larger than 25 megapixels$"):
         read(make_blank_png(5_001, 5_000))
 
@@ -133,9 +132,11 @@ def test_identify_accepts_exactly_25_megapixels() -> None:
 
 
 def test_importing_the_module_makes_all_of_pillow_strict() -> None:
+    # Settings add types to Django's classes, which the module needs.
     program = """
 import io, sys
-import apps.media.image_validation
+import backoffice.settings
+import apps.core.media.image_validation
 from PIL import Image
 try:
     Image.open(io.BytesIO(sys.stdin.buffer.read()))
@@ -223,3 +224,54 @@ def test_identify_refuses_a_valid_image_with_endless_headers(data: bytes, positi
     assert identify_image(few_chunks).width == 8
     with pytest.raises(ImageRefused, match=r"^is invalid$"):
         identify_image(many_chunks)
+
+
+COMMENT = b"!\xfe\x09<script>x\x00"
+
+
+@pytest.mark.parametrize("frames", [1, 2, 7])
+def test_structure_counts_frames(frames: int) -> None:
+    assert parse_gif_structure(make_animation(frames)).frames == frames
+
+
+def test_clean_keeps_an_ordinary_gif_byte_for_byte() -> None:
+    data = make_animation(3, duration=70, loop=0)
+
+    assert parse_gif_structure(data).clean(data) == data
+
+
+def test_clean_drops_comments_foreign_extensions_and_what_follows_the_trailer() -> None:
+    data = make_animation(3, duration=70, loop=0)
+    first_block = 13 + (3 << ((data[10] & 7) + 1))
+    xmp = b"!\xff\x0bXMP DataXMP\x04<x/>\x00"
+    dirty = data[:first_block] + COMMENT + xmp + data[first_block:] + b"<script>alert(1)</script>"
+
+    cleaned = parse_gif_structure(dirty).clean(dirty)
+
+    assert cleaned == data
+    assert decode_image(cleaned).info["loop"] == 0
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"GIF89a", b"PNG", b"GIF89a" + bytes(7) + b";", b"GIF89a" + bytes(7) + COMMENT + b";", b"GIF89a" + bytes(99)],
+    ids=["empty", "signature alone", "other", "no frame", "no frame but a comment", "unknown blocks"],
+)
+def test_structure_refuses_what_is_no_gif(data: bytes) -> None:
+    with pytest.raises(InvalidGif):
+        parse_gif_structure(data)
+
+
+def test_structure_refuses_every_truncation() -> None:
+    data = make_plain_image("GIF", (8, 8))
+
+    for length in range(len(data)):
+        with pytest.raises(InvalidGif):
+            parse_gif_structure(data[:length])
+
+
+def test_structure_refuses_absurd_fragmentation() -> None:
+    data = make_plain_image("GIF", (8, 8), "P")
+
+    with pytest.raises(InvalidGif, match="too many blocks"):
+        parse_gif_structure(data[:-1] + b"!\xfe\x00" * 400_001 + b";")

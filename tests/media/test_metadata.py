@@ -1,16 +1,30 @@
-"""Tests that metadata is removed from images while pixels, colors and orientation are preserved."""
+"""Tests of removing metadata from new and stored images."""
 
 import io
 import random
 import struct
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.core.management import call_command
+from django.utils import timezone
 from PIL import Image, ImageCms, PngImagePlugin
 
-from apps.media.uploads import UploadRefused, load_uploaded_image
-from tests.collect_failures import Subtests
-from tests.media.images import build_png_chunk, decode_image, draw_quarters, encode_image, make_animation
+from apps.catalog.domain.image_files import get_image_path
+from apps.catalog.models import Collection, ProductImage
+from apps.content.domain import article_images, articles, blob_store
+from apps.content.models import Article
+from apps.core.events.models import Event
+from apps.core.media.uploads import UploadRefused, load_uploaded_image
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support.factories.catalog import make_custom, make_product
+from tests.support.factories.content import make_blog
+from tests.support.files.images import build_png_chunk, decode_image, draw_quarters, encode_image, make_animation
+from tests.support.subtests import Subtests
 
 SECRET = b"Anna was here"
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -59,7 +73,7 @@ PICTURES = {
 }
 
 
-def test_what_a_picture_tells_beyond_its_pixels_is_gone() -> None:
+def test_metadata_of_images_is_removed() -> None:
     with Subtests() as subtest:
         for name, data in PICTURES.items():
             with subtest(name):
@@ -108,7 +122,7 @@ def test_a_picture_that_asks_to_be_turned_is_turned(make: Any, orientation: int)
     )
 
 
-def test_a_turned_png_is_hardly_larger_whether_much_of_it_repeats_or_nothing() -> None:
+def test_a_rotated_png_is_hardly_larger_with_or_without_repetition() -> None:
     noise = Image.frombytes("RGB", (300, 200), random.Random(1).randbytes(300 * 200 * 3))
     for picture in (noise, draw_quarters((300, 200))):
         data = encode_image(picture, "PNG", exif=build_exif(6), compress_level=9)
@@ -163,3 +177,52 @@ def test_a_cut_header_is_refused_and_not_guessed() -> None:
         for end in range(2, len(data) - 2, 7):
             with subtest(end), pytest.raises(UploadRefused):
                 load_uploaded_image(data[:end], "a")
+
+
+pytestmark = pytest.mark.django_db
+KEY, OTHER = "a" * 32, "b" * 32
+
+
+def run_command() -> str:
+    out = StringIO()
+    call_command("strip_image_metadata", stdout=out)
+    return out.getvalue()
+
+
+def read_stored(shop: Shop, key: str, name: str) -> bytes:
+    with default_storage.open(get_image_path(shop.pk, key, name)) as file:
+        data: bytes = file.read()
+    return data
+
+
+def test_pictures_of_products_collections_and_articles_are_cleaned_once(shop: Shop) -> None:
+    with shop_scope(shop):
+        product = make_product()
+        default_storage.save(get_image_path(shop.pk, KEY, "a.jpg"), ContentFile(make_jpeg_with_metadata(6)))
+        row = {"product": product, "position": 1, "key": KEY, "name": "a.jpg", "width": 1, "height": 1}
+        image = ProductImage.objects.create(shop=shop, created_at=timezone.now(), **row)
+        custom = make_custom()
+        default_storage.save(get_image_path(shop.pk, OTHER, "b.png"), ContentFile(make_png_with_metadata()))
+        Collection.objects.filter(pk=custom.pk).update(image_key=OTHER, image_name="b.png")
+        old = article_images.ArticleImage(blob_store.store_blob(make_jpeg_with_metadata()), "c.jpg", 64, 32)
+        article = articles.create_article(make_blog().pk, {"title": "x"}, image=old, actor="a", at=timezone.now())
+        events = Event.objects.count()
+
+    assert "1 product images, 1 collection images, 1 article images" in run_command()
+    assert "0 product images, 0 collection images, 0 article images" in run_command()
+
+    with shop_scope(shop):
+        image.refresh_from_db()
+        custom = Collection.objects.get(pk=custom.pk)
+        content = Article.objects.select_related("image").get(pk=article.pk).image
+        assert content is not None
+        now = [
+            read_stored(shop, image.key, "a.jpg"),
+            read_stored(shop, custom.image_key, "b.png"),
+            blob_store.read_blob(content),
+        ]
+        assert not any(SECRET in data for data in now)
+        assert (image.width, image.height) == (32, 64)
+        assert Event.objects.count() == events + 3
+    assert not default_storage.exists(get_image_path(shop.pk, KEY, "a.jpg"))
+    assert not default_storage.exists(get_image_path(shop.pk, OTHER, "b.png"))

@@ -1,11 +1,23 @@
-"""Tests for image file names during upload and storage."""
+"""Tests of file names, attachments and stored renditions."""
+
+import base64
+import os
+import threading
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.files.base import ContentFile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.media.image_validation import ImageFormat
-from apps.media.names import MAX_STEM, NAMED_SIZES, Crop, Transformation, normalize_filename, parse_transformation
+from apps.core.media.attachments import AttachmentRefused, AttachmentTooLarge, decode_attachment
+from apps.core.media.image_validation import ImageFormat
+from apps.core.media.names import MAX_STEM, NAMED_SIZES, Crop, Transformation, normalize_filename, parse_transformation
+from apps.core.media.storage import AtomicFileStorage, list_files, list_folders, read_file
+from apps.core.media.transform import DELETED_AT_ONCE, MAX_RENDITIONS, get_or_create_rendition
 
 
 @pytest.mark.parametrize(
@@ -161,3 +173,159 @@ def test_transformation_never_asks_for_more_than_the_largest_side(name: str) -> 
         assert sides
         assert 1 <= min(sides) <= max(sides) <= 5760
         assert name.startswith(base.rpartition(".")[0] + "_")
+
+
+LIMIT = 20 * 1024 * 1024
+
+
+@given(data=st.binary(min_size=1, max_size=200))
+def test_attachment_decodes_what_was_encoded(data: bytes) -> None:
+    assert decode_attachment(base64.b64encode(data).decode(), len(data)) == data
+
+
+@pytest.mark.parametrize("encode", [base64.encodebytes, lambda data: base64.encodebytes(data).replace(b"\n", b"\r\n")])
+def test_attachment_may_have_line_breaks(encode: object) -> None:
+    data = bytes(range(256))
+    assert callable(encode)
+
+    assert decode_attachment(encode(data).decode(), len(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "can't be blank"),
+        ("\n\r\n", "can't be blank"),
+        ("data:image/png;base64,iVBORw0=", "data: prefix"),
+        ("DATA:,x", "data: prefix"),
+        ("aGVsbG8", "not valid Base64"),
+        ("aGVsbG8==", "not valid Base64"),
+        ("aGVsbG8=x", "not valid Base64"),
+        ("aGVsbG8=aGVsbG8=", "not valid Base64"),
+        ("=aGVsbG8", "not valid Base64"),
+        ("aGVs bG8=", "not valid Base64"),
+        ("aGVs\tbG8=", "not valid Base64"),
+        ("aGVs-_8=", "not valid Base64"),
+        ("aGVs*G8=", "not valid Base64"),
+        ("aGVs\u00e9G8=", "not valid Base64"),
+        ("aGVs\0G8=", "not valid Base64"),
+        ("\ud800GVsbG8=", "not valid Base64"),
+        ("a", "not valid Base64"),
+        ("====", "not valid Base64"),
+        (None, "must be a Base64 string"),
+        (17, "must be a Base64 string"),
+        (["aGVsbG8="], "must be a Base64 string"),
+        (b"aGVsbG8=", "must be a Base64 string"),
+    ],
+)
+def test_attachment_is_refused(text: object, reason: str) -> None:
+    with pytest.raises(AttachmentRefused, match=reason):
+        decode_attachment(text, LIMIT)
+
+
+@pytest.mark.parametrize("size", [4, 5, 6])
+def test_attachment_of_exactly_the_limit_is_accepted(size: int) -> None:
+    text = base64.encodebytes(bytes(size)).decode()
+
+    assert decode_attachment(text, size) == bytes(size)
+    with pytest.raises(AttachmentTooLarge, match=f"^is larger than {size - 1} bytes$"):
+        decode_attachment(text, size - 1)
+
+
+def test_attachment_of_30_mib_is_refused_without_decoding() -> None:
+    text = base64.b64encode(bytes(30 * 1024 * 1024)).decode()
+    tracemalloc.start()
+
+    with pytest.raises(AttachmentTooLarge, match=r"^is larger than 20 MiB$"):
+        decode_attachment(text, LIMIT)
+
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1024 * 1024
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> AtomicFileStorage:
+    """Return a storage with an empty folder."""
+    return AtomicFileStorage(location=str(tmp_path))
+
+
+def get_created_versions(storage: AtomicFileStorage, *numbers: int) -> list[int]:
+    """Request the renditions with these numbers; return the numbers of the renditions that were not cached."""
+    created: list[int] = []
+
+    def maker(number: int) -> Callable[[], bytes]:
+        def make() -> bytes:
+            created.append(number)
+            return str(number).encode()
+
+        return make
+
+    for number in numbers:
+        assert get_or_create_rendition(storage, "a/sizes", f"{number}.png", maker(number)) == str(number).encode()
+        path = Path(storage.path(f"a/sizes/{number}.png"))
+        if number in created:
+            os.utime(path, (number, number))
+    return created
+
+
+def test_a_version_is_made_once(storage: AtomicFileStorage) -> None:
+    assert get_created_versions(storage, 1, 2, 1, 2) == [1, 2]
+
+
+def test_the_oldest_versions_make_room_for_more(storage: AtomicFileStorage) -> None:
+    get_created_versions(storage, *range(1, MAX_RENDITIONS + 1))
+
+    assert get_created_versions(storage, MAX_RENDITIONS + 1) == [MAX_RENDITIONS + 1]
+    assert get_created_versions(storage, MAX_RENDITIONS + 1, DELETED_AT_ONCE + 1, MAX_RENDITIONS) == []
+    assert len(list_files(storage, "a/sizes")) == MAX_RENDITIONS - DELETED_AT_ONCE + 1
+    assert get_created_versions(storage, 1, DELETED_AT_ONCE) == [1, DELETED_AT_ONCE]
+
+
+def test_renditions_never_exceed_the_limit(storage: AtomicFileStorage) -> None:
+    for number in range(1, 3 * MAX_RENDITIONS):
+        get_created_versions(storage, number)
+        assert len(list_files(storage, "a/sizes")) <= MAX_RENDITIONS
+
+
+class _FullDisk(AtomicFileStorage):
+    def _save(self, name: str, content: object) -> str:
+        raise OSError(28, "No space left on device")
+
+
+def test_a_version_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> None:
+    assert get_or_create_rendition(_FullDisk(location=str(tmp_path)), "a/sizes", "1.png", lambda: b"one") == b"one"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+class _SlowContent(ContentFile[bytes]):
+    """File content in two parts. The second part waits for an event."""
+
+    def __init__(self) -> None:
+        super().__init__(b"")
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def chunks(self, chunk_size: int | None = None) -> Any:
+        yield b"first half, "
+        self.begun.set()
+        if not self.go_on.wait(timeout=30):
+            raise OSError
+        yield b"second half"
+
+
+def test_a_file_is_there_completely_or_not_at_all(storage: AtomicFileStorage) -> None:
+    content = _SlowContent()
+    writer = threading.Thread(target=lambda: storage.save("a/file.png", content))
+    writer.start()
+    content.begun.wait(timeout=30)
+
+    assert read_file(storage, "a/file.png") is None
+    content.go_on.set()
+    writer.join(timeout=30)
+    assert read_file(storage, "a/file.png") == b"first half, second half"
+    assert list_files(storage, "a") == ["file.png"]
+
+
+def test_a_missing_rendition_is_none(storage: AtomicFileStorage) -> None:
+    assert read_file(storage, "no/file") is None
+    assert list_files(storage, "no") == list_folders(storage, "no") == []

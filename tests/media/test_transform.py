@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
-from apps.media import transform as transform_module
-from apps.media.image_validation import ImageRefused, identify_image
-from apps.media.names import Crop, Transformation
-from apps.media.transform import transform_image
-from tests.media.images import (
+from apps.core.media import transform as transform_module
+from apps.core.media.image_validation import ImageRefused, identify_image
+from apps.core.media.names import Crop, Transformation
+from apps.core.media.transform import transform_image
+from tests.support.files.images import (
     build_orientation_exif,
     decode_image,
     draw_quarters,
@@ -51,9 +51,7 @@ def has_color_near(picture: Image.Image, point: tuple[int, int], color: tuple[in
     ],
     ids=str,
 )
-def test_transform_fits_the_box_and_never_enlarges(
-    image_format: str, wish: Transformation, size: tuple[int, int]
-) -> None:
+def test_transform_fits_the_box(image_format: str, wish: Transformation, size: tuple[int, int]) -> None:
     result = identify_image(transform_image(make_plain_image(image_format, (400, 200)), wish))
 
     assert (result.format, result.width, result.height) == (image_format.lower(), *size)
@@ -111,9 +109,7 @@ def test_transform_crops_to_the_wanted_side(
     ],
 )
 @pytest.mark.parametrize("wish", [Transformation(100, 100), Transformation()], ids=str)
-def test_transform_turns_the_picture_upright(
-    image_format: str, orientation: int, corners: tuple[Any, ...], wish: Transformation
-) -> None:
+def test_transform_rotates(image_format: str, orientation: int, corners: tuple[Any, ...], wish: Transformation) -> None:
     data = encode_image(draw_quarters((400, 200)), image_format, exif=build_orientation_exif(orientation))
 
     result = decode_image(transform_image(data, wish))
@@ -202,9 +198,7 @@ def test_transform_keeps_transparency(image_format: str) -> None:
 
 @pytest.mark.parametrize("wish", [Transformation(), Transformation(width=20)], ids=str)
 @pytest.mark.parametrize(("transparency", "alpha"), [(1, 0), (b"\xff\x80", 0x80)])
-def test_transform_keeps_the_transparency_of_a_palette(
-    wish: Transformation, transparency: int | bytes, alpha: int
-) -> None:
+def test_transform_keeps_palette_transparency(wish: Transformation, transparency: int | bytes, alpha: int) -> None:
     picture = Image.new("P", (40, 40), 1)
     picture.putpalette([255, 0, 0, 0, 255, 0])
     data = encode_image(picture, "PNG", transparency=transparency)
@@ -258,16 +252,14 @@ def test_transform_crops_animations() -> None:
     assert identify_image(transform_image(make_animation(3), Transformation(10, 10, Crop.LEFT))).frames == 3
 
 
-def test_transform_does_not_touch_the_frames_of_a_gif_that_keeps_its_size() -> None:
+def test_frames_of_a_gif_that_keeps_its_size_are_unchanged() -> None:
     data = make_animation(4, duration=70, loop=0)
 
     assert transform_image(data, Transformation(width=4_000)) == data
 
 
 @pytest.mark.parametrize("limit", ["MAX_ANIMATION_PIXELS_IN", "MAX_ANIMATION_PIXELS_OUT"])
-def test_transform_makes_a_still_of_an_animation_that_costs_too_much(
-    limit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_transform_makes_a_still_of_an_expensive_animation(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = make_animation(4)
     wish = Transformation(width=20)
     cost = 4 * 40 * 20 if limit.endswith("IN") else 4 * 20 * 10

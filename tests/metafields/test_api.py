@@ -1,24 +1,25 @@
 """Tests for the shop's metafields over REST, and for behavior common to all owner types."""
 
 import json
-from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
 
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.metafields.models import Metafield
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.conftest import ApiClient, ClientWith
-from tests.wire_tables import assert_fits
+from tests.support.api_client import ApiClient, ClientWith
+from tests.support.factories.catalog import make_product
+from tests.support.types import JsonObject
+from tests.support.wire_tables import assert_fits
 
 BODY = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
 
 
-def post_metafield(api: ApiClient, path: str = "metafields.json", **fields: Any) -> dict[str, Any]:
+def post_metafield(api: ApiClient, path: str = "metafields.json", **fields: object) -> JsonObject:
     response = api.post(path, {"metafield": BODY | fields})
     assert response.status_code == 201, response.content
     return response.json()["metafield"]
@@ -83,7 +84,7 @@ def test_a_create_with_nothing_names_all_that_is_missing(api: ApiClient) -> None
         ("description", "d" * 256, "is too long (maximum is 255 characters)"),
     ],
 )
-def test_a_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, field: str, value: Any, message: str) -> None:
+def test_invalid_values_are_refused(api: ApiClient, shop: Shop, field: str, value: object, message: str) -> None:
     response = api.post("metafields.json", {"metafield": BODY | {field: value}})
 
     assert response.status_code == 422
@@ -102,8 +103,8 @@ def test_a_create_refuses_what_does_not_fit(api: ApiClient, shop: Shop, field: s
         ({"owner_id": "x", "owner_resource": "product"}, "owner_id", "is invalid"),
     ],
 )
-def test_an_owner_in_the_body_must_be_whole(
-    api: ApiClient, shop: Shop, owner: dict[str, Any], field: str, message: str
+def test_owners_in_bodies_must_be_complete(
+    api: ApiClient, shop: Shop, owner: JsonObject, field: str, message: str
 ) -> None:
     response = api.post("metafields.json", {"metafield": BODY | owner})
 
@@ -161,19 +162,19 @@ def test_a_list_takes_its_filters(api: ApiClient, shop: Shop) -> None:
         )
     ]
 
-    def listed(**query: str) -> list[int]:
+    def list_keys(**query: str) -> list[int]:
         rows = api.get("metafields.json", **query).json()["metafields"]
         assert api.get("metafields/count.json", **query).json() == {"count": len(rows)}
         return [row["id"] for row in rows]
 
-    assert listed() == ids
-    assert listed(namespace="a") == ids[:2]
-    assert listed(key="x") == [ids[0], ids[2]]
-    assert listed(type="single_line_text_field") == ids[1:]
-    assert listed(since_id=str(ids[0])) == ids[1:]
-    assert listed(created_at_min="2099-01-01") == []
+    assert list_keys() == ids
+    assert list_keys(namespace="a") == ids[:2]
+    assert list_keys(key="x") == [ids[0], ids[2]]
+    assert list_keys(type="single_line_text_field") == ids[1:]
+    assert list_keys(since_id=str(ids[0])) == ids[1:]
+    assert list_keys(created_at_min="2099-01-01") == []
     owner = {"metafield[owner_id]": str(shop.pk), "metafield[owner_resource]": "shop"}
-    assert listed(**owner, namespace="b") == ids[2:]
+    assert list_keys(**owner, namespace="b") == ids[2:]
 
 
 def test_an_owner_in_the_query_must_be_whole_and_there(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
@@ -197,17 +198,6 @@ def test_owners_that_the_product_has_not_have_no_routes(api: ApiClient, path: st
     assert api.get(path).status_code == 404
 
 
-def test_another_shops_metafields_do_not_exist(api: ApiClient, other_shop_api: ApiClient) -> None:
-    theirs = post_metafield(other_shop_api)
-    path = f"metafields/{theirs['id']}.json"
-
-    answers = [api.get(path), api.put(path, {"metafield": {"value": "Hot"}}), api.delete(path)]
-
-    assert [response.status_code for response in answers] == [404, 404, 404]
-    assert api.get("metafields.json").json() == {"metafields": []}
-    assert other_shop_api.get(path).json() == {"metafield": theirs}
-
-
 def test_every_change_writes_one_event(api: ApiClient, client_with: ClientWith, shop: Shop) -> None:
     metafield = post_metafield(api)
     path = f"metafields/{metafield['id']}.json"
@@ -222,28 +212,12 @@ def test_every_change_writes_one_event(api: ApiClient, client_with: ClientWith, 
     assert {event.actor for event in events} == {f"app:{api.installation.app_id}"}
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_a_list_costs_the_same_queries_however_many_rows(
-    api: ApiClient, count: int, django_assert_num_queries: Any
-) -> None:
-    for number in range(count):
-        post_metafield(api, key=f"k{number}")
-
-    # Queries for the token, the end of the index walk, the page and the rows.
-    with django_assert_num_queries(4):
-        response = api.get("metafields.json")
-
-    assert len(response.json()["metafields"]) == count
-
-
 @pytest.mark.parametrize("escaped", [False, True])
-def test_a_body_full_of_references_takes_one_query_for_all_of_them(
-    api: ApiClient, shop: Shop, settings: Any, escaped: bool
-) -> None:
+def test_references_of_a_body_take_one_query(api: ApiClient, shop: Shop, settings: Settings, escaped: bool) -> None:
     with shop_scope(shop):
         ids = [make_product(f"P{number}").pk for number in range(6)]
 
-    def refused(count: int) -> int:
+    def count_queries(count: int) -> int:
         """Send metafields with valid references and an invalid one; return the number of SQL queries."""
         gids = [f"gid://{settings.BRAND}/Product/{pk}" for pk in [*ids[:count], 999]]
         value = json.dumps(gids).replace("/", "\\/") if escaped else json.dumps(gids)
@@ -255,4 +229,4 @@ def test_a_body_full_of_references_takes_one_query_for_all_of_them(
         return len(queries)
 
     api.get("shop.json")
-    assert refused(6) == refused(2)
+    assert count_queries(6) == count_queries(2)

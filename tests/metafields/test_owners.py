@@ -1,7 +1,6 @@
 """Tests for metafields of every owner type: routes, scopes, isolation, references, and deletion of the owner."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from django.conf import settings
@@ -9,43 +8,43 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.catalog.models import ProductImage, Variant
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
+from apps.core.events.models import Event
+from apps.core.registry import AlreadyRegistered
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.metafields.domain import write
 from apps.metafields.domain.owners import (
     OwnerType,
-    get_owner_type,
     get_owner_type_of_row,
-    get_owner_types,
-    register_owner,
+    owner_types,
 )
 from apps.metafields.domain.write import BadMetafields
 from apps.metafields.models import Metafield
-from apps.shops.models import Shop
-from tests.conftest import ApiClient, ClientWith
-from tests.metafields.owners import KINDS, MAKERS, get_only_variant, make_owner
-from tests.wire_tables import assert_fits, get_routes
+from tests.support.api_client import ApiClient, ClientWith, Response
+from tests.support.factories.metafield_owners import KINDS, MAKERS, get_only_variant, make_owner
+from tests.support.wire_tables import assert_fits, get_routes
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-BY: dict[str, Any] = {"actor": "staff:17", "at": NOON}
+BY: Attrs = {"actor": "staff:17", "at": NOON}
 ROW = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
 each_owner = pytest.mark.parametrize("resource", sorted(MAKERS))
 
 
 def make_known_owner(resource: str) -> OwnerType:
-    owner = get_owner_type(resource)
+    owner = owner_types.get(resource)
     assert owner is not None
     return owner
 
 
 def test_every_registered_owner_is_tested_here() -> None:
-    assert {owner.resource for owner in get_owner_types()} - {"shop"} == MAKERS.keys()
+    assert {owner.resource for owner in owner_types.values()} - {"shop"} == MAKERS.keys()
 
 
-def test_every_owner_of_the_table_that_is_registered_goes_by_the_tables_path() -> None:
+def test_registered_owners_use_the_path_in_the_table() -> None:
     paths = {route.split("/")[1] for route in get_routes("metafield")}
 
-    assert {owner.path for owner in get_owner_types()} - {""} <= paths
+    assert {owner.path for owner in owner_types.values()} - {""} <= paths
 
 
 @each_owner
@@ -110,7 +109,7 @@ def test_metafields_are_counted_below_the_owners_parent_too(api: ApiClient, shop
 
 
 @each_owner
-def test_an_owner_has_its_own_and_no_others(
+def test_owners_have_their_own(
     api: ApiClient, shop: Shop, other_shop: Shop, other_shop_api: ApiClient, resource: str
 ) -> None:
     owner = make_known_owner(resource)
@@ -134,9 +133,7 @@ def test_an_owner_has_its_own_and_no_others(
 
 
 @each_owner
-def test_the_scope_is_the_owners_on_every_path(
-    api: ApiClient, client_with: ClientWith, shop: Shop, resource: str
-) -> None:
+def test_every_path_needs_the_owners_scope(api: ApiClient, client_with: ClientWith, shop: Shop, resource: str) -> None:
     owner, row = make_known_owner(resource), make_owner(resource, shop)
     base = f"{owner.path}/{row.pk}/metafields.json"
     metafield = api.post(base, {"metafield": ROW}).json()["metafield"]
@@ -189,7 +186,7 @@ def test_an_owner_takes_its_metafields_along(shop: Shop, other_shop: Shop, resou
         assert Metafield.objects.count() == 2
 
 
-def test_what_goes_with_a_product_takes_its_metafields_along(api: ApiClient, shop: Shop) -> None:
+def test_rows_deleted_with_a_product_lose_their_metafields(api: ApiClient, shop: Shop) -> None:
     variant, image = make_owner("variant", shop), make_owner("product_image", shop)
     with shop_scope(shop):
         for row in (variant, image):
@@ -209,7 +206,7 @@ def test_a_reference_names_a_row_of_this_shop(api: ApiClient, shop: Shop, other_
     gid = f"gid://{settings.BRAND}/{make_known_owner(resource).gid}"
     mine, theirs = make_owner(resource, shop), make_owner(resource, other_shop)
 
-    def set_to(value: Any, kind: str = f"{resource}_reference") -> Any:
+    def set_to(value: object, kind: str = f"{resource}_reference") -> Response:
         body = ROW | {"type": kind, "value": value, "key": f"k{Metafield._base_manager.count()}"}
         return api.post("metafields.json", {"metafield": body})
 
@@ -266,7 +263,7 @@ def test_many_are_set_at_once_and_set_again(shop: Shop) -> None:
         ),
     ],
 )
-def test_many_are_refused_with_all_their_faults(shop: Shop, rows: Any, errors: dict[str, list[str]]) -> None:
+def test_many_are_refused_with_all_their_faults(shop: Shop, rows: list[Attrs], errors: dict[str, list[str]]) -> None:
     product = make_owner("product", shop)
 
     with shop_scope(shop), pytest.raises(BadMetafields) as error:
@@ -291,5 +288,5 @@ def test_owners_are_distinguished_by_model(shop: Shop) -> None:
     assert get_owner_type_of_row(shop).resource == "shop"
     with pytest.raises(LookupError):
         get_owner_type_of_row(Metafield())
-    with pytest.raises(ValueError, match="already registered as a metafield owner"):
-        register_owner("products", "product", Metafield, scope="products")
+    with pytest.raises(AlreadyRegistered):
+        owner_types.add(OwnerType("products", "product", Metafield, scope="products"))

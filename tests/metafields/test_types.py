@@ -1,17 +1,18 @@
 """Tests for metafield types: accepted input, stored values and output."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
-from apps.ground.tenancy import shop_scope
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.metafields.domain import types
 from apps.metafields.domain.scalar_types import InvalidValue
 from apps.metafields.models import Metafield
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.conftest import ApiClient
+from tests.support.api_client import ApiClient, Response
+from tests.support.factories.catalog import make_product
+from tests.support.types import JsonObject
 
 LARGEST = 2**53 - 1
 
@@ -47,7 +48,7 @@ LARGEST = 2**53 - 1
         ("list.color", [], "[]", "[]"),
     ],
 )
-def test_a_value_that_fits_is_kept_and_shown(kind: str, value: Any, stays: str, expected_output: Any) -> None:
+def test_a_value_that_fits_is_kept_and_shown(kind: str, value: object, stays: str, expected_output: object) -> None:
     text = types.read_value(kind, value)
 
     assert text == stays
@@ -112,7 +113,7 @@ def test_a_value_that_fits_is_kept_and_shown(kind: str, value: Any, stays: str, 
         ("list.date", [["2026-02-28"]]),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused(kind: str, value: Any) -> None:
+def test_a_value_that_does_not_fit_is_refused(kind: str, value: object) -> None:
     with pytest.raises(InvalidValue, match=r"."):
         types.read_value(kind, value)
 
@@ -131,13 +132,13 @@ def test_a_value_that_does_not_fit_is_refused(kind: str, value: Any) -> None:
         "_reference",
     ],
 )
-def test_what_is_no_type(name: str) -> None:
+def test_unknown_types_are_refused(name: str) -> None:
     assert not types.is_type(name)
     with pytest.raises(LookupError):
         types.read_value(name, "x")
 
 
-COMPOUND: dict[str, Any] = {
+COMPOUND: Attrs = {
     "link": {"text": "Care", "url": "https://example.com/care"},
     "money": {"amount": "5.99", "currency_code": "EUR"},
     "weight": {"value": Decimal("2.50"), "unit": "kg"},
@@ -163,7 +164,7 @@ PLAIN = {"language": ["en", "pt-BR", "zh-Hant"], "id": ["SKU 1", "ü"]}
 
 
 @pytest.mark.parametrize("kind", COMPOUND)
-def test_a_value_with_parts_is_taken_as_an_object_and_as_its_text(kind: str) -> None:
+def test_a_composite_value_is_accepted_as_an_object_and_as_text(kind: str) -> None:
     text = types.read_value(kind, COMPOUND[kind])
 
     assert types.read_value(kind, text) == text
@@ -232,13 +233,13 @@ def test_languages_and_ids_are_texts(kind: str, value: str) -> None:
         ("url", "tel:<b>"),
     ],
 )
-def test_a_value_with_invalid_parts_is_refused(kind: str, value: Any) -> None:
+def test_a_value_with_invalid_parts_is_refused(kind: str, value: object) -> None:
     with pytest.raises(InvalidValue, match=r"."):
         types.read_value(kind, value)
 
 
 def test_a_text_that_is_nested_too_deeply_is_refused() -> None:
-    node: dict[str, Any] = {"type": "text", "value": "x"}
+    node: JsonObject = {"type": "text", "value": "x"}
     for _ in range(13):
         node = {"type": "paragraph", "children": [node]}
 
@@ -255,7 +256,7 @@ def test_a_text_that_is_nested_too_deeply_is_refused() -> None:
         ("json_string", "{}", "json"),
     ],
 )
-def test_types_of_old_clients_are_read_as_their_successors(api: ApiClient, old: str, value: Any, new: str) -> None:
+def test_types_of_old_clients_are_read_as_their_successors(api: ApiClient, old: str, value: object, new: str) -> None:
     body = {"metafield": {"namespace": "n", "key": "k", "type": old, "value": value}}
 
     response = api.post("metafields.json", body)
@@ -264,7 +265,7 @@ def test_types_of_old_clients_are_read_as_their_successors(api: ApiClient, old: 
     assert (response.json()["metafield"]["type"], response.json()["metafield"]["value"]) == (new, value)
 
 
-def test_a_metafield_of_an_old_type_keeps_it_when_it_is_sent_back(api: ApiClient, shop: Shop) -> None:
+def test_a_metafield_sent_back_keeps_its_old_type(api: ApiClient, shop: Shop) -> None:
     response = api.post(
         "metafields.json", {"metafield": {"namespace": "n", "key": "k", "type": "string", "value": "x"}}
     )
@@ -298,7 +299,7 @@ def test_owners_are_named_in_the_singular_and_as_paths_name_them(api: ApiClient,
     ("old", "value", "new"),
     [("string", "x", "single_line_text_field"), ("integer", 3, "number_integer"), ("json_string", "{}", "json")],
 )
-def test_the_value_type_of_old_clients_is_read_as_the_type(api: ApiClient, old: str, value: Any, new: str) -> None:
+def test_the_value_type_of_old_clients_is_read_as_the_type(api: ApiClient, old: str, value: object, new: str) -> None:
     row = {"namespace": "n", "key": "k", "value_type": old, "value": value}
 
     response = api.post("metafields.json", {"metafield": row})
@@ -319,7 +320,7 @@ def test_an_id_is_given_once_per_kind_of_owner_and_name(api: ApiClient, shop: Sh
     row = {"namespace": "erp", "key": "number", "type": "id", "value": "A1"}
     errors = {"errors": {"value": ["has already been taken"]}}
 
-    def product(**fields: Any) -> Any:
+    def product(**fields: object) -> Response:
         return api.post("products.json", {"product": {"title": "Mug", "metafields": [row | fields]}})
 
     first, second = product().json()["product"], product(value="A2").json()["product"]

@@ -1,29 +1,30 @@
 """Tests for orders with duties: duties and their taxes are added to the total."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
-from apps.ground.tenancy import shop_scope
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.wire_tables import find_misfits
+from tests.support.api_client import ApiClient
+from tests.support.types import JsonObject
+from tests.support.wire_tables import find_misfits
 
-DUTY: dict[str, Any] = {
+DUTY: Attrs = {
     "harmonized_system_code": "520300",
     "country_code_of_origin": "ca",
     "shop_money": {"amount": "12.50", "currency_code": "USD"},
     "tax_lines": [{"title": "VAT", "rate": 0.1}],
 }
-LINE: dict[str, Any] = {"title": "Mug", "price": "10.00", "quantity": 2, "duties": [DUTY]}
+LINE: Attrs = {"title": "Mug", "price": "10.00", "quantity": 2, "duties": [DUTY]}
 
 
-def post_order(api: ApiClient, status: int = 201, **values: Any) -> dict[str, Any]:
+def post_order(api: ApiClient, status: int = 201, **values: object) -> JsonObject:
     response = api.post("orders.json", {"order": {"currency": "USD", "line_items": [LINE], **values}})
     assert response.status_code == status, response.json()
-    results: dict[str, Any] = response.json()["order" if status == 201 else "errors"]
+    results: JsonObject = response.json()["order" if status == 201 else "errors"]
     return results
 
 
@@ -100,9 +101,7 @@ def test_a_cancelled_order_owes_no_duties(api: ApiClient, shop: Shop) -> None:
         ({"tax_lines": [{"title": "VAT", "price": "0.001"}]}, {"tax_lines.0.price": ["is invalid"]}),
     ],
 )
-def test_duties_that_cannot_be_are_named_and_make_no_order(
-    api: ApiClient, shop: Shop, duty: dict[str, Any], errors: dict[str, Any]
-) -> None:
+def test_invalid_duties_are_refused(api: ApiClient, shop: Shop, duty: JsonObject, errors: JsonObject) -> None:
     order = post_order(api, 422, line_items=[{**LINE, "duties": [{**DUTY, **duty}]}])
 
     assert order == {f"line_items.0.duties.0.{name}": messages for name, messages in errors.items()}

@@ -7,23 +7,24 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.events.models import Event
-from apps.fulfillment.domain import routing
+from apps.core.events.models import Event
+from apps.core.exceptions import DomainError
+from apps.core.jobs import consistency_checks
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
+from apps.fulfillment.domain.fulfillment_orders import routing
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
-from apps.ground.exceptions import DomainError
-from apps.ground.tenancy import shop_scope
 from apps.inventory.models import StockMovement
-from apps.jobs.domain import consistency_checks
-from apps.jobs.models import Job
 from apps.orders.domain import edit_lines, payments, transitions
-from apps.orders.domain.order_edits import LineEdit, OrderEdit
+from apps.orders.domain.edit_lines import LineEdit, OrderEdit
 from apps.orders.models import LineItem, Order
-from apps.shops.models import Shop
-from tests.orders.factories import get_available, make_order, make_variant
+from tests.support.factories.orders import get_available, make_order, make_variant
 
-BY: dict[str, Any] = {"actor": "staff:1"}
+BY: Attrs = {"actor": "staff:1"}
 # Skip the checks of catalog tables, because factories do not update the checked columns.
-CHECKS = set(consistency_checks.get_check_names()) - {"lowest prices", "variant quantities"}
+CHECKS = set(consistency_checks.consistency_checks) - {"lowest prices", "variant quantities"}
 VAT = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
 
 
@@ -72,7 +73,7 @@ def test_units_are_added_taken_from_stock_taxed_and_routed(scoped_shop: Shop) ->
     assert event.changes["current_total_price"] == ["24.00", "44.40"]
 
 
-def test_units_that_go_leave_stock_and_work_and_what_was_paid_too_much_is_owed(scoped_shop: Shop) -> None:
+def test_removed_units_leave_stock_and_fulfillment_and_overpayment_is_owed(scoped_shop: Shop) -> None:
     mug = make_variant(scoped_shop, stock=5)
     order = make_order(
         scoped_shop,
@@ -97,7 +98,7 @@ def test_units_that_go_leave_stock_and_work_and_what_was_paid_too_much_is_owed(s
     assert FulfillmentOrder.objects.get().status == "closed"
 
 
-def test_a_discount_lowers_price_and_tax_and_is_shown_before_it_is_saved(scoped_shop: Shop) -> None:
+def test_a_discount_lowers_price_and_tax_and_is_previewed(scoped_shop: Shop) -> None:
     order = make_order(
         scoped_shop, lines=[{"title": "Mug", "price": Decimal("10.00"), "quantity": 2, "tax_lines": VAT}]
     )
@@ -127,7 +128,7 @@ def test_a_line_of_its_own_is_sold_without_a_variant(scoped_shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("state", ["cancelled", "closed"])
-def test_what_is_over_is_not_edited(scoped_shop: Shop, state: str) -> None:
+def test_closed_orders_are_not_edited(scoped_shop: Shop, state: str) -> None:
     order = make_order(scoped_shop)
     (transitions.cancel_order if state == "cancelled" else transitions.close_order)(order, **BY, at=timezone.now())
 
@@ -137,7 +138,7 @@ def test_what_is_over_is_not_edited(scoped_shop: Shop, state: str) -> None:
     assert LineItem.objects.count() == 1
 
 
-def test_what_was_sent_stays_and_what_is_stale_or_impossible_is_refused(scoped_shop: Shop) -> None:
+def test_fulfilled_items_stay_and_stale_or_impossible_edits_are_refused(scoped_shop: Shop) -> None:
     order = make_order(scoped_shop, fulfillment_status="fulfilled")
     pk = get_line_item(order).pk
     refused = [

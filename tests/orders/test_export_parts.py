@@ -20,27 +20,27 @@ from django.db.models.functions import Now
 from django.test import override_settings
 from django.utils import timezone
 
+from apps.core.events.models import Event
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
-from apps.events.models import Event
-from apps.exchange.domain import exports, imports, resumable_file
-from apps.exchange.domain.resources import get_exporters
-from apps.exchange.domain.stored_files import delete_orphan_files
-from apps.exchange.models import Export, Import, ImportedRow
-from apps.exchange.resources import personal_data as person
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
+from apps.imports_exports.domain import exports, files, imports
+from apps.imports_exports.domain.files import delete_orphan_files
+from apps.imports_exports.domain.resources import get_exporters
+from apps.imports_exports.models import Export, Import, ImportedRow
+from apps.imports_exports.resources import privacy as person
 from apps.refunds.models import Refund
-from apps.shops.models import Shop
-from apps.staff.models import User
-from backoffice.storages import get_storage_settings
-from tests import factories
-from tests.client.conftest import get_database_url
-from tests.customers.factories import make_address, make_customer
-from tests.orders.factories import make_order
-from tests.orders.import_export import export_text
-from tests.timing import get_time_limit
+from backoffice.configuration.storages import get_storage_settings
+from tests.support import factories
+from tests.support.factories.customers import make_address, make_customer
+from tests.support.factories.orders import make_order
+from tests.support.files.import_export import export_text
+from tests.support.servers.live import get_database_url
+from tests.support.timing import get_time_limit
+from tests.support.types import Json
 
 # Run a job with two rows per batch and one batch per part. At the third progress report, print the progress and wait to
 # be killed.
@@ -48,13 +48,14 @@ WORKS = """
 import sys, time, uuid
 import django
 django.setup()
-from apps.exchange.domain import exports, import_tasks, resumable_file, row_batches
-from apps.exchange.resources import personal_data
-from apps.jobs.domain import queue
-import_tasks.REPORT_EVERY = 1
-resumable_file.PART_BYTES = 1
-exports.BATCH = row_batches.BATCH_SIZE = 2
-personal_data._CHECKPOINT_EVERY = 1
+from apps.imports_exports import tasks
+from apps.imports_exports.domain import exports, files, runner
+from apps.imports_exports.resources import privacy
+from apps.core.jobs import queue  # noqa: E402
+tasks.REPORT_EVERY = 1
+files.PART_BYTES = 1
+exports.BATCH = runner.BATCH_SIZE = 2
+privacy._CHECKPOINT_EVERY = 1
 report, told = queue.report_progress, 0
 def reported(job, *, completed, total):
     global told
@@ -80,7 +81,7 @@ def user(shop: Shop) -> User:
 @pytest.fixture(autouse=True)
 def _small_parts(media_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Store two rows per batch and one batch per part."""
-    monkeypatch.setattr(resumable_file, "PART_BYTES", 1)
+    monkeypatch.setattr(files, "PART_BYTES", 1)
     monkeypatch.setattr(exports, "BATCH", 2)
 
 
@@ -112,7 +113,7 @@ def get_part_files(shop: Shop) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_an_export_goes_on_behind_its_last_part(
+def test_exports_continue_after_the_last_part(
     in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     people = [make_customer(first_name=f"=Ada {number}") for number in range(7)]
@@ -156,9 +157,7 @@ def test_an_export_with_missing_parts_starts_over(in_shop: Shop, user: User, mon
     assert [name for name in get_part_files(in_shop) if name.endswith(".part")] == []
 
 
-def test_an_erasure_deletes_the_parts_and_stops_the_export(
-    in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_erasure_stops_the_export(in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     people = [make_customer() for _ in range(7)]
     export, job = create_export_job(user, "jsonl")
     report = queue.report_progress
@@ -171,7 +170,7 @@ def test_an_erasure_deletes_the_parts_and_stops_the_export(
     with monkeypatch.context() as patched:
         patched.setattr(queue, "report_progress", erased)
         assert queue.run_job(job.key)
-    assert queue.run_job(Job.objects.get(task="exchange.delete_files").key)
+    assert queue.run_job(Job.objects.get(task="imports_exports.delete_files").key)
 
     job.refresh_from_db()
     export.refresh_from_db()
@@ -179,9 +178,7 @@ def test_an_erasure_deletes_the_parts_and_stops_the_export(
     assert get_part_files(in_shop) == []
 
 
-def test_parts_are_no_strays_while_their_export_is_being_made(
-    in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_of_a_running_export_are_kept(in_shop: Shop, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(7):
         make_customer()
     _, job = create_export_job(user, "jsonl")
@@ -211,7 +208,7 @@ def create_data_export(customer: Customer, user: User) -> tuple[Export, Job]:
     return Export.objects.get(pk=number), Job.objects.get(task=exports.EXPORT)
 
 
-def read_export(export: Export) -> Any:
+def read_export(export: Export) -> Json:
     export.refresh_from_db()
     assert (export.state, export.parts) == (Export.State.READY, None)
     with default_storage.open(export.path) as file:
@@ -220,7 +217,7 @@ def read_export(export: Export) -> Any:
 
 # Row 1 is the customer, rows 2 and 3 are addresses, 4 to 7 orders, and 8 to 11 refund notes.
 @pytest.mark.parametrize("result", range(2, 12))
-def test_the_file_of_a_person_goes_on_behind_its_last_part(
+def test_a_persons_file_continues_after_its_last_part(
     in_shop: Shop, monkeypatch: pytest.MonkeyPatch, result: int
 ) -> None:
     monkeypatch.setattr(person, "_CHECKPOINT_EVERY", 1)
@@ -255,9 +252,7 @@ def get_data_rows(data: Any) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_over_a_persons_file_costs_nothing_but_time(
-    transactional_db: None, tmp_path: Path
-) -> None:
+def test_a_killed_worker_only_delays_a_persons_file(transactional_db: None, tmp_path: Path) -> None:
     shop = factories.make_shop()
     member = factories.make_member(shop, "customers")
     with override_settings(STORAGES={**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}):

@@ -7,7 +7,7 @@ few and always identical. ``make soak`` runs more steps, which are new in each r
 
 import json
 from decimal import Decimal
-from typing import Any
+from types import ModuleType
 
 import pytest
 from django.db import transaction
@@ -15,19 +15,21 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from apps.api.rows import render_cache
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
+from apps.core.events.models import Event
+from apps.core.jobs import consistency_checks
+from apps.core.rest.reading import render_cache
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.inventory.models import InventoryLevel
-from apps.jobs.domain import consistency_checks
-from apps.orders.domain import order_customers, payments, stock_reservation
+from apps.orders.domain import customer_totals, payments, stock_reservation
 from apps.orders.models import Order, Transaction
-from apps.shops.models import Shop
-from tests.api.conftest import snapshot_database
-from tests.conftest import ApiClient, Response
-from tests.timing import scale_for_soak
+from tests.support.api_client import ApiClient, Response
+from tests.support.databases.snapshots import snapshot_database
+from tests.support.timing import scale_for_soak
+from tests.support.types import Json, JsonObject
 
-_COMMON: dict[str, Any] = {
+_COMMON: Attrs = {
     "deadline": None,
     "database": None,
     "suppress_health_check": list(HealthCheck),
@@ -44,7 +46,7 @@ BUYERS = ("ada@example.com", "bob@example.com", None)
 BEHAVIORS = ("bypass", "decrement_ignoring_policy", "decrement_obeying_policy")
 PLACES = st.integers(0, 7)
 UNITS = st.integers(1, 3)
-Body = dict[str, Any]
+Body = JsonObject
 
 
 class Histories(RuleBasedStateMachine):
@@ -71,12 +73,12 @@ class Histories(RuleBasedStateMachine):
 
     # --- requests ---
 
-    def _done(self, response: Response) -> Any:
+    def _done(self, response: Response) -> Json:
         """Return the response's body, or None if the request was refused."""
         assert response.status_code in {200, 201, 422}, response.content
         return response.json() if response.status_code < 300 else None
 
-    def _post(self, path: str, body: Body) -> Any:
+    def _post(self, path: str, body: Body) -> Json:
         before = snapshot_database()
         response = self._done(self.api.post(path, body))
         assert response is not None or snapshot_database() == before
@@ -268,7 +270,7 @@ class Histories(RuleBasedStateMachine):
         for customer in self._customers():
             assert customer["orders_count"] == buyers.count(customer["id"])
 
-    def _adds_up(self, order: Any) -> None:
+    def _adds_up(self, order: JsonObject) -> None:
         goods = sum(Decimal(line["price"]) * line["quantity"] for line in order["line_items"])
         total = goods + sum(Decimal(line["price"]) for line in order["shipping_lines"])
         with shop_scope(self.shop):
@@ -296,8 +298,8 @@ class Histories(RuleBasedStateMachine):
             assert topics.count("orders/cancelled") <= 1
             assert ("orders/delete" in topics[-1:]) == (order in self.deleted)
 
-    def _customers(self) -> list[Any]:
-        customers: list[Any] = self.api.get("customers.json").json()["customers"]
+    def _customers(self) -> list[JsonObject]:
+        customers: list[JsonObject] = self.api.get("customers.json").json()["customers"]
         return customers
 
 
@@ -315,14 +317,14 @@ def test_sums_stock_and_events_agree_after_each_step_of_any_history(histories: t
 @pytest.mark.parametrize(
     ("module", "step"),
     [
-        (order_customers, "add_orders_to_customers"),
-        (order_customers, "update_total_spent"),
+        (customer_totals, "add_orders_to_customers"),
+        (customer_totals, "update_total_spent"),
         (stock_reservation, "return_order_stock"),
         (payments, "count_sold_units"),
     ],
 )
-def test_a_step_that_is_left_out_is_found(
-    histories: type[Histories], monkeypatch: pytest.MonkeyPatch, module: Any, step: str
+def test_omitted_steps_are_found(
+    histories: type[Histories], monkeypatch: pytest.MonkeyPatch, module: ModuleType, step: str
 ) -> None:
     def look(machine: Histories) -> None:
         machine.every_check_agrees()

@@ -6,7 +6,6 @@ from collections import Counter
 from contextlib import closing
 from datetime import timedelta
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,29 +13,27 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.customers.models import Address, ConsentChange, Customer
-from apps.events.models import Event
-from apps.exchange.domain import dry_run, imports, row_batches, runner
-from apps.exchange.domain.lease import ImportLeaseLost
-from apps.exchange.models import Import, ImportedRow
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests import factories
-from tests.orders.import_export import get_row_results
+from apps.imports_exports.domain import dry_run, imports, runner
+from apps.imports_exports.domain.runner import ImportLeaseLost
+from apps.imports_exports.models import Import, ImportedRow
+from tests.support import factories
+from tests.support.files.import_export import get_row_results
+
+pytestmark = pytest.mark.usefixtures("media_root")
 
 Fate = ImportedRow.Fate
 State = Import.State
 AT_ONCE = 3
 
 
-@pytest.fixture(autouse=True)
-def _files(media_root: Path) -> None:
-    """Store files in a temporary directory."""
-
-
-def build_people(count: int) -> list[dict[str, Any]]:
+def build_people(count: int) -> list[Attrs]:
     """Return import rows: ``count`` valid customers, then rows with a known customer or invalid values."""
-    rows: list[dict[str, Any]] = [
+    rows: list[Attrs] = [
         {
             "first_name": f"Ada{number}",
             "email": f"ada{number}@example.com",
@@ -58,7 +55,7 @@ def build_people(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def save_file(rows: list[dict[str, Any]]) -> Import:
+def save_file(rows: list[Attrs]) -> Import:
     text = "".join(json.dumps({"customer": row}) + "\n" for row in rows) + "no JSON\n"
     return imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
 
@@ -86,7 +83,7 @@ def get_imported(shop: Shop) -> list[Any]:
 def test_rows_together_become_what_they_become_one_by_one(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     other = factories.make_shop(domain="other.example")
     for item, at_once in ((shop, 1), (other, AT_ONCE)):
-        monkeypatch.setattr(row_batches, "BATCH_SIZE", at_once)
+        monkeypatch.setattr(runner, "BATCH_SIZE", at_once)
         with shop_scope(item):
             import_job = save_file(build_people(8))
             imports.skip_validation(import_job)
@@ -108,7 +105,7 @@ def test_a_check_writes_no_customer(in_shop: Shop) -> None:
     assert counts == {Fate.NEW: 8, Fate.CHANGED: 3, Fate.FAILED: 3}
     sqls = [statement["sql"] for statement in statements if statement["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
     assert sqls
-    assert not [text for text in sqls if "orders_import" not in text]
+    assert not [text for text in sqls if "imports_exports_import" not in text]
 
 
 def run_until_killed(messages: Any, rows: int) -> int:
@@ -120,7 +117,7 @@ def run_until_killed(messages: Any, rows: int) -> int:
 
 
 def test_a_check_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_batches, "BATCH_SIZE", AT_ONCE)
+    monkeypatch.setattr(runner, "BATCH_SIZE", AT_ONCE)
     import_job, broken = save_file(build_people(8)), save_file(build_people(8))
     with closing(dry_run.validate_file(import_job)) as session:
         list(session)
@@ -141,7 +138,7 @@ def test_a_check_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest
 
 
 def test_an_import_goes_on_where_it_was_cut_off(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_batches, "BATCH_SIZE", AT_ONCE)
+    monkeypatch.setattr(runner, "BATCH_SIZE", AT_ONCE)
     import_job = save_file(build_people(8))
     imports.skip_validation(import_job)
     abandoned = runner.run_import(import_job)

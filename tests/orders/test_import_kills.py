@@ -12,23 +12,24 @@ import sys
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
 from django.utils import timezone
+from pytest_django import Settings
 
+from apps.core.events.models import Event
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.core.types import Attrs
 from apps.customers.models import Customer
-from apps.events.models import Event
-from apps.exchange.domain import imports
-from apps.exchange.models import Import, ImportedRow
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
+from apps.imports_exports.domain import imports
+from apps.imports_exports.models import Import, ImportedRow
 from apps.orders.models import LineItem, Order, Transaction
-from apps.shops.models import Shop
-from backoffice.storages import get_storage_settings
-from tests.client.conftest import get_database_url
+from backoffice.configuration.storages import get_storage_settings
+from tests.support.servers.live import get_database_url
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
@@ -41,7 +42,7 @@ import os, signal, sys, uuid
 import django
 django.setup()
 from django.db import connection
-from apps.jobs.domain import queue
+from apps.core.jobs import queue  # noqa: E402
 
 left = 2
 def counted(execute, sql, params, many, context):
@@ -77,7 +78,7 @@ def kill_and_finish(task: str, statement: str, folder: Path) -> None:
     queue.run_job(job.key)
 
 
-def build_orders() -> list[dict[str, Any]]:
+def build_orders() -> list[Attrs]:
     """Return import rows for paid orders of new customers. Every tenth row is invalid."""
     line = {"title": "Mug", "price": "12.50"}
     return [
@@ -91,7 +92,7 @@ def build_orders() -> list[dict[str, Any]]:
     ]
 
 
-def test_killed_workers_leave_no_order_out_and_none_twice(shop: Shop, settings: Any, tmp_path: Path) -> None:
+def test_killed_workers_leave_no_order_out_and_none_twice(shop: Shop, settings: Settings, tmp_path: Path) -> None:
     settings.STORAGES = {**settings.STORAGES, **get_storage_settings("", tmp_path / "media")}
     text = "".join(json.dumps({"order": row}) + "\n" for row in build_orders())
     with shop_scope(shop):

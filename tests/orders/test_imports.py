@@ -13,31 +13,33 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
+from pytest_django import Settings
+from time_machine import TimeMachineFixture
 
+from apps.core.events.models import Event
+from apps.core.jobs import queue as jobs
+from apps.core.jobs.models import Job
+from apps.core.jobs.periodic_tasks import hourly_tasks, run_periodic_tasks
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.core.types import Attrs
 from apps.customers.models import Customer
-from apps.events.models import Event
-from apps.exchange.domain import exports, imports, lease, row_batches, runner, stored_files
-from apps.exchange.models import Export, Import, ImportedRow
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.jobs.domain import housekeeping
-from apps.jobs.domain import queue as jobs
-from apps.jobs.models import Job
+from apps.demo.data.customers import load_demo_customers
+from apps.demo.management.commands import demo
+from apps.imports_exports.domain import exports, files, imports, runner
+from apps.imports_exports.models import Export, Import, ImportedRow
 from apps.orders.models import LineItem, Order
-from apps.shops.domain import demo_store
-from apps.shops.models import Shop
-from tests import factories
-from tests.conftest import ApiClient
-from tests.orders.factories import make_order
-from tests.orders.import_export import export_text, get_row_results, import_text, to_json_lines
-from tests.races import run_concurrently, run_unguarded, without_constraint
+from tests.support import factories
+from tests.support.api_client import ApiClient
+from tests.support.databases.races import run_concurrently, run_unguarded, without_constraint
+from tests.support.factories.orders import make_order
+from tests.support.files.import_export import export_text, get_row_results, import_text, to_json_lines
+from tests.support.types import JsonObject
+
+pytestmark = pytest.mark.usefixtures("media_root")
 
 Fate = ImportedRow.Fate
 State = Import.State
-
-
-@pytest.fixture(autouse=True)
-def _files(media_root: Path) -> None:
-    """Store files in a temporary directory."""
 
 
 def save_file(text: str, name: str = "in.jsonl", actor: str = "system") -> Import:
@@ -62,9 +64,7 @@ BOB = {"first_name": "Bob", "email": "bob@example.com", "phone": "+14155550102"}
         ({"first_name": "Eve", "email": BOB["email"], "phone": ADA["phone"]}, "the phone number belongs to Ada"),
     ],
 )
-def test_a_row_with_contradictory_keys_changes_no_customer_and_names_them(
-    shop: Shop, tmp_path: Path, row: dict[str, str], reason: str
-) -> None:
+def test_contradictory_keys_are_refused_and_named(shop: Shop, tmp_path: Path, row: dict[str, str], reason: str) -> None:
     import_text(shop, to_json_lines({"customer": ADA}, {"customer": BOB}), tmp_path)
     before = get_customers(shop)
 
@@ -145,7 +145,7 @@ def test_an_order_is_not_given_to_a_stranger_with_the_same_phone(api: ApiClient,
     ],
     ids=["middle", "first", "last", "known whose", "not known whose", "open quote", "a value"],
 )
-def test_half_an_order_is_never_made(
+def test_orders_are_never_partial(
     shop: Shop, tmp_path: Path, rows: list[bytes], created: dict[str, int], failed: set[int]
 ) -> None:
     path = tmp_path / "in.csv"
@@ -240,7 +240,7 @@ def test_unknown_columns_are_listed_and_need_confirmation(shop: Shop, tmp_path: 
     assert not list((tmp_path / "m" / "imports").rglob("*.*"))
 
 
-def test_what_an_export_holds_is_all_known(shop: Shop, other_shop: Shop, tmp_path: Path) -> None:
+def test_columns_of_an_export_are_all_known_to_the_import(shop: Shop, other_shop: Shop, tmp_path: Path) -> None:
     user = factories.make_member(shop, "export_orders", "export_customers")
     make_order(shop, email="ada@example.com")
 
@@ -265,7 +265,7 @@ def test_two_do_not_work_on_one_import(shop: Shop) -> None:
     import_job = create_started_import(shop)
     with shop_scope(shop), closing(runner.run_import(import_job)) as first:
         next(first)
-        with pytest.raises(lease.ImportBusy):
+        with pytest.raises(runner.ImportBusy):
             next(runner.run_import(import_job))
         rest = len(list(first))
 
@@ -273,8 +273,8 @@ def test_two_do_not_work_on_one_import(shop: Shop) -> None:
         assert Order.objects.count() == 4
 
 
-def test_who_lost_an_import_writes_nothing_more(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_batches, "BATCH_SIZE", 1)
+def test_a_worker_that_lost_its_import_writes_nothing_more(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "BATCH_SIZE", 1)
     import_job = create_started_import(shop)
     with shop_scope(shop), closing(runner.run_import(import_job)) as first:
         next(first)
@@ -282,7 +282,7 @@ def test_who_lost_an_import_writes_nothing_more(shop: Shop, monkeypatch: pytest.
         Import.objects.filter(pk=import_job.pk).update(claimed_until=timezone.now() - timedelta(hours=1))
         with closing(runner.run_import(import_job)) as second:
             next(second)
-            with pytest.raises(lease.ImportLeaseLost):
+            with pytest.raises(runner.ImportLeaseLost):
                 next(first)
             rest = len(list(second))
 
@@ -310,7 +310,7 @@ def test_the_same_file_again_makes_no_order_twice(shop: Shop, tmp_path: Path) ->
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.race(control="test_without_the_unique_key_one_row_of_two_files_makes_two_orders")
+@pytest.mark.race(control="test_a_row_in_two_files_creates_two_orders_without_the_unique_key")
 def test_two_imports_of_one_file_at_once_make_each_order_once(shop: Shop) -> None:
     both = [create_started_import(shop, 20), create_started_import(shop, 20)]
 
@@ -327,7 +327,7 @@ def test_two_imports_of_one_file_at_once_make_each_order_once(shop: Shop) -> Non
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_the_unique_key_one_row_of_two_files_makes_two_orders(shop: Shop) -> None:
+def test_a_row_in_two_files_creates_two_orders_without_the_unique_key(shop: Shop) -> None:
     """Show what goes wrong without the unique key: neither import sees the other import's row."""
     first_import, two = create_started_import(shop, 1), create_started_import(shop, 1)
 
@@ -340,22 +340,22 @@ def test_without_the_unique_key_one_row_of_two_files_makes_two_orders(shop: Shop
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.race(control="test_without_the_claims_condition_two_work_on_one_import")
-def test_of_two_runs_of_one_import_at_once_one_works(shop: Shop) -> None:
+@pytest.mark.race(control="test_two_workers_run_one_import_without_the_condition")
+def test_one_of_two_concurrent_runs_of_an_import_works(shop: Shop) -> None:
     import_job = create_started_import(shop, 20)
 
     results = run_concurrently(shop, *[lambda: len(list(runner.run_import(import_job)))] * 4)
 
     with shop_scope(shop):
         assert Order.objects.count() == 20
-    assert [result for result in results if not isinstance(result, lease.ImportBusy)] == [20]
+    assert [result for result in results if not isinstance(result, runner.ImportBusy)] == [20]
 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_the_claims_condition_two_work_on_one_import(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_workers_run_one_import_without_the_condition(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Show what goes wrong without the lease condition: the second worker takes the lease during the import."""
-    monkeypatch.setattr(row_batches, "BATCH_SIZE", 1)
+    monkeypatch.setattr(runner, "BATCH_SIZE", 1)
     import_job = create_started_import(shop)
     work = runner.run_import(import_job)
 
@@ -367,7 +367,7 @@ def test_without_the_claims_condition_two_work_on_one_import(shop: Shop, monkeyp
     )
 
     assert len(worked) == 3, "of four rows, one was the first one's"
-    with shop_scope(shop), pytest.raises(lease.ImportLeaseLost):
+    with shop_scope(shop), pytest.raises(runner.ImportLeaseLost):
         next(work)
 
 
@@ -391,9 +391,7 @@ def retry_failed_job(job: Job) -> Job:
     return job
 
 
-def test_an_export_that_was_given_up_is_made_when_it_is_tried_again(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_export_is_created_when_retried(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     user = factories.make_member(shop, "export_orders")
     make_order(shop)
     with shop_scope(shop):
@@ -415,9 +413,7 @@ def test_an_export_that_was_given_up_is_made_when_it_is_tried_again(
 
 
 @pytest.mark.parametrize("checking", [True, False])
-def test_an_import_that_was_given_up_goes_on_when_it_is_tried_again(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch, checking: bool
-) -> None:
+def test_a_failed_import_continues_when_retried(shop: Shop, monkeypatch: pytest.MonkeyPatch, checking: bool) -> None:
     with shop_scope(shop):
         import_job = save_file(to_json_lines({"customer": ADA}))
         imports.enqueue_validation(import_job, actor="system")
@@ -450,7 +446,7 @@ def test_an_import_with_a_deleted_file_says_so_on_retry(shop: Shop, monkeypatch:
     fail_job(job, monkeypatch)
     with shop_scope(shop):
         Import.objects.update(updated_at=timezone.now() - timedelta(days=8))
-    housekeeping.run_hourly_tasks()
+    run_periodic_tasks(hourly_tasks)
 
     job = retry_failed_job(job)
 
@@ -462,10 +458,10 @@ def test_an_import_with_a_deleted_file_says_so_on_retry(shop: Shop, monkeypatch:
 
 
 def list_stored_files() -> set[str]:
-    return set(stored_files._iterate_paths())
+    return set(files._iterate_paths())
 
 
-def test_of_two_writers_of_one_export_one_file_stays(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_writers_of_one_export_leave_one_file(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     user = factories.make_member(shop, "export_orders")
     make_order(shop)
     with shop_scope(shop):
@@ -489,7 +485,7 @@ def test_of_two_writers_of_one_export_one_file_stays(shop: Shop, monkeypatch: py
         assert list_stored_files() == set()
 
 
-def test_files_without_a_row_are_cleared_after_a_day(shop: Shop, tmp_path: Path, time_machine: Any) -> None:
+def test_unused_files_are_cleared_after_a_day(shop: Shop, tmp_path: Path, time_machine: TimeMachineFixture) -> None:
     user = factories.make_member(shop, "export_orders")
     make_order(shop)
     export_text(shop, user, "orders", "csv")
@@ -497,18 +493,18 @@ def test_files_without_a_row_are_cleared_after_a_day(shop: Shop, tmp_path: Path,
         import_job, lost_import_job = save_file("x"), save_file("y")
         lost_import_job.delete()
         export = Export.objects.get()
-        stray = stored_files.store_file(export.create_path(), io.BytesIO(b"z"))
+        stray = files.store_file(export.create_path(), io.BytesIO(b"z"))
 
-    housekeeping.run_hourly_tasks()
+    run_periodic_tasks(hourly_tasks)
     young = list_stored_files()
-    housekeeping.run_hourly_tasks(timezone.now() + timedelta(hours=25))
+    run_periodic_tasks(hourly_tasks, timezone.now() + timedelta(hours=25))
 
     assert young == {import_job.path, lost_import_job.path, export.path, stray}
     assert list_stored_files() == {import_job.path, export.path}
 
 
 def test_a_failed_upload_leaves_no_file(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*args: Any, **options: Any) -> None:
+    def broken(*args: object, **options: object) -> None:
         raise RuntimeError
 
     monkeypatch.setattr(imports, "record_event", broken)
@@ -521,7 +517,7 @@ def test_a_failed_upload_leaves_no_file(shop: Shop, monkeypatch: pytest.MonkeyPa
 # --- names, dates, fulfillments ---------------------------------------------------------------------------------------
 
 
-def import_and_get_orders(shop: Shop, tmp_path: Path, *orders: dict[str, Any], name: str = "in.jsonl") -> list[Order]:
+def import_and_get_orders(shop: Shop, tmp_path: Path, *orders: JsonObject, name: str = "in.jsonl") -> list[Order]:
     line = {"title": "a", "price": "1.00", "quantity": 3}
     import_text(shop, to_json_lines(*({"order": {"line_items": [line], **order}} for order in orders)), tmp_path, name)
     with shop_scope(shop):
@@ -610,7 +606,7 @@ def test_orders_that_were_partly_sent_come_in(
         ),
     ],
 )
-def test_what_was_sent_must_add_up(shop: Shop, tmp_path: Path, status: str, line: dict[str, Any], reason: str) -> None:
+def test_fulfilled_quantities_must_add_up(shop: Shop, tmp_path: Path, status: str, line: Attrs, reason: str) -> None:
     items = [{"title": "a", "price": "1.00", "quantity": 3, **line}]
 
     assert import_and_get_orders(shop, tmp_path, {"fulfillment_status": status, "line_items": items}) == []
@@ -637,12 +633,12 @@ def test_the_planner_knows_what_a_large_import_brought(shop: Shop, tmp_path: Pat
     assert get_planner_count("customers_customer") >= 120
 
 
-def test_the_planner_knows_what_the_demo_store_holds(
-    db: None, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_planner_knows_the_demo_shop(
+    db: None, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATA_DIR = tmp_path
     # The other parts of the demo are slow to create and are tested elsewhere.
-    monkeypatch.setattr(demo_store, "_makers", {"customers": demo_store._makers["customers"]})
+    monkeypatch.setattr(demo, "create_demo_data", load_demo_customers)
 
     call_command("demo", stdout=io.StringIO())
 
@@ -658,7 +654,7 @@ def test_an_import_is_recorded_as_what_it_is(shop: Shop, tmp_path: Path) -> None
 
     with shop_scope(shop):
         topics = list(
-            Event.objects.filter(subject_type="exchange.import").order_by("pk").values_list("topic", flat=True)
+            Event.objects.filter(subject_type="imports_exports.import").order_by("pk").values_list("topic", flat=True)
         )
     assert topics == ["imports/upload", "imports/finish"]
 

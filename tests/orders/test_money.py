@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.ground.money import (
+from apps.core.money import (
     calculate_portion,
     convert_amount,
     format_plain,
@@ -17,7 +17,8 @@ from apps.ground.money import (
     round_money,
     split_amount,
 )
-from apps.orders.domain import pricing
+from apps.orders.domain.pricing import prices as pricing
+from apps.orders.domain.pricing import totals
 from apps.orders.models import LineItem, Order, ShippingLine
 
 CURRENCIES = st.sampled_from(["JPY", "USD", "EUR", "KWD"])
@@ -64,7 +65,7 @@ def test_portions_of_single_units_add_up_to_the_whole(currency: str, units: int,
     st.decimals(0, 1, places=4),
     st.booleans(),
 )
-def test_an_order_adds_up(
+def test_orders_add_up(
     given_amounts: tuple[str, list[Decimal]], off: int, percent: Decimal, rate: Decimal, included: bool
 ) -> None:
     currency, prices = given_amounts
@@ -97,7 +98,7 @@ def test_an_order_adds_up(
     assert order.total_price == order.current_total_price == subtotal_price
     for line in lines:
         line.current_quantity = 0
-    pricing.set_current_totals(order, lines, [])
+    totals.set_current_totals(order, lines, [])
     assert order.current_total_price == order.current_total_tax == order.current_total_discounts == 0
 
 
@@ -131,7 +132,7 @@ def test_roundings_go_half_up() -> None:
 
 
 @pytest.mark.parametrize("code", ["USD", "JPY", "KWD", "XAF", "XOF", "XPF", "DEM"])
-def test_what_is_or_was_tender_somewhere_is_a_currency(code: str) -> None:
+def test_current_and_former_legal_tenders_are_currencies(code: str) -> None:
     assert is_currency(code)
 
 

@@ -6,7 +6,6 @@ import uuid
 from collections import Counter
 from contextlib import closing
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,22 +13,25 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from apps.core.db import planner_statistics
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.customers.domain.customers import create_customer
 from apps.customers.models import Customer
-from apps.exchange.domain import dry_run, imports, row_batches, runner
-from apps.exchange.models import Import, ImportedRow
-from apps.ground import planner_statistics
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
-from apps.orders.domain import create
-from apps.orders.domain.order_drafts import OrderDraft
+from apps.imports_exports.domain import dry_run, imports, runner
+from apps.imports_exports.models import Import, ImportedRow
+from apps.orders.domain.create import orders
+from apps.orders.domain.create.drafts import OrderDraft
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests import factories
-from tests.orders.compare_shops import ShopTables, remove_ids
-from tests.orders.factories import make_order, make_variant
-from tests.webhooks.scenarios import make_subscription
+from tests.support import factories
+from tests.support.compare_shops import ShopTables, remove_ids
+from tests.support.factories.orders import make_order, make_variant
+from tests.support.webhooks import make_subscription
+
+pytestmark = pytest.mark.usefixtures("media_root")
 
 State = Import.State
 MUG = {"title": "Mug", "price": "12.50", "quantity": 2}
@@ -38,14 +40,9 @@ PLACE = {"first_name": "Ada", "address1": "1 Main Street", "city": "Stockholm", 
 TOPICS = ("orders/create", "orders/paid", "orders/cancelled", "customers/create", "order_transactions/create")
 
 
-@pytest.fixture(autouse=True)
-def _files(media_root: Path) -> None:
-    """Store files in a temporary directory."""
-
-
-def build_orders() -> list[dict[str, Any]]:
+def build_orders() -> list[Attrs]:
     """Return import rows for many types of orders. Some orders already exist in the shop or occur twice in the file."""
-    rows: list[dict[str, Any]] = [
+    rows: list[Attrs] = [
         {"email": "new@example.com", "line_items": [MUG, BOWL], "tags": "vip, new", "shipping_address": PLACE},
         {"email": "ADA@example.com", "line_items": [MUG], "financial_status": "paid", "note": "Ring twice"},
         {"phone": "+46 8 123 456 78", "line_items": [MUG]},
@@ -149,7 +146,7 @@ def create_prepared_shop(domain: str, *, has_subscribers: bool) -> Shop:
     return shop
 
 
-def save_file(rows: list[dict[str, Any]]) -> Import:
+def save_file(rows: list[Attrs]) -> Import:
     text = "".join(json.dumps({"order": row}) + "\n" for row in rows) + "no JSON\n"
     return imports.save_upload(io.BytesIO(text.encode()), "in.jsonl", actor="system", at=timezone.now())
 
@@ -159,7 +156,9 @@ def check_and_run(shop: Shop) -> tuple[list[Any], dict[str, list[str]]]:
     with shop_scope(shop):
         import_job = save_file(build_orders())
         with closing(dry_run.validate_file(import_job)) as session:
-            outcomes = [(row.line, what.result, remove_ids(what.reason), dict(what.changes)) for row, what in session]
+            outcomes = [
+                (row.line, what.result, remove_ids(str(what.reason or "")), dict(what.changes)) for row, what in session
+            ]
         imports.start_import(
             Import.objects.get(pk=import_job.pk), without_unknown=True, actor="system", at=timezone.now()
         )
@@ -174,21 +173,19 @@ def find_differences(table: list[str], other: list[str]) -> tuple[list[str], lis
 
 
 @pytest.mark.parametrize("received", [False, True], ids=["nobody listens", "an app listens"])
-def test_orders_together_become_what_they_become_one_by_one(
-    db: None, monkeypatch: pytest.MonkeyPatch, received: bool
-) -> None:
+def test_batches_of_orders_equal_single_orders(db: None, monkeypatch: pytest.MonkeyPatch, received: bool) -> None:
     together: list[int] = []
-    create_orders = create.create_orders
+    create_orders = orders.create_orders
 
-    def counted(drafts: list[OrderDraft], **values: Any) -> Any:
+    def count_batches(drafts: list[OrderDraft], **values: Any) -> Any:
         refusals = create_orders(drafts, **values)
         together.append(refusals.count(None))
         return refusals
 
-    monkeypatch.setattr(create, "create_orders", counted)
+    monkeypatch.setattr(orders, "create_orders", count_batches)
     results = []
     for number, at_once in enumerate((1, 9)):
-        monkeypatch.setattr(row_batches, "BATCH_SIZE", at_once)
+        monkeypatch.setattr(runner, "BATCH_SIZE", at_once)
         results.append(check_and_run(create_prepared_shop(f"shop{number}.example", has_subscribers=received)))
         assert bool(together) == (at_once > 1)
 
@@ -213,7 +210,7 @@ def test_a_check_of_orders_writes_none(in_shop: Shop) -> None:
 
     sqls = [statement["sql"] for statement in statements if statement["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
     assert sqls
-    assert not [text for text in sqls if "orders_import" not in text]
+    assert not [text for text in sqls if "imports_exports_import" not in text]
 
 
 def test_more_orders_take_no_more_statements(in_shop: Shop) -> None:
@@ -241,7 +238,7 @@ def test_more_orders_take_no_more_statements(in_shop: Shop) -> None:
 
 def test_planner_statistics_are_updated_during_large_imports(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planner_statistics, "FIRST_REFRESH", 4)
-    monkeypatch.setattr(row_batches, "BATCH_SIZE", 2)
+    monkeypatch.setattr(runner, "BATCH_SIZE", 2)
     import_job = save_file([{"id": number, "line_items": [MUG]} for number in range(39)])
     imports.skip_validation(import_job)
 
@@ -260,7 +257,7 @@ def test_planner_statistics_are_updated_during_large_imports(in_shop: Shop, monk
 @pytest.mark.django_db(transaction=True)
 def test_a_batch_of_orders_rings_the_broker_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     messages: list[tuple[uuid.UUID, ...]] = []
-    monkeypatch.setattr(queue, "_notifiers", [lambda *keys: messages.append(keys)])
+    monkeypatch.setattr(queue, "notifiers", {"test": lambda *keys: messages.append(keys)})
     with shop_scope(shop):
         import_job = save_file([{"id": number, "line_items": [MUG]} for number in range(60)])
         imports.skip_validation(import_job)

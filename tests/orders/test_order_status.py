@@ -4,16 +4,19 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.core.mail import EmailMessage
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
-from apps.ground.tenancy import shop_scope
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.orders.domain import transitions
-from apps.orders.domain.order_status import get_status_page_url
+from apps.orders.domain.statuses import get_status_page_url
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests.conftest import ApiClient, Response
-from tests.orders.factories import make_order
+from tests.support.api_client import ApiClient, Response
+from tests.support.factories.orders import make_order
 
 ADDRESS = {
     "first_name": "Ada",
@@ -51,7 +54,7 @@ def get_text(response: Response) -> str:
     return response.content.decode()
 
 
-def test_the_link_of_the_interface_leads_to_the_page(api: ApiClient, order: Order, settings: Any) -> None:
+def test_the_link_of_the_interface_leads_to_the_page(api: ApiClient, order: Order, settings: Settings) -> None:
     url = api.get(f"orders/{order.pk}.json").json()["order"]["order_status_url"]
 
     response = Client().get(url.removeprefix(settings.BASE_URL))
@@ -93,7 +96,7 @@ def test_scripts_of_apps_run_in_an_origin_of_their_own(order: Order) -> None:
 @pytest.mark.parametrize(
     "parts", [{"token": "0" * 32}, {"token": "x"}, {"token": "%FF"}, {"shop_id": 2**70}, {"shop_id": 0}]
 )
-def test_a_wrong_link_leads_nowhere(order: Order, parts: dict[str, Any]) -> None:
+def test_a_wrong_link_leads_nowhere(order: Order, parts: Attrs) -> None:
     response = get_page(order, **parts)
 
     assert response.status_code == 404
@@ -121,9 +124,9 @@ def test_the_page_tells_of_the_cancellation_and_the_buyers_money(shop: Shop) -> 
     assert "USD" not in page_text
 
 
-def test_receipts_carry_the_link(api: ApiClient, shop: Shop, mailoutbox: list[Any]) -> None:
-    from apps.jobs.domain import queue as jobs
-    from apps.jobs.models import Job
+def test_receipts_carry_the_link(api: ApiClient, shop: Shop, mailoutbox: list[EmailMessage]) -> None:
+    from apps.core.jobs import queue as jobs
+    from apps.core.jobs.models import Job
 
     order = make_order(shop, email="ada@example.com", send_receipt=True)
     with shop_scope(shop):

@@ -1,21 +1,21 @@
 """Tests for query plans: both databases use the indexes when a shop has many orders."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
-from apps.api.resources.filters import apply_filters
-from apps.api.rows.keyset_pagination import filter_by_cursor
+from apps.core.db import planner_statistics
+from apps.core.rest.reading.keyset_pagination import filter_by_cursor
+from apps.core.rest.resources.filters import apply_filters
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.customers.models import Customer
-from apps.ground import planner_statistics
-from apps.ground.tenancy import shop_scope
-from apps.orders.api.filters import OrderFilter
+from apps.orders.api.views import OrderFilter
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests import services
+from tests.support import services
 
 ROWS = 6_000
 # Two weeks after the first order. The range is so narrow that reading the whole list would be slower.
@@ -57,7 +57,7 @@ def add_crowd(shop: Shop) -> None:
 pytestmark = pytest.mark.shop_with(fill=add_crowd)
 
 
-def _closed(at: Any) -> dict[str, Any]:
+def _closed(at: object) -> Attrs:
     return {"status": "closed", "closed_at": at}
 
 
@@ -102,7 +102,7 @@ def test_orders_of_a_customer_read_an_index(shop: Shop) -> None:
         ("tags <> '' AND string_to_array(upper(tags), ', ') @> ARRAY['NOSUCH']", ROWS / 400),
     ],
 )
-def test_how_many_orders_have_a_channel_or_a_tag_is_known(shop: Shop, condition: str, there: float) -> None:
+def test_the_number_of_orders_with_a_channel_or_tag_is_estimated(shop: Shop, condition: str, there: float) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (FORMAT JSON) SELECT id FROM orders_order WHERE {condition}")
         (((plan,),),) = cursor.fetchall()

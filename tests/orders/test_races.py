@@ -4,28 +4,28 @@ import threading
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
-from typing import Any
 
 import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.customers.models import Customer
-from apps.ground.exceptions import DomainError
-from apps.ground.tenancy import shop_scope
 from apps.inventory.models import StockMovement
 from apps.orders.domain import payments, transitions
 from apps.orders.domain.payments import PaymentRefused
 from apps.orders.domain.stock_reservation import NotEnoughStock
 from apps.orders.models import Order, OrderCounter, Transaction
-from apps.shops.models import Shop
-from tests.orders.factories import get_available, make_order, make_variant
-from tests.races import run_concurrently, run_unguarded, without_constraint
+from tests.support.databases.races import run_concurrently, run_unguarded, without_constraint
+from tests.support.factories.orders import get_available, make_order, make_variant
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
-def build_numbered_works(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
+def build_numbered_works(count: int, work: Callable[[int], object]) -> list[Callable[[], object]]:
     """Return ``count`` functions that call ``work`` with the numbers from 0."""
     return [partial(work, number) for number in range(count)]
 
@@ -58,7 +58,7 @@ def test_numbers_repeat_without_the_lock(shop: Shop) -> None:
     assert run_concurrently(shop, *build_numbered_works(5, careless)) == [1] * 5
 
 
-@pytest.mark.race(control="inventory/test_stock_races.py::test_without_the_guard_the_same_takers_oversell")
+@pytest.mark.race(control="inventory/test_stock_races.py::test_concurrent_sales_oversell_without_the_guard")
 def test_twenty_takers_of_five_units(shop: Shop) -> None:
     variant = make_variant(shop, stock=5)
     line = {"variant_id": variant.pk, "quantity": 1}
@@ -81,14 +81,14 @@ def test_twenty_takers_of_five_units(shop: Shop) -> None:
         )
 
 
-@pytest.mark.race(control="test_without_the_orders_lock_its_units_go_back_twice")
+@pytest.mark.race(control="test_units_are_restocked_twice_without_the_orders_lock")
 def test_takers_and_cancellations_at_once_leave_the_ledger_right(shop: Shop) -> None:
     variant = make_variant(shop, stock=6)
     line = {"variant_id": variant.pk, "quantity": 1}
-    options: Any = {"lines": [line], "inventory_behaviour": "decrement_obeying_policy", "email": "ada@example.com"}
+    options: Attrs = {"lines": [line], "inventory_behaviour": "decrement_obeying_policy", "email": "ada@example.com"}
     placed = [make_order(shop, **options) for _ in range(4)]
 
-    def work(number: int) -> Any:
+    def work(number: int) -> object:
         if number < 8:
             return make_order(shop, **options)
         return transitions.cancel_order(placed[(number - 8) // 2], actor="system", at=timezone.now())
@@ -104,7 +104,7 @@ def test_takers_and_cancellations_at_once_leave_the_ledger_right(shop: Shop) -> 
         assert Customer.objects.get().orders_count == Order.objects.count()
 
 
-def test_without_the_orders_lock_its_units_go_back_twice(shop: Shop) -> None:
+def test_units_are_restocked_twice_without_the_orders_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock: both cancellations see an open order, so both return the item to stock."""
     variant = make_variant(shop, stock=6)
     line = {"variant_id": variant.pk, "quantity": 1}
@@ -118,7 +118,7 @@ def test_without_the_orders_lock_its_units_go_back_twice(shop: Shop) -> None:
     assert get_available(variant) == 7
 
 
-@pytest.mark.race(control="test_without_the_unique_key_one_customer_is_made_twice")
+@pytest.mark.race(control="test_one_customer_is_created_twice_without_the_unique_key")
 def test_two_orders_of_one_new_customer_make_one(shop: Shop) -> None:
     outcomes = run_concurrently(
         shop,
@@ -130,7 +130,7 @@ def test_two_orders_of_one_new_customer_make_one(shop: Shop) -> None:
         assert Customer.objects.get().orders_count == 10
 
 
-def test_without_the_unique_key_one_customer_is_made_twice(shop: Shop) -> None:
+def test_one_customer_is_created_twice_without_the_unique_key(shop: Shop) -> None:
     """Show what goes wrong without the unique key: neither order finds a customer, so each order creates one."""
 
     def order() -> Order:
@@ -143,7 +143,7 @@ def test_without_the_unique_key_one_customer_is_made_twice(shop: Shop) -> None:
             assert list(Customer.objects.values_list("orders_count", flat=True)) == [1, 1]
 
 
-@pytest.mark.race(control="test_without_the_orders_lock_more_is_taken_than_was_authorized")
+@pytest.mark.race(control="test_captures_exceed_the_authorization_without_the_orders_lock")
 def test_captures_at_once_never_take_more_than_was_authorized(shop: Shop) -> None:
     order = make_order(shop, financial_status="authorized", email="ada@example.com")
     capture = {"kind": "capture", "amount": Decimal("6.00")}
@@ -162,7 +162,7 @@ def test_captures_at_once_never_take_more_than_was_authorized(shop: Shop) -> Non
         assert Customer.objects.get().total_spent == Decimal("18.00")
 
 
-@pytest.mark.race(control="test_without_the_orders_lock_more_is_taken_than_was_authorized")
+@pytest.mark.race(control="test_captures_exceed_the_authorization_without_the_orders_lock")
 def test_captures_and_sales_at_once_never_take_more_than_is_owed(shop: Shop) -> None:
     order = make_order(shop, transactions=[{"kind": "authorization", "amount": Decimal("20.00")}] * 2)
     ways = ({"kind": "capture", "amount": Decimal("6.00")}, {"kind": "sale", "amount": Decimal("6.00")})
@@ -180,11 +180,11 @@ def test_captures_and_sales_at_once_never_take_more_than_is_owed(shop: Shop) -> 
         assert order.total_paid == Decimal("18.00")
 
 
-def test_without_the_orders_lock_more_is_taken_than_was_authorized(shop: Shop) -> None:
+def test_captures_exceed_the_authorization_without_the_orders_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock and the unique key: both captures see the full authorized amount."""
     order = make_order(shop, financial_status="authorized")
 
-    def capture() -> Any:
+    def capture() -> object:
         attrs = {"kind": "capture", "amount": Decimal("12.00")}
         return payments.create_transaction(order, attrs, actor="system", at=timezone.now())
 

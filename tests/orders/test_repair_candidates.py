@@ -1,22 +1,21 @@
 """Tests that the prefilter of the nightly checks selects every inconsistent order and few consistent orders."""
 
 from decimal import Decimal
-from importlib import import_module
-from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db.models import F
 from django.utils import timezone
 
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.orders.domain import edit_lines, repair_candidates, transitions
-from apps.orders.domain.order_edits import LineEdit, OrderEdit
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.core.tenancy.shop_owned import ShopOwned
+from apps.core.types import Attrs
+from apps.orders.domain import consistency_checks, edit_lines, transitions
+from apps.orders.domain.edit_lines import LineEdit, OrderEdit
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
-from apps.shops.models import Shop
-from tests.orders.factories import make_order
+from tests.support.factories.orders import make_order
 
 pytestmark = pytest.mark.postgres
 
@@ -44,7 +43,7 @@ CODES = [{"code": "LESS", "amount": Decimal("10.00"), "type": "fixed_amount"}]
 def create_order_histories(shop: Shop) -> None:
     """Create orders with different statuses, refunds and cancellations, with and without included taxes."""
     for included in (False, True):
-        options: Any = {"lines": LINES, "shipping": POST, "codes": CODES, "taxes_included": included}
+        options: Attrs = {"lines": LINES, "shipping": POST, "codes": CODES, "taxes_included": included}
         for status in (None, "pending", "authorized", "paid", "voided"):
             order = make_order(shop, financial_status=status, **options)
             with shop_scope(shop):
@@ -84,12 +83,12 @@ def create_order_histories(shop: Shop) -> None:
 def find_doubtful() -> tuple[list[int] | None, list[int] | None]:
     with all_shops_scope():
         end = Order.objects.latest("pk").pk
-        return repair_candidates.find_total_candidates(
+        return consistency_checks.find_total_candidates(
             0, end, ["USD", "JPY"]
-        ), repair_candidates.find_payment_candidates(0, end)
+        ), consistency_checks.find_payment_candidates(0, end)
 
 
-def test_nothing_that_is_right_is_doubted(shop: Shop) -> None:
+def test_correct_orders_are_no_candidates(shop: Shop) -> None:
     create_order_histories(shop)
 
     assert find_doubtful() == ([], [])
@@ -108,10 +107,10 @@ def test_nothing_that_is_right_is_doubted(shop: Shop) -> None:
         (Transaction, "shop_amount", 1),
     ],
 )
-def test_what_is_wrong_is_doubted(shop: Shop, model: Any, column: str, position: int) -> None:
+def test_wrong_orders_are_candidates(shop: Shop, model: type[ShopOwned], column: str, position: int) -> None:
     make_order(shop, lines=LINES, shipping=POST, financial_status="paid")
     with shop_scope(shop):
-        row = model.objects.order_by("pk").first()
+        row = model.objects.earliest("pk")
         model.objects.filter(pk=row.pk).update(**{column: F(column) + 1})
         order = Order.objects.get()
 
@@ -122,21 +121,9 @@ def test_what_is_wrong_is_doubted(shop: Shop, model: Any, column: str, position:
     ("column", "value"),
     [("financial_status", "pending"), ("fulfillment_status", "partial"), ("payment_gateway_names", [])],
 )
-def test_a_wrong_status_is_doubted(shop: Shop, column: str, value: Any) -> None:
+def test_a_wrong_status_is_doubted(shop: Shop, column: str, value: object) -> None:
     order = make_order(shop, lines=LINES, financial_status="paid")
     with shop_scope(shop):
         Order.objects.update(**{column: value})
 
     assert find_doubtful()[1] == [order.pk]
-
-
-def test_what_left_older_orders_is_worked_out(shop: Shop) -> None:
-    create_order_histories(shop)
-    with all_shops_scope():
-        right = dict(Order.objects.values_list("pk", "total_removed"))
-        Order.objects.update(total_removed=0)
-
-        import_module("apps.orders.migrations.0015_work_out_what_left_orders").work_out(apps, None)
-
-        assert dict(Order.objects.values_list("pk", "total_removed")) == right
-        assert len(set(right.values())) > 3

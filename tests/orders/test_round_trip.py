@@ -13,20 +13,25 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.api.rows.query_plans import get_read_plan
+from apps.core.money import get_minor_unit, round_money
+from apps.core.rest.reading.query_plans import get_read_plan
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.customers.domain.customers import create_customer
 from apps.customers.models import Customer
-from apps.exchange.resources.api_format import file_context
-from apps.ground.money import get_minor_unit, round_money
-from apps.ground.tenancy import shop_scope
+from apps.imports_exports.resources.cells import file_context
 from apps.orders.api.orders import OrderSerializer
-from apps.orders.domain import create, transitions
-from apps.orders.domain.order_drafts import OrderParts
+from apps.orders.domain import transitions
+from apps.orders.domain.create import orders as create
+from apps.orders.domain.create.drafts import OrderParts
 from apps.orders.domain.payments import create_transaction
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests import factories
-from tests.orders.import_export import export_text, import_text
+from tests.support import factories
+from tests.support.files.import_export import export_text, import_text
+from tests.support.types import Json, JsonObject
+
+pytestmark = pytest.mark.usefixtures("media_root")
 
 COUNT = int(os.environ.get("BACKOFFICE_ROUND_TRIPS", "60"))
 WORDS = (
@@ -54,11 +59,6 @@ AMOUNTS = frozenset({"amount", "price", "rate"})
 SHIPPING = ("title", "price", "discount", "tax", "tax_lines")
 
 
-@pytest.fixture(autouse=True)
-def _files(media_root: Path) -> None:
-    """Store files in a temporary directory."""
-
-
 class RandomValues:
     """A source of random values, which are equal in every run."""
 
@@ -71,7 +71,7 @@ class RandomValues:
     def amount(self, currency: str, most: int = 100) -> Decimal:
         return round_money(Decimal(self.by.randrange(1, most * 1000)) / 1000, currency) or get_minor_unit(currency)
 
-    def taxes(self, currency: str, *, included: bool) -> list[dict[str, Any]]:
+    def taxes(self, currency: str, *, included: bool) -> list[Attrs]:
         rates = [Decimal("0.25"), Decimal("0.055"), Decimal("0.2")]
         # Smaller than the price, even if the price includes the tax.
         price = None if included else self.by.choice([None, self.amount(currency, 3)])
@@ -140,7 +140,7 @@ def make_order(shop: Shop, chance: RandomValues) -> None:
         transitions.cancel_order(order, actor="system", at=chance.moment(), reason=reason, restock=by.random() < 0.5)
 
 
-def build_line(chance: RandomValues, currency: str, *, included: bool) -> dict[str, Any]:
+def build_line(chance: RandomValues, currency: str, *, included: bool) -> Attrs:
     by, price = chance.by, chance.amount(currency)
     return {
         "title": chance.word(),
@@ -156,7 +156,7 @@ def build_line(chance: RandomValues, currency: str, *, included: bool) -> dict[s
     }
 
 
-def build_duty(chance: RandomValues, currency: str) -> dict[str, Any]:
+def build_duty(chance: RandomValues, currency: str) -> Attrs:
     by = chance.by
     return {
         "harmonized_system_code": by.choice([None, "520300", "0101.21"]),
@@ -166,19 +166,19 @@ def build_duty(chance: RandomValues, currency: str) -> dict[str, Any]:
     }
 
 
-def build_discount_code(chance: RandomValues, currency: str) -> dict[str, Any]:
+def build_discount_code(chance: RandomValues, currency: str) -> Attrs:
     kind = chance.by.choice(["percentage", "fixed_amount", "shipping"])
     amount = Decimal(chance.by.randrange(1, 900)) / 10 if kind == "percentage" else chance.amount(currency, 9)
     return {"code": chance.word(), "amount": amount, "type": kind}
 
 
-def get_orders(shop: Shop) -> dict[str, Any]:
+def get_orders(shop: Shop) -> JsonObject:
     with shop_scope(shop):
         orders = Order.objects.prefetch_related("line_items", "shipping_lines")
         return {order.name: get_order_values(order) for order in orders}
 
 
-def get_order_values(order: Order) -> dict[str, Any]:
+def get_order_values(order: Order) -> JsonObject:
     """Return all order values that a file contains, without leading and trailing spaces."""
     output = {name: to_plain(getattr(order, name)) for name in SHOWN}
     address = output["billing_address"]
@@ -189,7 +189,7 @@ def get_order_values(order: Order) -> dict[str, Any]:
     }
 
 
-def to_plain(value: Any) -> Any:
+def to_plain(value: Json) -> Json:
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, list):
@@ -220,7 +220,7 @@ def test_random_orders_come_back_equal(shop: Shop, other_shop: Shop, tmp_path: P
 def make_customers(chance: RandomValues, count: int) -> None:
     by = chance.by
     for number in range(count):
-        attrs: dict[str, Any] = {
+        attrs: Attrs = {
             "first_name": chance.word(),
             "last_name": by.choice(["", chance.word()]),
             "email": by.choice(["", f"Person.{number}@Example.com", f"person{number}@exämple.com"]),
@@ -239,7 +239,7 @@ PERSON = ("first_name", "last_name", "email", "phone", "note", "tags", "tax_exem
 PLACE = ("company", "address1", "city", "province_code", "country_code", "zip")
 
 
-def get_people(shop: Shop) -> list[dict[str, Any]]:
+def get_people(shop: Shop) -> list[JsonObject]:
     with shop_scope(shop):
         people = Customer.objects.select_related("default_address").order_by("pk")
         return [
@@ -265,7 +265,7 @@ def test_random_customers_come_back_equal(shop: Shop, other_shop: Shop, tmp_path
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_what_came_back_goes_out_the_same(shop: Shop, other_shop: Shop, tmp_path: Path, form: str) -> None:
+def test_imported_orders_are_exported_unchanged(shop: Shop, other_shop: Shop, tmp_path: Path, form: str) -> None:
     Shop.objects.update(timezone="UTC")
     shop.refresh_from_db()
     other_shop.refresh_from_db()
@@ -275,13 +275,13 @@ def test_what_came_back_goes_out_the_same(shop: Shop, other_shop: Shop, tmp_path
     out = export_text(shop, people[0], "orders", form)
     import_text(other_shop, out, tmp_path, f"in.{form}")
 
-    def shown(index: Shop) -> list[Any]:
+    def read_orders(index: Shop) -> list[Any]:
         with shop_scope(index):
             ids = list(Order.objects.order_by("pk").values_list("pk", flat=True))
             context = file_context()
             objects = get_read_plan(OrderSerializer, context.version).read_ids(ids, context)
         return [[objects[pk][name] for name in ("name", "total_price", "discount_codes", "tax_lines")] for pk in ids]
 
-    assert shown(other_shop) == shown(shop)
+    assert read_orders(other_shop) == read_orders(shop)
     if form == "csv":
         assert export_text(other_shop, people[1], "orders", form) == out

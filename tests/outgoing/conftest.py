@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
-from .servers import Behavior, FakeResolver, Serve, Server, SilentServer
+from tests.support.servers.http import Behavior, FakeResolver, Serve, Server, SilentServer
 
 
 @pytest.fixture
@@ -38,12 +38,6 @@ def outgoing_settings(settings: Settings) -> Settings:
     settings.OUTGOING_BLOCKED_HOSTS = []
     settings.OUTGOING_BLOCKED_HOST_CHECK = ""
     return settings
-
-
-@pytest.fixture
-def allow_loopback(settings: Settings) -> None:
-    """Allow connections to 127.0.0.1, but to no other private address."""
-    settings.OUTGOING_ALLOW = ["127.0.0.1"]
 
 
 @pytest.fixture

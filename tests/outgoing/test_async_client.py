@@ -7,17 +7,24 @@ import asyncio
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
+from pytest_django import Settings
 
-from apps.outgoing import async_client
-from apps.outgoing.async_client import MAX_BODY_BYTES, AsyncClient, Progress, Reply
-from apps.outgoing.errors import HttpRequestFailed
-from apps.outgoing.ssrf_guard import Target
-from tests.timing import get_time_limit
-
-from .servers import Behavior, FakeResolver, Serve, SilentServer, send_bytes, send_repeatedly, send_response
+from apps.core.http import async_client
+from apps.core.http.async_client import MAX_BODY_BYTES, AsyncClient, Progress, Reply
+from apps.core.http.errors import HttpRequestFailed
+from apps.core.http.ssrf_guard import Target
+from tests.support.servers.http import (
+    Behavior,
+    FakeResolver,
+    Serve,
+    SilentServer,
+    send_bytes,
+    send_repeatedly,
+    send_response,
+)
+from tests.support.timing import get_time_limit
 
 Calls = list[tuple[Reply | HttpRequestFailed, Progress]]
 
@@ -81,9 +88,7 @@ RECEIVERS: dict[str, tuple[Behavior, str]] = {
 }  # fmt: skip
 
 
-def test_each_receiver_is_called_within_five_seconds_and_read_to_sixteen_kilobytes(
-    run_server: Serve, allow_loopback: None
-) -> None:
+def test_time_and_size_of_each_response_are_limited(run_server: Serve, allow_loopback: None) -> None:
     servers = {name: run_server(behave) for name, (behave, _) in RECEIVERS.items()}
     began = time.monotonic()
 
@@ -132,7 +137,7 @@ def test_private_addresses_are_refused_in_every_spelling_and_never_connected(sil
     assert not silent_server.was_broken()
 
 
-def test_what_a_name_leads_to_is_vetted(silent_server: SilentServer, fake_resolver: FakeResolver) -> None:
+def test_addresses_of_a_host_name_are_vetted(silent_server: SilentServer, fake_resolver: FakeResolver) -> None:
     fake_resolver.answers["inner.example"] = [["10.0.0.1"]]
     fake_resolver.answers["both.example"] = [["93.184.216.34", "127.0.0.1"]]
     fake_resolver.answers["mapped.example"] = [["::ffff:127.0.0.1"]]
@@ -144,7 +149,7 @@ def test_what_a_name_leads_to_is_vetted(silent_server: SilentServer, fake_resolv
     assert not silent_server.was_broken()
 
 
-def test_the_socket_is_guarded_even_after_the_url_check(
+def test_the_socket_is_guarded_after_the_url_check(
     silent_server: SilentServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bypass the URL check. A literal IP address needs no DNS lookup, so only the check at the socket remains."""
@@ -157,7 +162,7 @@ def test_the_socket_is_guarded_even_after_the_url_check(
     assert not silent_server.was_broken()
 
 
-def test_without_the_sockets_guard_it_would_be_reached(
+def test_a_private_address_is_reached_without_guard(
     silent_server: SilentServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Show what goes wrong without the check at the socket: the client connects."""
@@ -172,7 +177,7 @@ def test_without_the_sockets_guard_it_would_be_reached(
 
 
 def test_a_name_that_moves_after_it_was_saved_gains_nothing(
-    run_server: Serve, fake_resolver: FakeResolver, settings: Any, silent_server: SilentServer
+    run_server: Serve, fake_resolver: FakeResolver, settings: Settings, silent_server: SilentServer
 ) -> None:
     settings.OUTGOING_ALLOW = ["good.example"]
     server = run_server(send_response(b"ok"))

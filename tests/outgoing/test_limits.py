@@ -9,11 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from apps.outgoing.errors import BadResponse, HttpRequestFailed, TimedOut, TooLarge
-from apps.outgoing.sync_client import Limits, download_file, send_request
-from tests.timing import get_time_limit
-
-from .servers import Behavior, Serve, SilentServer, send_bytes, send_repeatedly, send_response
+from apps.core.http.errors import BadResponse, HttpRequestFailed, TimedOut, TooLarge
+from apps.core.http.sync_client import Limits, download_file, send_request
+from tests.support.servers.http import Behavior, Serve, SilentServer, send_bytes, send_repeatedly, send_response
+from tests.support.timing import get_time_limit
 
 pytestmark = pytest.mark.usefixtures("allow_loopback")
 
@@ -173,9 +172,7 @@ def test_request_keeps_a_compressed_answer_as_it_came(run_server: Serve) -> None
         pytest.param(send_bytes(OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"), id="two lengths"),
     ],
 )
-def test_a_broken_answer_is_refused_without_filling_the_memory(
-    run_server: Serve, call: Call, behavior: Behavior
-) -> None:
+def test_broken_responses_do_not_fill_the_memory(run_server: Serve, call: Call, behavior: Behavior) -> None:
     server = run_server(behavior)
     tracemalloc.start()
 
@@ -195,5 +192,5 @@ def test_a_broken_answer_is_refused_without_filling_the_memory(
     ("limit", "words"),
     [(20 * MIB, "larger than 20 MiB"), (64 * 1024, "larger than 64 KiB"), (1000, "larger than 1000 bytes")],
 )
-def test_too_large_names_the_limit_in_a_round_unit(limit: int, words: str) -> None:
+def test_the_error_for_large_responses_names_the_limit_in_a_round_unit(limit: int, words: str) -> None:
     assert str(TooLarge(limit)) == words

@@ -9,8 +9,8 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
-from apps.outgoing.apps import OutgoingConfig
-from apps.outgoing.ssrf_guard import (
+from apps.core.http.apps import OutgoingConfig
+from apps.core.http.ssrf_guard import (
     AddressRefused,
     Target,
     UrlRefused,
@@ -20,8 +20,7 @@ from apps.outgoing.ssrf_guard import (
     is_public,
     resolve_host,
 )
-
-from .servers import FakeResolver
+from tests.support.servers.http import FakeResolver
 
 PUBLIC = "93.184.216.34"
 REFUSED = r"^is not an allowed address$"
@@ -244,14 +243,12 @@ def test_start_stops_at_an_entry_that_is_no_host(settings: Settings, name: str, 
     setattr(settings, name, [entry])
 
     with pytest.raises(ImproperlyConfigured, match=name):
-        OutgoingConfig.create("apps.outgoing").ready()
+        OutgoingConfig.create("apps.core.http").ready()
 
 
 @pytest.mark.parametrize("private", ["127.0.0.1", "10.0.0.1", "::1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "fe80::1"])
 @pytest.mark.parametrize("position", [0, 1])
-def test_resolve_refuses_a_name_with_any_private_record(
-    fake_resolver: FakeResolver, private: str, position: int
-) -> None:
+def test_resolve_refuses_any_private_record(fake_resolver: FakeResolver, private: str, position: int) -> None:
     records = [PUBLIC]
     records.insert(position, private)
     fake_resolver.answers["shop.example"] = [records]

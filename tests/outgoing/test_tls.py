@@ -12,12 +12,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from pytest_django import Settings
 
-from apps.outgoing.errors import TimedOut, TooLarge, Unreachable
-from apps.outgoing.guarded_connections import create_tls_context
-from apps.outgoing.sync_client import Limits, download_file
-
-from .servers import FakeResolver, Serve, send_repeatedly, send_response
-from .test_async_client import describe_outcome, post_concurrently
+from apps.core.http.errors import TimedOut, TooLarge, Unreachable
+from apps.core.http.guarded_connections import create_tls_context
+from apps.core.http.sync_client import Limits, download_file
+from tests.outgoing.test_async_client import describe_outcome, post_concurrently
+from tests.support.servers.http import FakeResolver, Serve, send_repeatedly, send_response
 
 QUICK = Limits(max_bytes=65536, total_seconds=2)
 NOW = datetime.now(UTC)

@@ -1,10 +1,10 @@
-"""Tests for every field with a URL that the server fetches, with every spelling of a forbidden address.
+"""Tests that all code uses the guarded HTTP client, and that no URL field leads to a private address.
 
 See check W1 in docs/reliability.md.
 """
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,22 +12,21 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from apps.content.domain import script_loader, themes
+from apps.content.domain import script_tags, themes
 from apps.content.models import Theme
-from apps.fulfillment.domain import service_polling
+from apps.core.jobs import queue as jobs
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.fulfillment.domain.services import polling
 from apps.fulfillment.models import FulfillmentService, Pull, PullAttempt
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue as jobs
-from apps.jobs.models import Job
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.conftest import ApiClient, Response
-from tests.content.factories import make_blog
-from tests.factories import ScriptTagFactory
-from tests.fulfillment.factories import make_service
-
-from .servers import SilentServer
-from .test_ssrf_guard import PRIVATE_HOSTS
+from tests.outgoing.test_ssrf_guard import PRIVATE_HOSTS
+from tests.support.api_client import ApiClient, Response
+from tests.support.factories import ScriptTagFactory
+from tests.support.factories.catalog import make_product
+from tests.support.factories.content import make_blog
+from tests.support.factories.fulfillment import make_service
+from tests.support.servers.http import SilentServer
 
 # A function that submits an address and returns the error.
 Try = Callable[[str], str]
@@ -106,8 +105,8 @@ def try_script_copy(api: ApiClient, shop: Shop) -> Try:
         with shop_scope(shop):
             https = src.replace("http:", "https:")
             tag = ScriptTagFactory.create(shop=shop, app=api.installation.app, src=https, cache=True)
-            with pytest.raises(script_loader.ScriptUnavailable) as error_info:
-                script_loader.get_cached_script(tag, at=timezone.now())
+            with pytest.raises(script_tags.ScriptUnavailable) as error_info:
+                script_tags.get_cached_script(tag, at=timezone.now())
         return str(error_info.value)
 
     return attempt
@@ -127,7 +126,7 @@ def try_pull_in_worker(api: ApiClient, shop: Shop) -> Try:
     def attempt(src: str) -> str:
         with shop_scope(shop):
             FulfillmentService.objects.filter(pk=service.pk).update(callback_url=src.replace("http:", "https:"))
-            key = service_polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key
+            key = polling.pull_now(service, Pull.Kind.STOCK, at=timezone.now()).key
         jobs.run_job(key)
         with shop_scope(shop):
             return PullAttempt.objects.order_by("-id")[0].message
@@ -137,7 +136,7 @@ def try_pull_in_worker(api: ApiClient, shop: Shop) -> Try:
 
 # For each module that fetches URLs, a function for each field.
 WAYS: dict[str, tuple[Callable[[ApiClient, Shop], Try], ...]] = {
-    "media/uploads.py": (
+    "core/media/uploads.py": (
         try_product_image,
         try_product_with_images,
         try_custom_collection,
@@ -146,15 +145,15 @@ WAYS: dict[str, tuple[Callable[[ApiClient, Shop], Try], ...]] = {
     ),
     "content/domain/assets.py": (try_asset,),
     "content/domain/theme_extraction.py": (try_theme, try_theme_in_worker),
-    "content/domain/script_loader.py": (try_script_copy,),
-    "fulfillment/domain/service_polling.py": (try_callback, try_pull_in_worker),
+    "content/domain/script_tags.py": (try_script_copy,),
+    "fulfillment/domain/services/polling.py": (try_callback, try_pull_in_worker),
     # This app only calls the installation that it was started for.
-    "fulfillment/demo_warehouse/api_client.py": (),
+    "demo/warehouse/api_client.py": (),
 }
 
 
 @pytest.mark.parametrize("make_attempt", [way for ways in WAYS.values() for way in ways], ids=lambda way: way.__name__)
-def test_no_field_leads_to_a_private_address(
+def test_url_fields_never_lead_to_a_private_address(
     api: ApiClient, shop: Shop, silent_server: SilentServer, make_attempt: Callable[[ApiClient, Shop], Try]
 ) -> None:
     with shop_scope(shop):
@@ -172,7 +171,7 @@ def test_every_module_that_fetches_is_tried_here() -> None:
     calling = {
         path.relative_to(root).as_posix()
         for path in root.rglob("*.py")
-        if not path.is_relative_to(root / "outgoing") and _imports_the_client(path)
+        if not path.is_relative_to(root / "core" / "http") and _imports_the_client(path)
     }
 
     assert calling == set(WAYS)
@@ -182,7 +181,96 @@ def _imports_the_client(path: Path) -> bool:
     functions = {"download_file", "send_request"}
     return any(
         isinstance(node, ast.ImportFrom)
-        and node.module == "apps.outgoing.sync_client"
+        and node.module == "apps.core.http.sync_client"
         and functions & {alias.name for alias in node.names}
         for node in ast.walk(ast.parse(path.read_text()))
     )
+
+
+ROOT = Path(__file__).resolve().parents[2]
+DOOR = ROOT / "apps" / "core" / "http"
+# Modules that listen on a socket, check the local server's heartbeat or notify the next SQLite writer.
+LISTENING = {
+    f"backoffice/{name}.py"
+    for name in (
+        *("entrypoints/run_all", "observability/heartbeat"),
+        *("server/process", "server/supervisor", "sqlite/write_queue"),
+    )
+}
+FORBIDDEN = (
+    *["aiohttp", "ftplib", "http.client", "httpcore", "httplib2", "httpx", "pycurl", "requests", "socket"],
+    *["telnetlib", "urllib.request", "urllib3", "websockets"],
+)
+
+
+def find_imports(source: str) -> Iterator[str]:
+    """Yield every dotted name in an import statement or in a call to `import_module`."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                yield module
+                yield from (f"{module}.{alias.name}" for alias in names)
+            case ast.Call(
+                func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(module)), *_],
+            ):
+                yield module
+
+
+def find_forbidden_imports(source: str) -> set[str]:
+    """Return the forbidden modules that a source imports."""
+    dotted = {f"{import_name}." for import_name in find_imports(source)}
+    return {name for name in FORBIDDEN if any(import_name.startswith(f"{name}.") for import_name in dotted)}
+
+
+def test_http_libraries_are_imported_only_by_the_guarded_client() -> None:
+    files = [path for folder in ("apps", "backoffice") for path in (ROOT / folder).rglob("*.py")]
+
+    imports_by_file = {path: find_forbidden_imports(path.read_text()) for path in files}
+
+    outside = {
+        str(path.relative_to(ROOT)): names for path, names in imports_by_file.items() if DOOR not in path.parents
+    }
+    assert {path: names for path, names in outside.items() if names and path not in LISTENING} == {}
+    assert {name for path in LISTENING for name in outside[path]} == {"socket"}
+    assert {"socket", "urllib3", "http.client"} <= set().union(
+        *imports_by_file.values()
+    )  # proves that the scan finds imports
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import requests",
+        "import urllib.request",
+        "import os, socket as s",
+        "from urllib import request",
+        "from urllib.request import urlopen",
+        "from http import client",
+        "from http.client import HTTPSConnection",
+        "def late():\n    import httpx",
+        "from aiohttp.client import ClientSession",
+        "from urllib3.util import Retry",
+        "import importlib\nimportlib.import_module('requests')",
+        "__import__('socket')",
+    ],
+)
+def test_scan_finds_every_way_to_import_a_client(source: str) -> None:
+    assert find_forbidden_imports(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from urllib.parse import urlsplit",
+        "import urllib.parse",
+        "from http import HTTPStatus",
+        "from .requests import Request",
+        "import socketserver_like",
+        "from apps.core.http.sync_client import send_request",
+    ],
+)
+def test_scan_leaves_harmless_imports_alone(source: str) -> None:
+    assert not find_forbidden_imports(source)

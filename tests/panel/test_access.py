@@ -18,21 +18,22 @@ from django.urls.resolvers import RegexPattern
 
 from apps.catalog.models import Collection, Product, Variant
 from apps.content.models import ScriptTag
+from apps.core.events.models import Event
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import AccessToken, App, Installation, Membership, Shop, User
+from apps.core.tenancy.permissions import NAMES as EVERY
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.customers.models import Customer
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.jobs.models import Job
-from apps.shops.models import AccessToken, App, Installation, Shop
-from apps.staff.domain.permissions import NAMES as EVERY
-from apps.staff.models import Membership, User
-from tests import factories
-from tests.api.conftest import snapshot_database
-from tests.collect_failures import Subtests
-from tests.conftest import Response
-from tests.panel.admin_urls import OPEN, TABLE
-from tests.panel.conftest import Panel, PanelWith
-from tests.panel.forms import get_untouched_data
-from tests.panel.one_of_each import Things
+from tests.support import factories
+from tests.support.api_client import Response
+from tests.support.databases.snapshots import snapshot_database
+from tests.support.panel.admin_urls import OPEN, TABLE
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.panel.html_forms import get_untouched_data
+from tests.support.panel.one_of_each import Things
+from tests.support.subtests import Subtests
+from tests.support.types import JsonObject
 
 
 def list_routes(patterns: list[Any]) -> Iterator[str]:
@@ -43,7 +44,7 @@ def list_routes(patterns: list[Any]) -> Iterator[str]:
             yield pattern.name
 
 
-def get_state() -> dict[str, Any]:
+def get_state() -> JsonObject:
     """Return all rows that a forged request could change."""
     models: tuple[type[Model], ...] = (
         Shop, App, Installation, AccessToken, ScriptTag, Job, Membership, User, Product, Variant, Collection, Customer,
@@ -67,7 +68,7 @@ def find_links(page: Response) -> dict[str, str]:
     }
 
 
-def remove_last_visits(state: dict[str, Any]) -> dict[str, Any]:
+def remove_last_visits(state: Attrs) -> Attrs:
     """Return the state without the last shop that each user visited."""
     for user in state["User"]:
         user.pop("last_shop_id")
@@ -131,7 +132,7 @@ def test_each_permission_lets_in_and_no_link_leads_further(
 
 
 @pytest.mark.parametrize("permission", sorted({permission for row in TABLE.values() for permission in row.lets}))
-def test_who_may_only_view_by_one_permission_meets_no_refusal_behind_a_link(
+def test_viewers_with_one_permission_see_no_link_that_is_refused(
     permission: str, admin_client_with: PanelWith, one_of_each: Things
 ) -> None:
     panel = admin_client_with(view_only=[permission])
@@ -150,7 +151,9 @@ def test_who_may_only_view_by_one_permission_meets_no_refusal_behind_a_link(
 @pytest.mark.parametrize(
     "lets", sorted({row.lets for row in TABLE.values()}), ids=lambda lets: "-".join(lets) or "nobody"
 )
-def test_no_other_permission_lets_in(lets: tuple[str, ...], admin_client_with: PanelWith, one_of_each: Things) -> None:
+def test_other_permissions_give_no_access(
+    lets: tuple[str, ...], admin_client_with: PanelWith, one_of_each: Things
+) -> None:
     panel = admin_client_with(*(other for other in EVERY if other not in lets))
     things = one_of_each(panel.shop)
 
@@ -256,7 +259,7 @@ def test_a_form_without_its_key_changes_nothing(admin_client_with: PanelWith, sh
 
 
 def test_screens_of_packages_are_not_in_the_panel() -> None:
-    from apps.panel.admin_base.model_admin import PanelAdmin
+    from apps.core.admin.model_admin.base import PanelAdmin
 
     assert all(isinstance(screen, PanelAdmin) for screen in admin.site._registry.values())
 
@@ -273,7 +276,7 @@ def test_the_theme_is_imported_in_one_module_only() -> None:
         if any(line.startswith(("import unfold", "from unfold")) for line in path.read_text().splitlines())
     }
 
-    assert users == {"panel/theme.py"}
+    assert users == {"core/admin/theme.py"}
 
 
 CHANGED = [name for name, row in TABLE.items() if name.endswith("_change") and row.about]
@@ -326,7 +329,7 @@ def view_only_client(admin_client_with: PanelWith) -> Panel:
     return admin_client_with(view_only=EVERY)
 
 
-def test_who_may_only_view_reads_or_is_refused_in_words(view_only_client: Panel, one_of_each: Things) -> None:
+def test_viewers_read_pages_or_see_a_clear_refusal(view_only_client: Panel, one_of_each: Things) -> None:
     things = one_of_each(view_only_client.shop)
     count = 0
 
@@ -346,9 +349,7 @@ def test_who_may_only_view_reads_or_is_refused_in_words(view_only_client: Panel,
     assert count > 90
 
 
-def test_who_may_only_view_reads_amounts_in_the_decimals_of_the_currency(
-    view_only_client: Panel, one_of_each: Things
-) -> None:
+def test_viewers_read_amounts_with_the_decimals_of_the_currency(view_only_client: Panel, one_of_each: Things) -> None:
     things = one_of_each(view_only_client.shop)
     too_long = re.compile(r">\s*\d+[.,]\d{3,}\s*<")
     assert too_long.search("<td>18.000</td>")
@@ -362,7 +363,7 @@ def test_who_may_only_view_reads_amounts_in_the_decimals_of_the_currency(
                     assert too_long.findall(page) == []
 
 
-def test_who_may_only_view_changes_nothing_by_any_form(view_only_client: Panel, one_of_each: Things) -> None:
+def test_viewers_change_nothing_with_any_form(view_only_client: Panel, one_of_each: Things) -> None:
     things = one_of_each(view_only_client.shop)
     view_only_client.get()
     before = snapshot_database()
@@ -379,7 +380,7 @@ def test_who_may_only_view_changes_nothing_by_any_form(view_only_client: Panel, 
 def test_users_with_a_permission_are_not_told_to_request_it(admin_client_with: PanelWith) -> None:
     """Check that the page does not ask users to request a permission that they have. Imports have no add page."""
     owner, clerk = admin_client_with(owner=True), admin_client_with("products")
-    address = "exchange_import_add"
+    address = "imports_exports_import_add"
 
     for panel in (owner, clerk):
         refused = panel.get(address).content.decode()

@@ -9,21 +9,21 @@ from django.core.files.base import ContentFile
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from apps.events.domain import immutability
-from apps.events.domain.diffs import HIDDEN_VALUE
-from apps.events.domain.recording import record_event
-from apps.events.models import Event
-from apps.exchange.domain import imports, runner
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from apps.staff.models import User
-from tests import services
-from tests.conftest import ApiClient
-from tests.customers.factories import make_customer
-from tests.panel.conftest import PanelWith
+from apps.core.events import redaction
+from apps.core.events.models import Event
+from apps.core.events.recording import HIDDEN_VALUE, record_event
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
+from apps.imports_exports.domain import imports, runner
 from tests.panel.test_customers import CHANGE, build_customer_form
+from tests.support import services
+from tests.support.api_client import ApiClient
+from tests.support.databases.event_triggers import drop_event_triggers
+from tests.support.factories.customers import make_customer
+from tests.support.panel.client import PanelWith
 
-CHANGES: dict[str, dict[str, Any]] = {
+CHANGES: dict[str, Attrs] = {
     "id": {"key": "00000000-0000-0000-0000-000000000001"},
     "actor": {"actor": "staff:99"},
     "topic": {"topic": "customers/delete"},
@@ -71,10 +71,10 @@ def is_refused(write: Callable[[], object]) -> bool:
 
 
 @pytest.mark.parametrize("values", CHANGES.values(), ids=CHANGES)
-def test_the_database_changes_no_row_of_the_trail(event: Event, values: dict[str, Any]) -> None:
+def test_the_database_changes_no_row_of_the_trail(event: Event, values: Attrs) -> None:
     assert is_refused(lambda: Event.objects.filter(pk=event.pk).update(**values))
 
-    immutability.drop_event_triggers()
+    drop_event_triggers()
     # The write succeeds without the trigger. This proves that the trigger rejected the write.
     Event.objects.filter(pk=event.pk).update(**{name: v for name, v in values.items() if name != "shop_id"})
 
@@ -117,11 +117,11 @@ def run_sql(sql: str, *, within: Callable[[], AbstractContextManager[None]] = nu
 
 
 @pytest.mark.parametrize("values", EMPTIED)
-def test_only_through_its_door_does_a_row_lose_what_it_says_of_a_person(event: Event, values: str) -> None:
+def test_rows_lose_personal_data_only_inside_allow_redaction(event: Event, values: str) -> None:
     sql = f"UPDATE events_event SET {values} WHERE id = {event.pk}"
     assert is_refused(run_sql(sql))
 
-    run_sql(sql, within=immutability.allow_redaction)()
+    run_sql(sql, within=redaction.allow_redaction)()
 
     lost_parts = [pair.split(" = ")[0] for pair in values.split(", ")]
     row = Event.objects.get(pk=event.pk)
@@ -137,8 +137,8 @@ def test_only_through_its_door_does_a_row_lose_what_it_says_of_a_person(event: E
 def test_the_door_lets_nothing_else_through(event: Event, values: str) -> None:
     sql = f"UPDATE events_event SET {values} WHERE id = {event.pk}"
 
-    assert is_refused(run_sql(sql, within=immutability.allow_redaction))
-    assert is_refused(run_sql(f"DELETE FROM events_event WHERE id = {event.pk}", within=immutability.allow_redaction))
+    assert is_refused(run_sql(sql, within=redaction.allow_redaction))
+    assert is_refused(run_sql(f"DELETE FROM events_event WHERE id = {event.pk}", within=redaction.allow_redaction))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -148,7 +148,7 @@ def test_the_door_is_open_in_its_own_transaction_alone(shop: Shop) -> None:
     emptied = "UPDATE events_event SET changes = '{}'"
 
     def failing() -> None:
-        with transaction.atomic(), immutability.allow_redaction():
+        with transaction.atomic(), redaction.allow_redaction():
             run_sql(emptied)()
             raise RuntimeError
 
@@ -166,16 +166,16 @@ def test_the_trail_is_not_emptied_as_a_whole(event: Event) -> None:
     run_sql("SET CONSTRAINTS ALL IMMEDIATE")()
     for sql in ("TRUNCATE events_event CASCADE", "TRUNCATE shops_shop CASCADE"):
         assert is_refused(run_sql(sql))
-        assert is_refused(run_sql(sql, within=immutability.allow_redaction))
+        assert is_refused(run_sql(sql, within=redaction.allow_redaction))
 
-    immutability.drop_event_triggers()
+    drop_event_triggers()
     # Without the trigger, TRUNCATE succeeds.
     run_sql("TRUNCATE events_event CASCADE")()
 
 
 @pytest.mark.skipif(services.is_postgres(), reason="PostgreSQL knows no such writes")
 @pytest.mark.parametrize("same", ["id", "key"])
-def test_no_row_takes_the_place_of_another(event: Event, same: str) -> None:
+def test_rows_are_never_replaced(event: Event, same: str) -> None:
     names = [field.column for field in Event._meta.concrete_fields if field.column not in {"id", "key"}]
     also = {"id": "key", "key": "id"}[same]
     new = {"id": "NULL", "key": "'another'"}[also]
@@ -185,14 +185,14 @@ def test_no_row_takes_the_place_of_another(event: Event, same: str) -> None:
 
     assert is_refused(run_sql(sql))
 
-    immutability.drop_event_triggers()
+    drop_event_triggers()
     run_sql(sql)()
     assert not Event.objects.filter(pk=event.pk, key=event.key).exists()
 
 
 def test_the_guard_comes_back_after_a_migration(event: Event) -> None:
-    immutability.drop_event_triggers()
-    immutability.create_event_triggers()
+    drop_event_triggers()
+    redaction.create_event_triggers()
 
     assert is_refused(lambda: Event.objects.filter(pk=event.pk).delete())
 
@@ -219,7 +219,7 @@ def test_each_change_through_the_interface_leaves_one_row(api: ApiClient, shop: 
     assert get_events_since(shop, since) == [(f"customers/{verb}", app, True) for verb in verbs]
 
 
-def test_a_change_in_the_panel_leaves_one_row_and_a_refused_one_none(admin_client_with: PanelWith, shop: Shop) -> None:
+def test_a_panel_change_writes_one_row_and_a_refused_one_none(admin_client_with: PanelWith, shop: Shop) -> None:
     with shop_scope(shop):
         customer = make_customer(first_name="Anna", email="anna@example.com")
     panel, since = admin_client_with("customers"), get_newest_id(shop)
@@ -249,7 +249,7 @@ def test_a_change_by_a_task_leaves_one_row(shop: Shop) -> None:
 def test_changes_are_described_in_words(admin_client_with: PanelWith, shop: Shop) -> None:
     """Check that changes are displayed with form labels and localized values."""
     panel = admin_client_with("staff_audit_log_view", "customers")
-    changes: dict[str, Any] = {
+    changes: Attrs = {
         "accepts_marketing": [None, True],
         "merged_customer_id": [7, None],
         "no_such_thing": [["a", "b"], HIDDEN_VALUE],
@@ -262,14 +262,14 @@ def test_changes_are_described_in_words(admin_client_with: PanelWith, shop: Shop
         record_event("customers/update", customer, actor="system", at=timezone.now(), changes=changes)
         event = Event.objects.latest("pk")
 
-    def told(language: str) -> tuple[list[Any], str, str]:
+    def get_descriptions(language: str) -> tuple[list[Any], str, str]:
         User.objects.filter(pk=panel.user.pk).update(language=language)
         pages = panel.get("events_event_changelist"), panel.get("customers_customer_history", customer.pk)
         rows, history = (" ".join(page.content.decode().split()) for page in pages)
         return panel.get("events_event_change", event.pk).context["changes"], rows, history
 
-    rows, *english = told("en")
-    german, *pages = told("de")
+    rows, *english = get_descriptions("en")
+    german, *pages = get_descriptions("de")
 
     assert {name: (before, after) for name, before, after in rows} == {
         "Email marketing": ("", "yes"),

@@ -7,22 +7,23 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.bulk.domain import edits
-from apps.bulk.models import BulkEdit, EditedRow
+from apps.bulk_edits.domain import edits
+from apps.bulk_edits.models import BulkEdit, EditedRow
 from apps.catalog.domain import products
 from apps.catalog.domain.inputs import ProductParts
 from apps.catalog.models import Product, Variant
+from apps.core.events.models import Event
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import ConsentChange, Customer
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.customers.factories import make_customer
-from tests.orders.factories import make_order
-from tests.panel.conftest import Panel, PanelWith
+from tests.support.api_client import Response
+from tests.support.factories.catalog import make_product
+from tests.support.factories.customers import make_customer
+from tests.support.factories.orders import make_order
+from tests.support.panel.client import Panel, PanelWith
 
 
 def select_rows(panel: Panel, model: str, *ids: int, query: str = "") -> BulkEdit:
@@ -33,24 +34,24 @@ def select_rows(panel: Panel, model: str, *ids: int, query: str = "") -> BulkEdi
     assert response.status_code == 302
     with shop_scope(panel.shop):
         edit = BulkEdit.objects.latest("pk")
-    assert response["Location"] == panel.url("bulk_bulkedit_change", edit.pk)
+    assert response["Location"] == panel.url("bulk_edits_bulkedit_change", edit.pk)
     return edit
 
 
-def fill_in_edit(panel: Panel, edit: BulkEdit, **typed: Any) -> Any:
-    key = panel.form_key("bulk_bulkedit_change", edit.pk)
-    return panel.post("bulk_bulkedit_plan", edit.pk, form_key=key, **typed)
+def fill_in_edit(panel: Panel, edit: BulkEdit, **typed: object) -> Response:
+    key = panel.form_key("bulk_edits_bulkedit_change", edit.pk)
+    return panel.post("bulk_edits_bulkedit_plan", edit.pk, form_key=key, **typed)
 
 
 def press_button(panel: Panel, edit: BulkEdit, name: str) -> str:
     """Press a button on the bulk edit's page, run the jobs and return the next page."""
-    key = panel.form_key("bulk_bulkedit_change", edit.pk)
-    assert panel.post(f"bulk_bulkedit_{name}", edit.pk, form_key=key).status_code == 302
+    key = panel.form_key("bulk_edits_bulkedit_change", edit.pk)
+    assert panel.post(f"bulk_edits_bulkedit_{name}", edit.pk, form_key=key).status_code == 302
     with shop_scope(panel.shop):
         for job in Job.objects.filter(state="waiting", task__startswith="bulk.").order_by("pk"):
             queue.run_job(job.key)
         edit.refresh_from_db()
-    return panel.get("bulk_bulkedit_change", edit.pk).content.decode()
+    return panel.get("bulk_edits_bulkedit_change", edit.pk).content.decode()
 
 
 def run_edit(panel: Panel, model: str, *ids: int, **typed: Any) -> tuple[BulkEdit, str]:
@@ -77,7 +78,7 @@ def test_prices_of_products_are_looked_at_then_changed_then_put_back(shop: Shop,
 
     edit = select_rows(panel, "catalog_product", *ids)
     fill_in_edit(panel, edit, price_how="percent", price_value="-10", price_round="0.99", tags_add="Sale, sale")
-    page = panel.get("bulk_bulkedit_change", edit.pk).content.decode()
+    page = panel.get("bulk_edits_bulkedit_change", edit.pk).content.decode()
 
     assert get_prices(shop) == ["10.00", "20.00"] * 12
     assert "Preview of the first 10 of 12 rows" in page
@@ -101,9 +102,7 @@ def test_prices_of_products_are_looked_at_then_changed_then_put_back(shop: Shop,
     assert {fate for fate, _ in get_row_results(edit).values()} == {"undone"}
 
 
-def test_all_that_a_list_finds_is_edited_and_nothing_else(
-    shop: Shop, other_shop: Shop, admin_client_with: PanelWith
-) -> None:
+def test_rows_found_by_a_list_are_edited(shop: Shop, other_shop: Shop, admin_client_with: PanelWith) -> None:
     panel = admin_client_with("products")
     with shop_scope(other_shop):
         stranger = make_product("Mug", status="draft")
@@ -142,7 +141,7 @@ def test_a_row_that_is_refused_stops_no_other_and_says_why(shop: Shop, admin_cli
         deleted: ("refused", "was deleted"),
     }
     assert "must be greater than or equal to 0" in page
-    report = panel.get("bulk_bulkedit_report", edit.pk).content.decode()
+    report = panel.get("bulk_edits_bulkedit_report", edit.pk).content.decode()
     assert f"{cheap},Mug,Rejected,price must be greater than or equal to 0," in report
     assert "Price: 20.00 → 15.00" in report
 
@@ -162,9 +161,7 @@ def test_a_row_that_was_changed_since_is_not_put_back(shop: Shop, admin_client_w
         assert [*Product.objects.order_by("pk").values_list("vendor", flat=True)] == ["A", "C"]
 
 
-def test_variants_of_one_product_are_changed_and_put_back_each_by_itself(
-    shop: Shop, admin_client_with: PanelWith
-) -> None:
+def test_variants_of_one_product_are_changed_independently(shop: Shop, admin_client_with: PanelWith) -> None:
     panel = admin_client_with("products")
     with shop_scope(shop):
         product = make_product(prices=("10.00", "20.00", "30.00"))
@@ -190,9 +187,7 @@ def test_variants_of_one_product_are_changed_and_put_back_each_by_itself(
         assert Variant.objects.get(pk=second.pk).compare_at_price is None
 
 
-def test_customers_get_tags_and_consents_by_the_rules_of_the_interface(
-    shop: Shop, admin_client_with: PanelWith
-) -> None:
+def test_customers_get_tags_and_consents_as_in_the_api(shop: Shop, admin_client_with: PanelWith) -> None:
     panel = admin_client_with("customers")
     with shop_scope(shop):
         ada = make_customer(email="ada@example.com", tags="old, vip").pk
@@ -211,9 +206,7 @@ def test_customers_get_tags_and_consents_by_the_rules_of_the_interface(
         assert Event.objects.filter(topic="customers_email_marketing_consent/update").count() == 1
 
 
-def test_orders_are_tagged_and_put_into_the_archive_and_come_out_again(
-    shop: Shop, admin_client_with: PanelWith
-) -> None:
+def test_orders_are_tagged_archived_and_reopened(shop: Shop, admin_client_with: PanelWith) -> None:
     panel = admin_client_with("orders", "edit_orders")
     ids = [make_order(shop).pk for _ in range(2)]
 
@@ -232,10 +225,10 @@ def test_a_change_begins_once(shop: Shop, admin_client_with: PanelWith) -> None:
         ids = [make_product(prices=("10.00",)).pk]
     edit = select_rows(panel, "catalog_product", *ids)
     fill_in_edit(panel, edit, price_how="percent", price_value="10")
-    keys = [panel.form_key("bulk_bulkedit_change", edit.pk) for _ in range(2)]
+    keys = [panel.form_key("bulk_edits_bulkedit_change", edit.pk) for _ in range(2)]
 
     for key in (*keys, keys[0]):
-        assert panel.post("bulk_bulkedit_start", edit.pk, form_key=key).status_code == 302
+        assert panel.post("bulk_edits_bulkedit_start", edit.pk, form_key=key).status_code == 302
     with shop_scope(shop):
         for job in Job.objects.filter(task=edits.RUN_TASK):
             queue.run_job(job.key)
@@ -249,8 +242,8 @@ def test_a_stopped_change_leaves_the_rest_and_can_be_undone(shop: Shop, admin_cl
         ids = [make_product(prices=("10.00",)).pk]
     edit = select_rows(panel, "catalog_product", *ids)
     fill_in_edit(panel, edit, price_how="percent", price_value="10")
-    key = panel.form_key("bulk_bulkedit_change", edit.pk)
-    panel.post("bulk_bulkedit_start", edit.pk, form_key=key)
+    key = panel.form_key("bulk_edits_bulkedit_change", edit.pk)
+    panel.post("bulk_edits_bulkedit_start", edit.pk, form_key=key)
 
     press_button(panel, edit, "stop")
 
@@ -272,7 +265,7 @@ def test_a_stopped_change_leaves_the_rest_and_can_be_undone(shop: Shop, admin_cl
         ({"vendor": "x" * 256}, "at most 255 characters"),
     ],
 )
-def test_what_does_not_fit_comes_back_with_the_form(
+def test_invalid_edits_are_refused(
     shop: Shop, admin_client_with: PanelWith, typed: dict[str, str], message: str
 ) -> None:
     panel = admin_client_with("products")
@@ -289,9 +282,7 @@ def test_what_does_not_fit_comes_back_with_the_form(
         assert not EditedRow.objects.exists()
 
 
-def test_who_may_not_change_such_rows_neither_begins_nor_sees_nor_goes_on(
-    shop: Shop, admin_client_with: PanelWith
-) -> None:
+def test_edits_need_the_permission_at_every_step(shop: Shop, admin_client_with: PanelWith) -> None:
     panel, viewer, other = (
         admin_client_with("products"),
         admin_client_with("orders", "export_orders"),
@@ -304,11 +295,11 @@ def test_who_may_not_change_such_rows_neither_begins_nor_sees_nor_goes_on(
 
     assert b"edit_selected" not in viewer.get("orders_order_changelist").content
     viewer.post("orders_order_changelist", action="edit_selected", index="0", _selected_action=[order.pk])
-    assert other.get("bulk_bulkedit_change", edit.pk).status_code == 403
-    assert other.forge("bulk_bulkedit_start", edit.pk).status_code == 403
-    assert b"Products" not in other.get("bulk_bulkedit_changelist").content.split(b"result_list")[-1]
-    key = panel.form_key("bulk_bulkedit_change", edit.pk)
-    panel.post("bulk_bulkedit_start", edit.pk, form_key=key)
+    assert other.get("bulk_edits_bulkedit_change", edit.pk).status_code == 403
+    assert other.forge("bulk_edits_bulkedit_start", edit.pk).status_code == 403
+    assert b"Products" not in other.get("bulk_edits_bulkedit_changelist").content.split(b"result_list")[-1]
+    key = panel.form_key("bulk_edits_bulkedit_change", edit.pk)
+    panel.post("bulk_edits_bulkedit_start", edit.pk, form_key=key)
     with shop_scope(shop):
         panel.user.memberships.all().delete()
         assert BulkEdit.objects.count() == 1

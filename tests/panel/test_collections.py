@@ -1,35 +1,21 @@
 """Tests for collections in the panel: images, product order, rules and the preview."""
 
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from apps.catalog.models import Collect, Collection
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests.catalog.factories import PNG, make_custom, make_product, make_smart
-from tests.panel.conftest import Panel, PanelWith
-from tests.panel.stock_grid import get_messages
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support.factories.catalog import PNG, make_custom, make_product, make_smart
+from tests.support.panel.client import Panel
+from tests.support.panel.pages import get_messages
+
+pytestmark = pytest.mark.usefixtures("media_root")
 
 COLLECTION = {"title": "Kitchen", "body_html": "", "sort_order": "manual", "published": "on", "published_scope": "web"}
-
-
-@pytest.fixture(autouse=True)
-def media_dir(settings: Any, tmp_path: Path) -> Path:
-    """Store uploads in a temporary directory."""
-    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
-    settings.STORAGES = settings.STORAGES | {"default": storage}
-    return tmp_path
-
-
-@pytest.fixture
-def product_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client logged in as a staff member who manages products."""
-    return admin_client_with("products")
 
 
 def empty_metafields() -> dict[str, str]:

@@ -1,26 +1,23 @@
 """Tests for list columns, which each staff member can choose and which are part of saved views."""
 
-from typing import Any
-
 import pytest
 from django.contrib import admin
 from django.db import connection
 from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from apps.staff.models import ListColumns, Membership, User
-from tests.catalog.factories import make_product
-from tests.conftest import Response
-from tests.panel.conftest import Panel, PanelWith
+from apps.core.tenancy.models import ListColumns, Membership, Shop, User
+from apps.core.tenancy.scope import shop_scope
+from tests.support.api_client import Response
+from tests.support.factories.catalog import make_product
+from tests.support.panel.client import Panel, PanelWith
 
 LIST, SCREEN = "catalog_product_changelist", "catalog.product"
 DELIVERED = ["picture", "title", "state", "stock", "vendor", "product_type", "updated_at"]
 BESIDE = ["action_checkbox"]
 
 
-def post_columns(panel: Panel, *ticked: str, order: list[str] | None = None, **data: Any) -> Response:
+def post_columns(panel: Panel, *ticked: str, order: list[str] | None = None, **data: object) -> Response:
     return panel.post(
         "choose_columns", **{"screen": SCREEN, "order": ".".join(order or ticked), "ticked": list(ticked), **data}
     )
@@ -43,7 +40,7 @@ def test_a_list_shows_the_chosen_columns_in_their_order(owner_client: Panel, sho
     assert "warm, red" in page.content.decode()
 
 
-def test_the_columns_that_lead_to_a_row_stay_and_unknown_ones_are_nothing(owner_client: Panel, shop: Shop) -> None:
+def test_columns_linking_to_the_row_stay_and_unknown_columns_are_ignored(owner_client: Panel, shop: Shop) -> None:
     post_columns(owner_client, "vendor", "nonsense", "state")
     with shop_scope(shop):
         ListColumns.objects.update(columns="gone.vendor.vendor.title.delete_model")
@@ -68,7 +65,7 @@ def test_a_column_moves_by_one(owner_client: Panel, move: str, then: list[str]) 
     assert response.headers["Location"] == f"{owner_client.url(LIST)}?all=1#column-{move.partition(':')[2]}"
 
 
-def test_as_delivered_forgets_the_choice(owner_client: Panel, shop: Shop) -> None:
+def test_the_default_choice_deletes_the_saved_columns(owner_client: Panel, shop: Shop) -> None:
     post_columns(owner_client, "picture", "title", "vendor")
 
     post_columns(owner_client, "picture", "title", reset="1")
@@ -78,9 +75,7 @@ def test_as_delivered_forgets_the_choice(owner_client: Panel, shop: Shop) -> Non
         assert not ListColumns.objects.exists()
 
 
-def test_a_choice_is_a_persons_own_in_each_shop(
-    owner_client: Panel, admin_client_with: PanelWith, shop: Shop, other_shop: Shop
-) -> None:
+def test_choices_are_personal(owner_client: Panel, admin_client_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
     with shop_scope(other_shop):
         Membership.objects.create(shop=other_shop, user=owner_client.user, account_owner=True)
     post_columns(owner_client, "picture", "title", "vendor")
@@ -168,7 +163,7 @@ def test_each_list_shows_all_that_it_offers(owner_client: Panel, name: str) -> N
     assert len(names) > len(columns.defaults)
 
 
-def test_a_cell_carries_its_label_unless_its_column_says_that_it_needs_none(owner_client: Panel, shop: Shop) -> None:
+def test_cells_have_a_label_unless_their_column_needs_none(owner_client: Panel, shop: Shop) -> None:
     with shop_scope(shop):
         make_product("Hat", vendor="Acme")
 

@@ -10,18 +10,19 @@ from django.utils import timezone
 
 from apps.content.domain import articles, assets, blob_store, blogs, themes
 from apps.content.models import Article, Asset, AssetVersion, Blog, FileContent, MobilePlatformApplication, Theme
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue as jobs
-from apps.jobs.models import Job
+from apps.core.events.models import Event
+from apps.core.jobs import queue as jobs
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.metafields.models import Metafield
-from apps.shops.models import Shop
-from tests.content.conftest import LAYOUT, SMALL_THEME, create_zip
-from tests.media.images import make_plain_image
-from tests.panel.conftest import Panel, PanelWith, read_stream
+from tests.support.factories.content import LAYOUT, SMALL_THEME, create_zip
+from tests.support.files.images import make_plain_image
+from tests.support.panel.client import Panel, PanelWith, read_stream
+from tests.support.panel.pages import NO_METAFIELDS
 
 PRINT = ":".join(["AB"] * 32)
-NO_METAFIELDS = {"metafields-TOTAL_FORMS": "0", "metafields-INITIAL_FORMS": "0"}
 
 
 @pytest.fixture
@@ -44,11 +45,11 @@ def draft(shop: Shop) -> Theme:
         return themes.duplicate_theme(main, name="Draft", actor="system", at=timezone.now())
 
 
-def build_article_form(panel: Panel, *args: object, **changed: Any) -> dict[str, Any]:
+def build_article_form(panel: Panel, *args: object, **changed: Any) -> Attrs:
     """Return the data that a browser sends for the article form."""
     page = panel.get("content_article_change" if args else "content_article_add", *args)
     form = page.context["adminform"].form
-    form_data: dict[str, Any] = {}
+    form_data: Attrs = {}
     for bound in form:
         value = bound.value()
         if bound.name == "published_at":
@@ -120,9 +121,7 @@ def test_an_article_is_written_scheduled_and_pictured(admin_client_with: PanelWi
     assert get_events(shop, "articles/") == [("articles/create", f"staff:{panel.user.pk}")]
 
 
-def test_saving_only_the_tags_leaves_the_markup_byte_for_byte(
-    admin_client_with: PanelWith, shop: Shop, article: Article
-) -> None:
+def test_saving_the_tags_keeps_the_markup(admin_client_with: PanelWith, shop: Shop, article: Article) -> None:
     panel = admin_client_with("pages")
     markup = "<table id=x class='y'>\n<td style='a:b'>\r\n<iframe src=x></iframe>\r tail"
     with shop_scope(shop):
@@ -141,7 +140,7 @@ def test_saving_only_the_tags_leaves_the_markup_byte_for_byte(
     ("field", "value"),
     [("body_html", "<" * 10_001), ("title", ""), ("handle", "not a handle"), ("tags", "x" * 300)],
 )
-def test_what_does_not_fit_comes_back_on_its_field(
+def test_invalid_articles_are_refused(
     admin_client_with: PanelWith, shop: Shop, article: Article, field: str, value: str
 ) -> None:
     panel = admin_client_with("pages")
@@ -167,21 +166,6 @@ def test_a_file_that_is_no_picture_is_refused(admin_client_with: PanelWith, shop
         assert Article.objects.get().image is None
 
 
-def test_the_second_of_two_people_hears_of_the_first(
-    admin_client_with: PanelWith, shop: Shop, article: Article
-) -> None:
-    panel = admin_client_with("pages")
-    form = build_article_form(panel, article.pk, title="Mine")
-    with shop_scope(shop):
-        articles.update_article(Article.objects.get(), {"title": "Theirs"}, actor="staff:9", at=timezone.now())
-
-    response = panel.post("content_article_change", article.pk, **form)
-
-    assert b"changed this" in response.content
-    with shop_scope(shop):
-        assert Article.objects.get().title == "Theirs"
-
-
 def test_a_preview_is_harmless(admin_client_with: PanelWith) -> None:
     panel = admin_client_with("pages")
     markup = (
@@ -203,9 +187,7 @@ def test_a_preview_is_harmless(admin_client_with: PanelWith) -> None:
     assert admin_client_with("themes").post("content_article_preview", html="x").status_code == 403
 
 
-def test_themes_are_shown_as_cards_with_what_may_be_done(
-    admin_client_with: PanelWith, shop: Shop, draft: Theme
-) -> None:
+def test_themes_are_cards_with_their_actions(admin_client_with: PanelWith, shop: Shop, draft: Theme) -> None:
     panel = admin_client_with("themes")
     with shop_scope(shop):
         themes.create_theme(name="Coming", actor="system", at=timezone.now())
@@ -251,9 +233,7 @@ def test_an_uploaded_archive_becomes_a_theme(admin_client_with: PanelWith, shop:
     "fields",
     [{"name": ""}, {"src": "http://127.0.0.1/a.zip"}, {"src": "ftp://x.example/a.zip"}, {"role": "elsewhere"}],
 )
-def test_a_theme_that_does_not_fit_is_not_made(
-    admin_client_with: PanelWith, shop: Shop, fields: dict[str, str]
-) -> None:
+def test_invalid_themes_are_refused(admin_client_with: PanelWith, shop: Shop, fields: dict[str, str]) -> None:
     panel = admin_client_with("themes")
 
     response = panel.http.post(panel.url("content_theme_add"), {"name": "Dawn", "role": "unpublished", **fields})
@@ -321,9 +301,7 @@ def test_the_jobs_screen_retries_a_theme_too(shop: Shop) -> None:
 # --- article versions ---
 
 
-def test_an_earlier_text_of_an_article_is_kept_compared_and_restored(
-    admin_client_with: PanelWith, shop: Shop, article: Article
-) -> None:
+def test_an_earlier_text_is_compared_and_restored(admin_client_with: PanelWith, shop: Shop, article: Article) -> None:
     panel = admin_client_with("pages")
     panel.post("content_article_change", article.pk, **build_article_form(panel, article.pk, body_html="<p>new</p>"))
     panel.post("content_article_change", article.pk, **build_article_form(panel, article.pk, tags="c"))
@@ -345,9 +323,7 @@ def test_an_earlier_text_of_an_article_is_kept_compared_and_restored(
     assert panel.get("content_article_version", article.pk, version.pk + 100).status_code == 404
 
 
-def test_a_version_of_another_article_is_not_shown_here(
-    admin_client_with: PanelWith, shop: Shop, article: Article
-) -> None:
+def test_versions_of_other_articles_are_hidden(admin_client_with: PanelWith, shop: Shop, article: Article) -> None:
     with shop_scope(shop):
         other = articles.create_article(article.blog_id, {"title": "Other"}, actor="system", at=timezone.now())
         articles.update_article(other, {"title": "Otherwise"}, actor="app:1", at=timezone.now())
@@ -388,9 +364,7 @@ def test_a_file_is_edited_compared_and_restored(admin_client_with: PanelWith, sh
         assert blob_store.read_blob(restored.content).decode() == before
 
 
-def test_a_file_saved_by_another_user_is_not_overwritten_without_confirmation(
-    admin_client_with: PanelWith, shop: Shop, draft: Theme
-) -> None:
+def test_overwriting_another_users_save_is_confirmed(admin_client_with: PanelWith, shop: Shop, draft: Theme) -> None:
     panel = admin_client_with("themes")
     md5 = panel.get("content_theme_code", draft.pk, key=LAYOUT).context["asset"].content.md5
     with shop_scope(shop):
@@ -410,7 +384,7 @@ def test_a_file_saved_by_another_user_is_not_overwritten_without_confirmation(
 @pytest.mark.parametrize(
     ("key", "text"), [("../x.liquid", "x"), ("unknown/x.liquid", "x"), ("config/a.json", "{"), ("", "x")]
 )
-def test_a_file_that_no_theme_may_have_is_refused_and_stays_on_the_page(
+def test_invalid_theme_files_are_refused(
     admin_client_with: PanelWith, shop: Shop, draft: Theme, key: str, text: str
 ) -> None:
     with shop_scope(shop):
@@ -424,9 +398,7 @@ def test_a_file_that_no_theme_may_have_is_refused_and_stays_on_the_page(
         assert FileContent.objects.count() == before
 
 
-def test_binary_files_are_uploaded_shown_replaced_and_deleted(
-    admin_client_with: PanelWith, shop: Shop, draft: Theme
-) -> None:
+def test_binary_files_are_replaced_and_deleted(admin_client_with: PanelWith, shop: Shop, draft: Theme) -> None:
     panel = admin_client_with("themes")
     key = "assets/logo.png"
     data = make_plain_image("PNG", (3, 3))
@@ -463,9 +435,7 @@ def test_a_deleted_file_is_found_and_restored(admin_client_with: PanelWith, shop
     assert (second_response.context["text"], list(second_response.context["deleted"])) == (before, [])
 
 
-def test_typed_content_survives_the_deletion_of_the_file(
-    admin_client_with: PanelWith, shop: Shop, draft: Theme
-) -> None:
+def test_typed_content_survives_a_deletion(admin_client_with: PanelWith, shop: Shop, draft: Theme) -> None:
     panel = admin_client_with("themes")
     key = "assets/theme.css"
     md5 = panel.get("content_theme_code", draft.pk, key=key).context["asset"].content.md5
@@ -481,9 +451,7 @@ def test_typed_content_survives_the_deletion_of_the_file(
     assert insisted.status_code == 302
 
 
-def test_a_new_file_does_not_take_the_place_of_one_that_is_there(
-    admin_client_with: PanelWith, shop: Shop, draft: Theme
-) -> None:
+def test_a_new_file_does_not_replace_an_existing_one(admin_client_with: PanelWith, shop: Shop, draft: Theme) -> None:
     panel = admin_client_with("themes")
 
     refused = panel.post("content_theme_code", draft.pk, key=LAYOUT, expected="")
@@ -500,20 +468,18 @@ def test_a_new_file_does_not_take_the_place_of_one_that_is_there(
         assert not AssetVersion.objects.exists()
 
 
-def test_theme_files_are_found_from_anywhere_by_their_key(
-    admin_client_with: PanelWith, shop: Shop, draft: Theme, other_shop: Shop
-) -> None:
-    def found(*permissions: str) -> list[tuple[str, str, str]]:
+def test_theme_files_are_found_by_key(admin_client_with: PanelWith, shop: Shop, draft: Theme, other_shop: Shop) -> None:
+    def search_files(*permissions: str) -> list[tuple[str, str, str]]:
         results = admin_client_with(*permissions).get("search", s="theme.liq").context["results"]
         return [(result.title, result.description, result.link) for result in results]
 
     with shop_scope(shop):
         main = Theme.objects.get(role="main")
-    assert found("themes") == [
+    assert search_files("themes") == [
         (LAYOUT, f"File in {theme}", f"/s/acme/admin/content/theme/{theme.pk}/code/?key=layout%2Ftheme.liquid")
         for theme in (main, draft)
     ]
-    assert found("pages") == []
+    assert search_files("pages") == []
 
 
 def test_the_question_before_publishing_says_when_customers_see_it(admin_client_with: PanelWith, shop: Shop) -> None:
@@ -525,9 +491,7 @@ def test_the_question_before_publishing_says_when_customers_see_it(admin_client_
     assert b"The theme will be published when the installation is complete" in page.content
 
 
-def test_a_shop_at_its_theme_limit_sees_why_no_theme_can_be_added(
-    admin_client_with: PanelWith, shop: Shop, draft: Theme
-) -> None:
+def test_a_shop_at_its_theme_limit_sees_the_reason(admin_client_with: PanelWith, shop: Shop, draft: Theme) -> None:
     with shop_scope(shop):
         for _ in range(18):
             themes.duplicate_theme(draft, actor="system", at=timezone.now())
@@ -601,23 +565,8 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "permission", "model"), PAGES)
-@pytest.mark.usefixtures("article")
-def test_pages_open_for_their_permission_and_their_shop_only(
-    admin_client_with: PanelWith, other_shop: Shop, name: str, permission: str, model: Any
-) -> None:
-    shop = Shop.objects.get(domain="acme.example")
-    with shop_scope(shop):
-        args = (model.objects.order_by("-id").first().pk,) if model else ()
-    stranger = admin_client_with(permission, shop=other_shop)
-
-    assert admin_client_with(permission).get(name, *args).status_code == 200
-    assert admin_client_with("orders").get(name, *args).status_code == 403
-    assert stranger.get(name, *args).status_code == (404 if model else 200)
-
-
 @pytest.mark.parametrize("name", ["publish", "duplicate", "retry", "delete", "delete_file", "code"])
-def test_nothing_is_done_to_themes_without_permission_or_from_another_shop(
+def test_themes_are_not_changed_without_permission_or_from_another_shop(
     admin_client_with: PanelWith, shop: Shop, other_shop: Shop, draft: Theme, name: str
 ) -> None:
     with shop_scope(shop):

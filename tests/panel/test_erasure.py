@@ -4,36 +4,38 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.db import connection
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 
+from apps.core.events.models import Event
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.domain import customers, erasure, personal_data, privacy_webhooks
-from apps.customers.domain.locking import BeingErased
+from apps.customers.domain.lookup import BeingErased
 from apps.customers.models import Customer
-from apps.events.models import Event
-from apps.exchange.domain import exports
-from apps.exchange.models import Export
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
+from apps.imports_exports.domain import exports
+from apps.imports_exports.models import Export
 from apps.orders.domain import hooks, privacy, updates
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests.orders.factories import make_order
-from tests.panel.conftest import Panel
-from tests.races import run_unguarded, run_while_uncommitted
+from tests.support.databases.races import run_unguarded, run_while_uncommitted
+from tests.support.factories.orders import make_order
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.types import JsonObject
 
 EMAIL = "ada@example.com"
 ADDRESS = {"address1": "1 Main Street", "city": "Ottawa", "country": "Canada", "country_code": "CA"}
 
 
 @pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+def small_batches(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     # The thread that renews leases cannot see the job, because the test's transaction is not committed.
     settings.JOB_LEASE_SECONDS = 3600
     monkeypatch.setattr(erasure, "MAX_ROWS_IN_REQUEST", 2)
@@ -50,12 +52,11 @@ def killed_once() -> Iterator[None]:
         if len(calls) == 2:
             raise RuntimeError("The worker is gone")
 
-    hooks.register_erasure_hook(fail)
-    yield
-    hooks.erasure_hooks.remove(fail)
+    with patch.dict(hooks.erasure_hooks, {"test": fail}):
+        yield
 
 
-def get_actor_arguments() -> dict[str, Any]:
+def get_actor_arguments() -> JsonObject:
     return {"actor": "staff:17", "at": timezone.now()}
 
 
@@ -77,7 +78,7 @@ def get_emails() -> list[str]:
     return list(Order.objects.order_by("pk").values_list("email", flat=True))
 
 
-def test_an_erasure_goes_on_after_a_kill_and_ends_once(shop: Shop, admin_client_with: Any, killed_once: None) -> None:
+def test_an_erasure_continues_after_a_kill(shop: Shop, admin_client_with: PanelWith, killed_once: None) -> None:
     panel: Panel = admin_client_with("customers")
     with shop_scope(shop):
         customer = create_orders(shop, 5)
@@ -117,7 +118,7 @@ def test_an_erasure_goes_on_after_a_kill_and_ends_once(shop: Shop, admin_client_
         assert make_order(shop, email=EMAIL).customer_id != customer.pk
 
 
-def test_an_erasure_that_stopped_is_asked_for_again(shop: Shop, admin_client_with: Any) -> None:
+def test_an_erasure_that_stopped_is_asked_for_again(shop: Shop, admin_client_with: PanelWith) -> None:
     panel: Panel = admin_client_with("customers")
     with shop_scope(shop):
         customer = create_orders(shop, 3)
@@ -151,7 +152,7 @@ def _named(statement: str) -> str:
     return re.sub(r"curs_\w+|save\w*", "", statement)[:60]
 
 
-def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, admin_client_with: Any) -> None:
+def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, admin_client_with: PanelWith) -> None:
     panel: Panel = admin_client_with("customers")
     other: Panel = admin_client_with("customers")
     with shop_scope(shop):
@@ -160,20 +161,20 @@ def test_the_file_of_a_person_is_fetched_by_who_asked(shop: Shop, admin_client_w
 
         response = panel.post("customers_customer_data_export", customer.pk)
         export = Export.objects.get()
-        assert response["Location"] == panel.url("exchange_export_change", export.pk)
-        assert "Creating the file" in panel.get("exchange_export_change", export.pk).content.decode()
+        assert response["Location"] == panel.url("imports_exports_export_change", export.pk)
+        assert "Creating the file" in panel.get("imports_exports_export_change", export.pk).content.decode()
         job = run_task(exports.EXPORT)
 
         assert (job.state, len(expected["orders"])) == (Job.State.DONE, 5)
         export.refresh_from_db()
-        fetched = panel.http.get(panel.url("exchange_export_file", export.pk, export.key))
+        fetched = panel.http.get(panel.url("imports_exports_export_file", export.pk, export.key))
         assert json.loads(b"".join(fetched)) == expected
-        assert other.get("exchange_export_file", export.pk, export.key).status_code == 404
+        assert other.get("imports_exports_export_file", export.pk, export.key).status_code == 404
         topics = list(Event.objects.values_list("topic", flat=True))
         assert (topics.count("customers/export"), topics.count("customers/data_request")) == (1, 1)
 
 
-def test_what_is_handed_out_is_read_in_batches(shop: Shop) -> None:
+def test_exported_personal_data_is_read_in_batches(shop: Shop) -> None:
     with shop_scope(shop):
         rows = privacy.export_orders(create_orders(shop, 5), 0)
         loaded = []
@@ -188,7 +189,7 @@ def test_what_is_handed_out_is_read_in_batches(shop: Shop) -> None:
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
-    @pytest.mark.race(control="test_without_the_customers_lock_an_order_is_created_during_an_erasure")
+    @pytest.mark.race(control="test_an_order_is_created_during_an_erasure_without_the_customers_lock")
     def test_an_order_that_comes_as_an_erasure_begins_is_refused(self, shop: Shop) -> None:
         with shop_scope(shop):
             customer = create_orders(shop, 3)
@@ -206,7 +207,7 @@ class TestRaces:
             run_task(erasure.ERASE_TASK)
             assert (refused, get_emails()) == ([True], ["", "", ""])
 
-    def test_without_the_customers_lock_an_order_is_created_during_an_erasure(self, shop: Shop) -> None:
+    def test_an_order_is_created_during_an_erasure_without_the_customers_lock(self, shop: Shop) -> None:
         """Show what goes wrong without the lock: the order is created although the erasure has begun."""
         with shop_scope(shop):
             customer = create_orders(shop, 3)

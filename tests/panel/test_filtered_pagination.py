@@ -8,14 +8,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from apps.core.admin.lists import filtered_pagination
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.models import Customer
-from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
-from apps.panel.admin_base import filtered_pagination
-from apps.shops.models import Shop
-from tests import services
-from tests.orders.factories import make_order
-from tests.panel.conftest import Panel, PanelWith
+from tests.support import services
+from tests.support.factories.orders import make_order
+from tests.support.panel.client import Panel, PanelWith
 
 LIST, ROWS, SIZE = "orders_order_changelist", 40, 25
 OLD = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -49,7 +49,7 @@ def order_client(shop: Shop, admin_client_with: PanelWith) -> Panel:
 def limit_counting(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Limit the number of rows that lists count."""
     for module in ("paginator", "filtered_pagination", "changelist"):
-        monkeypatch.setattr(f"apps.panel.admin_base.{module}.MAX_COUNTED_ROWS", most)
+        monkeypatch.setattr(f"apps.core.admin.lists.{module}.MAX_COUNTED_ROWS", most)
     monkeypatch.setattr(filtered_pagination, "SCAN_SIZES", (2, most))
 
 
@@ -77,9 +77,7 @@ def test_days_are_sorted_by_time_by_default(order_client: Panel) -> None:
 
 
 @pytest.mark.parametrize("query", [{}, {"o": BY_TOTAL}, {"o": BY_TOTAL_DOWN}])
-def test_of_many_that_are_near_the_first_are_shown(
-    order_client: Panel, monkeypatch: pytest.MonkeyPatch, query: dict[str, str]
-) -> None:
+def test_the_first_rows_are_shown(order_client: Panel, monkeypatch: pytest.MonkeyPatch, query: dict[str, str]) -> None:
     total = list_orders(order_client, total_from="1", **query)[0]
     limit_counting(monkeypatch, 35)
 
@@ -90,9 +88,7 @@ def test_of_many_that_are_near_the_first_are_shown(
     assert len(list_orders(order_client, total_from="1", p="2", **query)[0]) == 10
 
 
-def test_of_many_at_the_far_end_some_are_sorted_and_it_says_so(
-    order_client: Panel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_far_pages_are_partly_sorted_and_say_so(order_client: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     limit_counting(monkeypatch, 28)
 
     # Only 18 of the 28 orders with the lowest totals are from that day, so the list sorts the day's 28 latest orders.
@@ -157,9 +153,7 @@ def test_sqlite_takes_each_row_that_fits_once(shop: Shop, admin_client_with: Pan
         ("catalog_product_changelist", {"o": "5"}, "vendor_key", "catalog_product_by_vendor"),
     ],
 )
-def test_a_sort_is_read_from_an_index(
-    owner_client: Panel, name: str, query: dict[str, str], order: str, index: str
-) -> None:
+def test_sorting_reads_an_index(owner_client: Panel, name: str, query: dict[str, str], order: str, index: str) -> None:
     with CaptureQueriesContext(connection) as captured:
         owner_client.get(name, **query)
 

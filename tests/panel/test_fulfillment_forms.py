@@ -1,17 +1,19 @@
 """Tests for fulfillment in the panel: items by location, fulfillment events, packing slips and services."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from apps.events.models import Event
+from apps.core.events.models import Event
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.fulfillment.admin.fulfill_form import FulfillForm
 from apps.fulfillment.admin.fulfillment_order_cards import get_order_cards
 from apps.fulfillment.domain import fulfillments
+from apps.fulfillment.domain.fulfillment_orders.quantities import QuantitiesRefused
 from apps.fulfillment.domain.fulfillments import FulfillmentPart
-from apps.fulfillment.domain.line_quantities import QuantitiesRefused
 from apps.fulfillment.domain.tracking import Tracking
 from apps.fulfillment.models import (
     Fulfillment,
@@ -21,17 +23,15 @@ from apps.fulfillment.models import (
     Pull,
     PullAttempt,
 )
-from apps.ground.tenancy import shop_scope
 from apps.inventory.models import Location
-from apps.jobs.models import Job
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests import factories
-from tests.collect_failures import Subtests
-from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
-from tests.inventory.factories import make_location
-from tests.orders.factories import MUG
-from tests.panel.conftest import Panel, PanelWith
+from tests.support import factories
+from tests.support.api_client import Response
+from tests.support.factories.fulfillment import make_event, make_fulfillment, make_fulfillment_order, make_service
+from tests.support.factories.inventory import make_location
+from tests.support.factories.orders import MUG
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.subtests import Subtests
 
 FULFIL = "fulfillment_fulfillmentorder_fulfill"
 PARCEL = "fulfillment_fulfillmentorder_parcel"
@@ -56,13 +56,11 @@ def build_unit_fields(row: FulfillmentOrder, *counts: int) -> dict[str, int]:
     return {f"units-{line.pk}": count for line, count in zip(row.lines.order_by("pk"), counts, strict=True)}
 
 
-def send_form(panel: Panel, row: FulfillmentOrder, location_id: int | None = None, **data: Any) -> Any:
+def send_form(panel: Panel, row: FulfillmentOrder, location_id: int | None = None, **data: object) -> Response:
     return panel.forge(FULFIL, row.order_id, **{"from": location_id or row.assigned_location_id, **data})
 
 
-def test_some_items_are_fulfilled_with_tracking_and_the_customer_is_notified(
-    fulfillment_client: Panel, fulfillment_order: FulfillmentOrder
-) -> None:
+def test_fulfilled_items_notify_the_customer(fulfillment_client: Panel, fulfillment_order: FulfillmentOrder) -> None:
     page = fulfillment_client.get(FULFIL, fulfillment_order.order_id).content.decode()
     response = send_form(
         fulfillment_client,
@@ -106,9 +104,7 @@ def test_a_form_that_is_sent_twice_sends_once(fulfillment_client: Panel, fulfill
     assert Fulfillment.objects.count() == 1
 
 
-def test_several_fulfillment_orders_of_a_location_go_in_one_parcel(
-    fulfillment_client: Panel, fulfillment_order: FulfillmentOrder
-) -> None:
+def test_one_fulfillment_takes_several_orders(fulfillment_client: Panel, fulfillment_order: FulfillmentOrder) -> None:
     bowl = fulfillment_order.lines.order_by("pk")[1]
     fulfillment_client.forge(
         "fulfillment_fulfillmentorder_act",
@@ -134,9 +130,7 @@ def test_several_fulfillment_orders_of_a_location_go_in_one_parcel(
     assert Order.objects.get(pk=fulfillment_order.order_id).fulfillment_status == "partial"
 
 
-def test_each_location_has_its_form_and_what_waits_is_named(
-    fulfillment_client: Panel, fulfillment_order: FulfillmentOrder
-) -> None:
+def test_each_location_has_its_own_form(fulfillment_client: Panel, fulfillment_order: FulfillmentOrder) -> None:
     depot = make_location(fulfillment_order.shop)
     fulfillment_client.forge(
         "fulfillment_fulfillmentorder_act",
@@ -159,9 +153,7 @@ def test_each_location_has_its_form_and_what_waits_is_named(
     assert [form.location.pk for form in both] == [depot.pk, fulfillment_order.assigned_location_id]
 
 
-def test_what_cannot_be_sent_is_refused_in_words_and_nothing_is_sent(
-    fulfillment_client: Panel, fulfillment_order: FulfillmentOrder
-) -> None:
+def test_invalid_fulfillments_are_not_created(fulfillment_client: Panel, fulfillment_order: FulfillmentOrder) -> None:
     first = f"units-{fulfillment_order.lines.order_by('pk')[0].pk}"
     with Subtests() as checks:
         for data, expected_message in (
@@ -189,9 +181,7 @@ def test_what_cannot_be_sent_is_refused_in_words_and_nothing_is_sent(
     assert fulfillment_client.get(FULFIL, "x").status_code == 404
 
 
-def test_items_fulfilled_by_another_user_are_refused_at_their_line(
-    fulfillment_client: Panel, fulfillment_order: FulfillmentOrder
-) -> None:
+def test_already_fulfilled_items_are_refused(fulfillment_client: Panel, fulfillment_order: FulfillmentOrder) -> None:
     second = fulfillment_order.lines.order_by("pk")[1]
     values = {name: str(count) for name, count in build_unit_fields(fulfillment_order, 1, 2).items()}
     form = FulfillForm(
@@ -213,16 +203,14 @@ def test_items_fulfilled_by_another_user_are_refused_at_their_line(
 
 
 def test_a_carrier_is_recognized_while_typing(fulfillment_client: Panel, in_shop: Shop) -> None:
-    def asked(number: str) -> dict[str, str]:
+    def recognize_carrier(number: str) -> dict[str, str]:
         return dict(fulfillment_client.get("fulfillment_fulfillmentorder_carrier", number=number).json())
 
-    assert asked(UPS) == {"company": "UPS", "url": f"https://www.ups.com/track?tracknum={UPS}"}
-    assert asked("hello") == asked("") == {}
+    assert recognize_carrier(UPS) == {"company": "UPS", "url": f"https://www.ups.com/track?tracknum={UPS}"}
+    assert recognize_carrier("hello") == recognize_carrier("") == {}
 
 
-def test_the_tracking_of_a_parcel_is_changed_events_are_added_and_taken_back(
-    fulfillment_client: Panel, in_shop: Shop
-) -> None:
+def test_tracking_and_fulfillment_events_are_changed(fulfillment_client: Panel, in_shop: Shop) -> None:
     parcel = make_fulfillment()
     html = fulfillment_client.get(PARCEL, parcel.pk, "event").content.decode()
 
@@ -275,9 +263,7 @@ def test_addresses_that_are_none_are_no_links(fulfillment_client: Panel, in_shop
     assert "javascript:" not in page
 
 
-def test_a_fulfillment_is_cancelled_and_its_units_are_to_be_sent_again(
-    fulfillment_client: Panel, in_shop: Shop
-) -> None:
+def test_a_canceled_fulfillment_is_open_again(fulfillment_client: Panel, in_shop: Shop) -> None:
     parcel = make_fulfillment()
 
     fulfillment_client.forge(PARCEL, parcel.pk, "cancel")
@@ -306,9 +292,7 @@ def test_readers_see_parcels_without_buttons(admin_client_with: PanelWith, in_sh
 # --- packing slips ---
 
 
-def test_packing_slips_hold_what_is_to_be_packed_and_no_prices(
-    fulfillment_client: Panel, in_shop: Shop, other_shop: Shop
-) -> None:
+def test_packing_slips_contain_no_prices(fulfillment_client: Panel, in_shop: Shop, other_shop: Shop) -> None:
     address = {"first_name": "Ada", "last_name": "Lovelace", "address1": "1 Main <b>Street</b>", "city": "Ottawa"}
     first = make_fulfillment_order(shipping_address=address, note="Ring twice", lines=[{**MUG, "sku": "M-1"}])
     second = make_fulfillment_order(lines=[{**MUG, "title": "Bowl", "quantity": 7}])
@@ -334,7 +318,7 @@ def test_packing_slips_hold_what_is_to_be_packed_and_no_prices(
     assert fulfillment_client.get("fulfillment_fulfillmentorder_slip", foreign.pk).status_code == 404
 
 
-def test_the_slip_of_a_parcel_holds_what_lies_in_it_with_its_numbers(fulfillment_client: Panel, in_shop: Shop) -> None:
+def test_the_packing_slip_lists_the_fulfilled_items(fulfillment_client: Panel, in_shop: Shop) -> None:
     address = {"first_name": "Ada", "last_name": "Lovelace", "address1": "1 Main <b>Street</b>", "city": "Ottawa"}
     lines = [{**MUG, "quantity": 5, "sku": "M-1"}, {**MUG, "title": "Bowl", "quantity": 4}]
     row = make_fulfillment_order(shipping_address=address, note="Ring twice", lines=lines)
@@ -385,7 +369,7 @@ def test_the_slip_of_a_parcel_holds_what_lies_in_it_with_its_numbers(fulfillment
     assert all(f'href="{fulfillment_client.url(PARCEL_SLIP, parcel.pk)}"' in story for parcel in (first, second))
 
 
-def test_only_who_may_see_a_parcel_of_the_shop_prints_its_slip(
+def test_packing_slips_are_printed_only_with_the_permission_to_view_them(
     fulfillment_client: Panel, admin_client_with: PanelWith, in_shop: Shop, other_shop: Shop
 ) -> None:
     parcel = make_fulfillment()

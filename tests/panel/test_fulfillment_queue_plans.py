@@ -1,16 +1,15 @@
 """Tests that PostgreSQL reads the fulfillment queue in index order for every view and filter."""
 
-from typing import Any
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from benchmarks.fulfillment_queue import fill_orders
-from tests.collect_failures import Subtests
-from tests.panel.conftest import Panel
+from tests.support.panel.client import Panel
+from tests.support.subtests import Subtests
 
 ROWS = 4_000
 LIST = "fulfillment_fulfillmentorder_changelist"
@@ -25,7 +24,7 @@ def add_work(shop: Shop) -> None:
 pytestmark = [pytest.mark.postgres, pytest.mark.shop_with(fill=add_work)]
 
 
-def explain_page(panel: Panel, query: dict[str, Any]) -> list[str]:
+def explain_page(panel: Panel, query: Attrs) -> list[str]:
     """Return the query plans for the queue's counts and rows."""
     with CaptureQueriesContext(connection) as captured:
         response = panel.get(LIST, **query)

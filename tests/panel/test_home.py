@@ -10,26 +10,26 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from apps.core.admin.pages import dashboard
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.permissions import NAMES
+from apps.core.tenancy.scope import shop_scope
 from apps.fulfillment.models import FulfillmentOrder
-from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem
-from apps.jobs.models import Job
 from apps.orders.models import LineItem, Order, Transaction
-from apps.panel import home
 from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
-from apps.shops.models import Shop
-from apps.staff.domain.permissions import NAMES
 from apps.webhooks.models import Subscription
-from tests import factories
-from tests.collect_failures import Subtests
-from tests.fulfillment.factories import make_fulfillment_order
-from tests.inventory.factories import make_item
-from tests.orders.factories import make_order
-from tests.panel.admin_urls import TABLE
-from tests.panel.conftest import Panel, PanelWith
-from tests.refunds.factories import BY, create_bogus_order, refund_amount, run_refund_jobs
-from tests.webhooks.scenarios import make_subscription
+from tests.support import factories
+from tests.support.factories.fulfillment import make_fulfillment_order
+from tests.support.factories.inventory import make_item
+from tests.support.factories.orders import make_order
+from tests.support.factories.refunds import BY, create_bogus_order, refund_amount, run_refund_jobs
+from tests.support.panel.admin_urls import TABLE
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.subtests import Subtests
+from tests.support.webhooks import make_subscription
 
 NOTHING_OPEN, NOTHING_WAITS = "but no permissions yet", "You have no open tasks"
 # Four unpaid orders have fulfillment orders: two are late, one has no due date, and one is due in two days.
@@ -124,12 +124,12 @@ def test_lists_without_permission_are_not_mentioned(admin_client_with: PanelWith
                 panel = admin_client_with(name)
                 page = panel.get()
                 titles = {waiting.task.title for waiting in page.context["tasks"]}
-                assert titles == {task.title for task in home._tasks if can_open_list(panel, task)}
+                assert titles == {task.title for task in dashboard.tasks.values() if can_open_list(panel, task)}
                 links = [link for *_, link in page.context["cards"] if link]
                 assert {panel.http.get(link).status_code for link in links} <= {200}
 
 
-def can_open_list(panel: Panel, task: home.Task) -> bool:
+def can_open_list(panel: Panel, task: dashboard.Task) -> bool:
     """Return True if the client can open the list directly."""
     address = panel.url(f"{task.model._meta.app_label}_{task.model._meta.model_name}_changelist")
     status = panel.http.get(f"{address}?{task.query}").status_code
@@ -137,7 +137,7 @@ def can_open_list(panel: Panel, task: home.Task) -> bool:
     return status == 200
 
 
-def test_nothing_is_open_is_shown_only_if_true(admin_client_with: PanelWith) -> None:
+def test_the_text_nothing_is_open_is_shown_only_if_true(admin_client_with: PanelWith) -> None:
     on_home_alone = {"dashboard", "overviews"}
 
     with Subtests() as checks:
@@ -148,7 +148,7 @@ def test_nothing_is_open_is_shown_only_if_true(admin_client_with: PanelWith) -> 
                 assert (NOTHING_OPEN in page, NOTHING_WAITS in page) == (not something, something)
 
 
-def test_where_nothing_waits_the_page_says_so_once(owner_client: Panel) -> None:
+def test_the_page_says_once_that_nothing_is_waiting(owner_client: Panel) -> None:
     page = owner_client.get()
 
     assert page.context["tasks"] == []
@@ -168,10 +168,8 @@ def test_a_failed_refund_waits_until_the_money_is_back(owner_client: Panel, shop
     assert "Failed refunds" not in get_todo_items(owner_client)
 
 
-def test_more_than_a_list_counts_is_not_counted(
-    owner_client: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(home, "MAX_COUNTED_ROWS", 3)
+def test_large_numbers_are_not_counted(owner_client: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dashboard, "MAX_COUNTED_ROWS", 3)
     for _ in range(4):
         make_order(shop)
 
@@ -184,7 +182,7 @@ def test_more_than_a_list_counts_is_not_counted(
         for captured_query in queries.captured_queries
         if "COUNT(" in captured_query["sql"] and "LIMIT 3" in captured_query["sql"]
     ]
-    assert len(counts) >= len(home._tasks)
+    assert len(counts) >= len(dashboard.tasks)
 
 
 def test_home_costs_the_same_queries_however_much_waits(owner_client: Panel, shop: Shop) -> None:
@@ -202,5 +200,5 @@ def test_home_costs_the_same_queries_however_much_waits(owner_client: Panel, sho
 
 
 def test_every_task_leads_to_a_list_of_the_panel() -> None:
-    assert home._tasks
-    assert all(admin.site.is_registered(task.model) for task in home._tasks)
+    assert dashboard.tasks
+    assert all(admin.site.is_registered(task.model) for task in dashboard.tasks.values())

@@ -1,12 +1,13 @@
-"""Tests for imports in the panel: unknown columns, previews, samples, a full disk and other users' access."""
+"""Tests of imports in the panel: columns, previews, samples, errors and progress."""
 
 import csv
 import io
 import re
 import resource
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,41 +16,32 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from apps.bulk_edits.domain import edits
+from apps.bulk_edits.models import BulkEdit
 from apps.catalog.models import Product
+from apps.core.jobs import metrics
+from apps.core.jobs import queue as jobs
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import get_current_shop, shop_scope
+from apps.customers.domain import erasure, merge
 from apps.customers.models import Customer
-from apps.exchange.domain import exports, imports
-from apps.exchange.models import Export, Import
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue as jobs
-from apps.jobs.models import Job
+from apps.imports_exports.domain import exports, imports
+from apps.imports_exports.models import Export, Import
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.customers.factories import make_customer
-from tests.orders.factories import make_order
-from tests.panel.conftest import Panel, PanelWith, read_stream
+from tests.support.api_client import Response
+from tests.support.factories.catalog import make_product
+from tests.support.factories.customers import make_customer
+from tests.support.factories.orders import make_order
+from tests.support.panel.client import Panel, PanelWith, read_stream
+from tests.support.panel.pages import run_latest_job, upload_file
 
-
-@pytest.fixture(autouse=True)
-def _files(media_root: Path) -> None:
-    """Store files in a temporary directory."""
-
-
-def run_jobs(shop: Shop, task: str) -> None:
-    with shop_scope(shop):
-        key = Job.objects.filter(task=task).latest("pk").key
-    assert jobs.run_job(key)
-
-
-def upload_file(panel: Panel, content: bytes, name: str = "in.csv") -> Any:
-    file = io.BytesIO(content)
-    file.name = name
-    return panel.post("exchange_import_upload", form_key=panel.form_key("exchange_import_upload"), file=file)
+pytestmark = pytest.mark.usefixtures("media_root")
 
 
 def check_upload(panel: Panel, content: bytes, name: str = "in.csv") -> Import:
     upload_file(panel, content, name)
-    run_jobs(panel.shop, imports.VALIDATE_TASK)
+    run_latest_job(panel.shop, imports.VALIDATE_TASK)
     with shop_scope(panel.shop):
         return Import.objects.latest("pk")
 
@@ -57,16 +49,14 @@ def check_upload(panel: Panel, content: bytes, name: str = "in.csv") -> Import:
 @pytest.mark.parametrize(
     ("rows", "message"), [(b"", "The file has no rows."), (b"ada\n", "There are no rows to import.")]
 )
-def test_a_file_without_importable_rows_offers_no_import(
-    admin_client_with: PanelWith, rows: bytes, message: str
-) -> None:
+def test_files_without_rows_offer_no_import(admin_client_with: PanelWith, rows: bytes, message: str) -> None:
     panel = admin_client_with("customers")
     row = check_upload(panel, b"email\n" + rows)
 
-    page = panel.get("exchange_import_change", row.pk).content.decode()
+    page = panel.get("imports_exports_import_change", row.pk).content.decode()
 
     assert message in page
-    assert panel.url("exchange_import_confirm", row.pk) not in page
+    assert panel.url("imports_exports_import_confirm", row.pk) not in page
 
 
 @contextmanager
@@ -94,12 +84,10 @@ def full_disk(monkeypatch: pytest.MonkeyPatch, media_root: Path) -> None:
     monkeypatch.setattr(default_storage, "save", save)
 
 
-def test_an_upload_that_there_is_no_room_for_is_refused_and_leaves_nothing(
-    admin_client_with: PanelWith, media_root: Path, full_disk: None
-) -> None:
+def test_uploads_to_a_full_disk_are_refused(admin_client_with: PanelWith, media_root: Path, full_disk: None) -> None:
     panel = admin_client_with("customers")
 
-    response = upload_file(panel, b"email\n" + b"x@example.com\n" * 9_000)
+    response = upload_file(panel, b"email\n" + b"x@example.com\n" * 9_000, "in.csv")
 
     assert response.status_code == 200
     assert "be stored right now" in response.content.decode()
@@ -108,7 +96,7 @@ def test_an_upload_that_there_is_no_room_for_is_refused_and_leaves_nothing(
         assert not Import.objects.exists()
 
 
-def test_an_export_that_there_is_no_room_for_fails_clearly_and_comes_when_there_is(
+def test_an_export_fails_clearly_on_a_full_disk_and_succeeds_later(
     admin_client_with: PanelWith,
     shop: Shop,
     media_root: Path,
@@ -129,7 +117,7 @@ def test_an_export_that_there_is_no_room_for_fails_clearly_and_comes_when_there_
     jobs.run_job(job.key)
     job.refresh_from_db()
     failed = job.state, job.error
-    page = panel.get("exchange_export_change", export.pk).content.decode()
+    page = panel.get("imports_exports_export_change", export.pk).content.decode()
     remaining_files = [path for path in media_root.glob("[ei]*ports/**/*") if path.is_file()]
     monkeypatch.undo()
     with shop_scope(shop):
@@ -149,33 +137,39 @@ def test_the_preview_shows_old_and_new_values(admin_client_with: PanelWith, shop
     first = check_upload(panel, b"email,first_name,tax_exempt\nada@example.com,Ada,no\n")
     with shop_scope(shop):
         imports.start_import(first, actor="system", at=timezone.now())
-    run_jobs(shop, imports.RUN_TASK)
+    run_latest_job(shop, imports.RUN_TASK)
 
     import_job = check_upload(
         panel, b"email,first_name,tax_exempt\nada@example.com,<b>Eve</b>,yes\nbo@example.com,Bo,\n"
     )
-    page = panel.get("exchange_import_change", import_job.pk).content.decode()
+    page = panel.get("imports_exports_import_change", import_job.pk).content.decode()
 
     with shop_scope(shop):
         existing, new = import_job.fates.order_by("line")
-    assert sorted(existing.changes) == [["first_name", "Ada", "<b>Eve</b>"], ["tax_exempt", "no", "yes"]]
+    assert sorted(existing.changes) == [
+        ["first_name", "Ada", "<b>Eve</b>"],
+        ["tax_exempt", {"code": "imports.no"}, {"code": "imports.yes"}],
+    ]
     assert ["first_name", "", "Bo"] in new.changes
     text = re.sub(r"\s+", " ", page)
     assert "<del>Ada</del> → <ins>&lt;b&gt;Eve&lt;/b&gt;</ins>" in text
     assert "<ins>Bo</ins>" in text
     with shop_scope(shop):
         imports.start_import(import_job, actor="system", at=timezone.now())
-    run_jobs(shop, imports.RUN_TASK)
+    run_latest_job(shop, imports.RUN_TASK)
     with shop_scope(shop):
         result, created_row = import_job.fates.order_by("line")
         customer = Customer.objects.get(email="bo@example.com")
     # The first results match the preview and link to the customers.
-    assert sorted(result.changes) == [["first_name", "Ada", "<b>Eve</b>"], ["tax_exempt", "no", "yes"]]
+    assert sorted(result.changes) == [
+        ["first_name", "Ada", "<b>Eve</b>"],
+        ["tax_exempt", {"code": "imports.no"}, {"code": "imports.yes"}],
+    ]
     assert ["first_name", "", "Bo"] in created_row.changes
-    after = re.sub(r"\s+", " ", panel.get("exchange_import_change", import_job.pk).content.decode())
+    after = re.sub(r"\s+", " ", panel.get("imports_exports_import_change", import_job.pk).content.decode())
     assert "<del>Ada</del> → <ins>&lt;b&gt;Eve&lt;/b&gt;</ins>" in after
     assert f'<a href="{panel.url("customers_customer_change", customer.pk)}">Bo</a>' in after
-    report = panel.get("exchange_import_report", import_job.pk)
+    report = panel.get("imports_exports_import_report", import_job.pk)
     assert [row["label"] for row in csv.DictReader(io.StringIO(b"".join(report).decode("utf-8-sig")))] == [
         "<b>Eve</b>",
         "Bo",
@@ -191,7 +185,7 @@ def test_the_page_says_what_becomes_of_how_many_rows(admin_client_with: PanelWit
         panel, b"email,first_name\nada@example.com,Eve\nbo@example.com,Bo\ncy@example.com,Cy\nnobody,No\n"
     )
 
-    text = re.sub(r"\s+", " ", panel.get("exchange_import_change", import_job.pk).content.decode())
+    text = re.sub(r"\s+", " ", panel.get("imports_exports_import_change", import_job.pk).content.decode())
 
     reported_text = "1 new, 1 changed, 1 skipped, 1 with errors."
     assert f"4 rows: {reported_text}" in text
@@ -221,7 +215,7 @@ def test_columns_are_mapped_with_their_first_values_in_sight(admin_client_with: 
         panel, b"email,first_name,note\na@example.com,Ada,\nb@example.com,Ada,\nc@example.com,Cy,\n"
     )
 
-    text = re.sub(r"\s+", " ", panel.get("exchange_import_columns", import_job.pk).content.decode())
+    text = re.sub(r"\s+", " ", panel.get("imports_exports_import_columns", import_job.pk).content.decode())
 
     assert "<q>a@example.com</q>, <q>b@example.com</q>, <q>c@example.com</q> </p>" in text
     assert "<q>Ada</q>, <q>Cy</q> </p>" in text
@@ -232,16 +226,19 @@ def test_unknown_columns_are_shown_and_need_a_yes(admin_client_with: PanelWith, 
     panel = admin_client_with("customers")
     import_job = check_upload(panel, b"Email,Shoe size,<i>\nada@example.com,38,x\n")
 
-    page = panel.get("exchange_import_change", import_job.pk)
-    panel.post("exchange_import_confirm", import_job.pk, form_key=page.context["form_key"])
+    page = panel.get("imports_exports_import_change", import_job.pk)
+    panel.post("imports_exports_import_confirm", import_job.pk, form_key=page.context["form_key"])
     with shop_scope(shop):
         import_job.refresh_from_db()
         without = import_job.state
-    second_response = panel.get("exchange_import_change", import_job.pk)
+    second_response = panel.get("imports_exports_import_change", import_job.pk)
     panel.post(
-        "exchange_import_confirm", import_job.pk, form_key=second_response.context["form_key"], without_unknown="on"
+        "imports_exports_import_confirm",
+        import_job.pk,
+        form_key=second_response.context["form_key"],
+        without_unknown="on",
     )
-    run_jobs(shop, imports.RUN_TASK)
+    run_latest_job(shop, imports.RUN_TASK)
 
     text = page.content.decode()
     assert "<code>Shoe size</code>" in text
@@ -253,16 +250,14 @@ def test_unknown_columns_are_shown_and_need_a_yes(admin_client_with: PanelWith, 
         assert Customer.objects.count() == 1
 
 
-def test_columns_that_have_no_place_here_are_named_and_passed_over_without_a_question(
-    admin_client_with: PanelWith, shop: Shop
-) -> None:
+def test_unknown_columns_are_named_and_skipped_without_a_question(admin_client_with: PanelWith, shop: Shop) -> None:
     panel = admin_client_with("products", "customers")
     import_job = check_upload(panel, b"Handle,Title,product_category,Option1 Linked To\nhat,Hat,Headwear,\n")
     of_customers = check_upload(panel, b"email,Product Category\nada@example.com,x\n")
 
-    page = panel.get("exchange_import_change", import_job.pk)
-    panel.post("exchange_import_confirm", import_job.pk, form_key=page.context["form_key"])
-    run_jobs(shop, imports.RUN_TASK)
+    page = panel.get("imports_exports_import_change", import_job.pk)
+    panel.post("imports_exports_import_confirm", import_job.pk, form_key=page.context["form_key"])
+    run_latest_job(shop, imports.RUN_TASK)
 
     text = " ".join(page.content.decode().split())
     assert "2 columns are not supported and will be ignored:" in text
@@ -274,49 +269,47 @@ def test_columns_that_have_no_place_here_are_named_and_passed_over_without_a_que
 
 
 @pytest.mark.parametrize("kind", ["customers", "orders", "products"])
-def test_the_upload_page_names_the_columns_and_its_samples_come_in(
-    admin_client_with: PanelWith, shop: Shop, kind: str
-) -> None:
+def test_the_samples_of_the_upload_page_are_imported(admin_client_with: PanelWith, shop: Shop, kind: str) -> None:
     panel = admin_client_with("customers", "edit_orders", "products")
-    page = panel.get("exchange_import_upload").content.decode()
-    sample = panel.get("exchange_import_sample", kind=kind)
+    page = panel.get("imports_exports_import_upload").content.decode()
+    sample = panel.get("imports_exports_import_sample", kind=kind)
 
     import_job = check_upload(panel, sample.content, "sample.csv")
 
-    assert f"exchange/import/sample/?kind={kind}" in page
+    assert f"imports_exports/import/sample/?kind={kind}" in page
     header = next(csv.reader(io.StringIO(sample.content.decode("utf-8-sig"))))
     assert all(f"<code>{name}</code>" in page for name in header)
     assert sample["Content-Disposition"] == f'attachment; filename="{kind}-sample.csv"'
     with shop_scope(shop):
         assert (import_job.unknown, import_job.counts) == ([], {"new": 2})
         imports.start_import(import_job, actor="system", at=timezone.now())
-    run_jobs(shop, imports.RUN_TASK)
+    run_latest_job(shop, imports.RUN_TASK)
     with shop_scope(shop):
         assert {"customers": Customer, "orders": Order, "products": Product}[kind].objects.count() == 2
-    assert panel.get("exchange_import_sample", kind="events").status_code == 404
+    assert panel.get("imports_exports_import_sample", kind="events").status_code == 404
 
 
 def test_staff_map_unknown_columns(admin_client_with: PanelWith, shop: Shop) -> None:
     panel = admin_client_with("customers", "products")
     import_job = check_upload(panel, b"Kennung;Bezeichnung;Preis\nmug;Tasse;9.50\n")
-    waiting = panel.get("exchange_import_change", import_job.pk).content.decode()
+    waiting = panel.get("imports_exports_import_change", import_job.pk).content.decode()
     with shop_scope(shop), pytest.raises(imports.ImportNotValidated):
         imports.start_import(import_job, actor="system", at=timezone.now())
-    page = panel.get("exchange_import_columns", import_job.pk, kind="products")
+    page = panel.get("imports_exports_import_columns", import_job.pk, kind="products")
 
-    def say(*meanings: str) -> Any:
-        key = panel.get("exchange_import_columns", import_job.pk, kind="products").context["form_key"]
+    def say(*meanings: str) -> Response:
+        key = panel.get("imports_exports_import_columns", import_job.pk, kind="products").context["form_key"]
         selected = {f"column-{number}": name for number, name in enumerate(meanings)}
-        address = f"{panel.url('exchange_import_columns', import_job.pk)}?kind=products"
+        address = f"{panel.url('imports_exports_import_columns', import_job.pk)}?kind=products"
         return panel.http.post(address, {"form_key": key, **selected})
 
     refused = say("", "Title", "Title").content.decode()
     say("Handle", "Title", "Variant Price")
-    run_jobs(shop, imports.VALIDATE_TASK)
+    run_latest_job(shop, imports.VALIDATE_TASK)
     with shop_scope(shop):
         import_job.refresh_from_db()
         imports.start_import(import_job, actor="system", at=timezone.now())
-    run_jobs(shop, imports.RUN_TASK)
+    run_latest_job(shop, imports.RUN_TASK)
 
     assert "contains no known column" in waiting
     assert "Map columns" in waiting
@@ -337,20 +330,20 @@ def test_files_of_others_are_not_found(admin_client_with: PanelWith, shop: Shop,
         export = exports.create_export(
             kind="orders", format="csv", filters={}, user=panel.user, actor="system", at=timezone.now()
         )
-    run_jobs(shop, exports.EXPORT)
+    run_latest_job(shop, exports.EXPORT)
 
     def answers(who: Panel) -> list[int]:
         return [
-            who.get("exchange_export_change", export.pk).status_code,
-            who.get("exchange_export_file", export.pk, export.key).status_code,
-            who.get("exchange_export_history", export.pk).status_code,
+            who.get("imports_exports_export_change", export.pk).status_code,
+            who.get("imports_exports_export_file", export.pk, export.key).status_code,
+            who.get("imports_exports_export_history", export.pk).status_code,
         ]
 
     assert answers(panel) == [200] * 3
     assert answers(colleague) == [404] * 3
     assert answers(stranger) == [404] * 3
     for name in ("change", "report", "history"):
-        assert stranger.get(f"exchange_import_{name}", import_job.pk).status_code == 404
+        assert stranger.get(f"imports_exports_import_{name}", import_job.pk).status_code == 404
     with shop_scope(shop):
         export.refresh_from_db()
         keys = [*Export.objects.values_list("key", flat=True), *Import.objects.values_list("key", flat=True)]
@@ -366,12 +359,12 @@ def test_downloads_are_files_that_nothing_keeps_or_runs(admin_client_with: Panel
         export = exports.create_export(
             kind="orders", format="csv", filters={}, user=panel.user, actor="system", at=timezone.now()
         )
-    run_jobs(shop, exports.EXPORT)
+    run_latest_job(shop, exports.EXPORT)
 
     for response in (
-        panel.get("exchange_export_file", export.pk, export.key),
-        panel.get("exchange_import_report", import_job.pk),
-        panel.get("exchange_import_sample"),
+        panel.get("imports_exports_export_file", export.pk, export.key),
+        panel.get("imports_exports_import_report", import_job.pk),
+        panel.get("imports_exports_import_sample"),
     ):
         assert response["Content-Type"].startswith("text/csv")
         assert re.fullmatch(r'attachment; filename="[\w-]+\.csv"', response["Content-Disposition"])
@@ -391,7 +384,7 @@ def test_downloads_are_files_that_nothing_keeps_or_runs(admin_client_with: Panel
 def test_a_row_that_fails_says_its_name(admin_client_with: PanelWith, content: bytes, names: list[str]) -> None:
     panel = admin_client_with("customers", "edit_orders", "products")
 
-    page = panel.get("exchange_import_change", check_upload(panel, content).pk)
+    page = panel.get("imports_exports_import_change", check_upload(panel, content).pk)
 
     assert [row.label for row in page.context["failures"]] == names
     failed = page.content.decode().split('id="failed"')[1].split("</table>")[0]
@@ -411,7 +404,7 @@ def test_a_row_that_fails_says_its_name(admin_client_with: PanelWith, content: b
 def test_a_line_of_json_that_fails_says_its_name(admin_client_with: PanelWith, body: bytes, name: str) -> None:
     panel = admin_client_with("customers", "edit_orders", "products")
 
-    page = panel.get("exchange_import_change", check_upload(panel, body, "in.jsonl").pk)
+    page = panel.get("imports_exports_import_change", check_upload(panel, body, "in.jsonl").pk)
 
     assert [row.label for row in page.context["failures"]] == [name]
 
@@ -422,14 +415,16 @@ def test_rows_of_products_lead_to_the_product(admin_client_with: PanelWith, shop
         make_product("Mug", handle="old")
         mug = make_product("Mug", handle="mug")
     import_job = check_upload(panel, b"Handle,Title,Variant Price\nmug,Great mug,5\nhat,Felt hat,9\n")
-    preview = {row.label: row.link for row in panel.get("exchange_import_change", import_job.pk).context["preview"]}
+    preview = {
+        row.label: row.link for row in panel.get("imports_exports_import_change", import_job.pk).context["preview"]
+    }
     with shop_scope(shop):
         imports.start_import(import_job, actor="system", at=timezone.now())
-    run_jobs(shop, imports.RUN_TASK)
+    run_latest_job(shop, imports.RUN_TASK)
     with shop_scope(shop):
         hat = Product.objects.get(handle="hat")
 
-    report = panel.get("exchange_import_change", import_job.pk)
+    report = panel.get("imports_exports_import_change", import_job.pk)
 
     assert preview == {"Mug": panel.url("catalog_product_change", mug.pk), "Felt hat": ""}
     links = {row.label: row.link for row in report.context["preview"]}
@@ -438,7 +433,7 @@ def test_rows_of_products_lead_to_the_product(admin_client_with: PanelWith, shop
         "Felt hat": panel.url("catalog_product_change", hat.pk),
     }
     assert f'<a href="{links["Felt hat"]}">Felt hat</a>' in report.content.decode()
-    assert "Felt hat" in read_stream(panel.get("exchange_import_report", import_job.pk)).decode()
+    assert "Felt hat" in read_stream(panel.get("imports_exports_import_report", import_job.pk)).decode()
 
 
 def test_ignored_columns_are_listed_before_customer_imports(admin_client_with: PanelWith) -> None:
@@ -447,10 +442,10 @@ def test_ignored_columns_are_listed_before_customer_imports(admin_client_with: P
     import_job = check_upload(panel, b"email,orders_count,total_spent\nada@example.com,5,90\n")
     of_products = check_upload(panel, b"Handle,Title\nmug,Mug\n")
     pages = {
-        "upload": panel.get("exchange_import_upload"),
-        "columns": panel.get("exchange_import_columns", import_job.pk),
-        "preview": panel.get("exchange_import_change", import_job.pk),
-        "products": panel.get("exchange_import_change", of_products.pk),
+        "upload": panel.get("imports_exports_import_upload"),
+        "columns": panel.get("imports_exports_import_columns", import_job.pk),
+        "preview": panel.get("imports_exports_import_change", import_job.pk),
+        "products": panel.get("imports_exports_import_change", of_products.pk),
     }
 
     counts = {name: page.content.decode().count(never) for name, page in pages.items()}
@@ -459,3 +454,106 @@ def test_ignored_columns_are_listed_before_customer_imports(admin_client_with: P
     assert import_job.unknown == []
     text = pages["upload"].content.decode()
     assert all(text.count(f"<code>{name}</code>") == 1 for name in ("orders_count", "total_spent"))
+
+
+WAITS = "Waiting for a worker since"
+LONG = metrics.EXPECTED_START + timedelta(seconds=5)
+Page = tuple[Any, ...]
+
+
+def _job(task: str, **arguments: int) -> Job:
+    job: Job = Job.objects.create(shop=get_current_shop(), task=task, arguments=arguments)
+    return job
+
+
+def _import(panel: Panel) -> Page:
+    saved_import = Import.objects.create(
+        shop=panel.shop, name="in.csv", format="csv", digest="0" * 64, actor="system", state="importing"
+    )
+    _job(imports.RUN_TASK, import_id=saved_import.pk)
+    return ("imports_exports_import_change", saved_import.pk)
+
+
+def _export(panel: Panel) -> Page:
+    export = Export.objects.create(shop=panel.shop, kind="orders", format="csv", user=panel.user)
+    _job(exports.EXPORT, export_id=export.pk)
+    return ("imports_exports_export_change", export.pk)
+
+
+def _bulk(panel: Panel) -> Page:
+    edit = BulkEdit.objects.create(
+        shop=panel.shop, kind="products", ids=[1], total=1, actor="system", state=BulkEdit.State.RUNNING
+    )
+    _job(edits.RUN_TASK, edit_id=edit.pk)
+    return ("bulk_edits_bulkedit_change", edit.pk)
+
+
+def _merging(panel: Panel) -> Page:
+    keep, other = make_customer(), make_customer()
+    _job(merge.MERGE_TASK, keep_id=keep.pk, other_id=other.pk)
+    return ("customers_customer_merge", keep.pk)
+
+
+def _erasing(panel: Panel) -> Page:
+    customer = make_customer()
+    Customer.objects.filter(pk=customer.pk).update(erasing_at=timezone.now())
+    _job(erasure.ERASE_TASK, customer_id=customer.pk)
+    return ("customers_customer_data", customer.pk)
+
+
+def _any_job(panel: Panel) -> Page:
+    return ("jobs_job_change", _job(edits.RUN_TASK, edit_id=0).pk)
+
+
+PAGES = (_import, _export, _bulk, _merging, _erasing, _any_job)
+
+
+@pytest.fixture(params=PAGES, ids=lambda make: make.__name__[1:])
+def load_progress_page(request: pytest.FixtureRequest, owner_client: Panel, shop: Shop) -> Callable[[], str]:
+    """Return a function that loads a job's progress page."""
+    with shop_scope(shop):
+        address = request.param(owner_client)
+
+    def get_page() -> str:
+        return owner_client.get(*address).content.decode()
+
+    return get_page
+
+
+def _moved(shop: Shop, **values: Any) -> None:
+    with shop_scope(shop):
+        assert Job.objects.filter(state__in=("waiting", "running")).update(**values)
+
+
+def test_the_page_goes_on_by_itself(load_progress_page: Callable[[], str]) -> None:
+    page_text = load_progress_page()
+
+    assert "data-progress" in page_text
+    assert "panel/progress" in page_text
+    assert WAITS not in page_text
+
+
+def test_the_page_says_that_no_worker_runs_the_job(load_progress_page: Callable[[], str], shop: Shop) -> None:
+    now = timezone.now()
+    _moved(shop, due_at=now - LONG)
+    assert WAITS in load_progress_page()
+    # A worker runs the job.
+    _moved(shop, state="running", lease_until=now + timedelta(minutes=1))
+    assert WAITS not in load_progress_page()
+    # The worker was killed.
+    _moved(shop, lease_until=now - LONG)
+    assert WAITS in load_progress_page()
+    # The job is waiting for a later retry.
+    _moved(shop, state="waiting", due_at=now + timedelta(minutes=5))
+    assert WAITS not in load_progress_page()
+
+
+def test_the_page_of_a_finished_job_does_not_reload(owner_client: Panel, shop: Shop) -> None:
+    with shop_scope(shop):
+        job = _job(edits.RUN_TASK, edit_id=0)
+        Job.objects.filter(pk=job.pk).update(state="done", due_at=timezone.now() - LONG)
+
+    html = owner_client.get("jobs_job_change", job.pk).content.decode()
+
+    assert "data-progress" not in html
+    assert WAITS not in html

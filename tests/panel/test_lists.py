@@ -1,7 +1,7 @@
-"""Tests for lists, search, the home page and history: query counts and permissions."""
+"""Tests of lists in the panel: filters, chips, search, counts and size."""
 
+from collections import Counter
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from django.contrib import admin
@@ -9,17 +9,22 @@ from django.db import connection
 from django.template.response import SimpleTemplateResponse
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from time_machine import TimeMachineFixture
 
-from apps.events.domain import immutability
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.jobs.models import Job
-from apps.panel.admin_base.changelist import strip_indentation
-from apps.panel.admin_base.paginator import BoundedPaginator
-from apps.shops.models import Shop
-from tests import factories
-from tests.inventory.factories import make_location
-from tests.panel.conftest import Panel, PanelWith
+from apps.core.admin.lists.changelist import strip_indentation
+from apps.core.admin.lists.paginator import BoundedPaginator
+from apps.core.events.models import Event
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import SavedView, Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
+from benchmarks.million.panel import list_addresses
+from tests.support import factories
+from tests.support.api_client import Response
+from tests.support.databases.event_triggers import drop_event_triggers
+from tests.support.factories.inventory import make_location
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.panel.realistic_rows import MAKE
 
 NASTY = '<script>alert(1)</script>"><img src=x onerror=alert(1)>{{7*7}}'
 MOST_OF_A_ROW = 3_000  # characters
@@ -40,7 +45,7 @@ def add_rows(shop: Shop, count: int) -> None:
         with shop_scope(shop):
             factories.ScriptTagFactory.create(shop=shop, app=installation.app)
             Job.objects.create(shop=shop, task="x.y", actor=f"app:{installation.app_id}")
-            immutability.drop_event_triggers()
+            drop_event_triggers()
             Event.objects.filter(subject_id=installation.pk).update(actor=f"app:{installation.app_id}")
 
 
@@ -70,7 +75,7 @@ def test_a_list_repeats_little_per_row(name: str, owner_client: Panel) -> None:
     assert max(map(len, rows)) < MOST_OF_A_ROW
 
 
-def test_what_was_typed_keeps_its_lines_where_indentation_goes() -> None:
+def test_typed_text_keeps_its_lines_when_indentation_is_removed() -> None:
     simple_template_response = SimpleTemplateResponse("panel/badge.html")
     simple_template_response.content = "<p>\n    a\n</p><textarea>\n    b\n  c</textarea>\n\n  <i>d</i>"
 
@@ -80,7 +85,7 @@ def test_what_was_typed_keeps_its_lines_where_indentation_goes() -> None:
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_no_list_counts_a_whole_table(name: str, owner_client: Panel) -> None:
+def test_lists_never_count_a_whole_table(name: str, owner_client: Panel) -> None:
     add_rows(owner_client.shop, 1)
 
     with CaptureQueriesContext(connection) as queries:
@@ -91,12 +96,12 @@ def test_no_list_counts_a_whole_table(name: str, owner_client: Panel) -> None:
     assert all("LIMIT 10000" in sql for sql in counts)
 
 
-def test_no_screen_groups_by_date() -> None:
+def test_lists_have_no_date_hierarchy() -> None:
     assert [screen for screen in admin.site._registry.values() if screen.date_hierarchy] == []
 
 
 def test_the_paginator_says_where_it_stopped_counting(in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.panel.admin_base.paginator.MAX_COUNTED_ROWS", 2)
+    monkeypatch.setattr("apps.core.admin.lists.paginator.MAX_COUNTED_ROWS", 2)
     for _ in range(3):
         Job.objects.create(shop=in_shop, task="x.y")
 
@@ -105,7 +110,7 @@ def test_the_paginator_says_where_it_stopped_counting(in_shop: Shop, monkeypatch
     assert (pages.count, pages.is_complete) == (2, False)
 
 
-def test_the_foot_of_a_list_says_how_many_rows_there_are_as_people_write_it(shop: Shop, owner_client: Panel) -> None:
+def test_the_foot_of_a_list_shows_the_formatted_number_of_rows(shop: Shop, owner_client: Panel) -> None:
     with shop_scope(shop):
         Job.objects.bulk_create(Job(shop=shop, task="x.y") for _ in range(1_234))
 
@@ -143,7 +148,7 @@ def test_markup_in_data_stays_text(owner_client: Panel, shop: Shop) -> None:
     assert [name for name, text in texts.items() if "<script>alert" in text or "<img src=x" in text] == []
 
 
-def get_search_results(panel: Panel, term: str, **query: Any) -> list[str]:
+def get_search_results(panel: Panel, term: str, **query: object) -> list[str]:
     page = panel.get("search", s=term, extended="1", **query)
     results = page.context["results"] if page.context else []
     return [result.title for result in results]
@@ -241,13 +246,13 @@ def test_bulk_actions_reach_this_shops_rows_only(owner_client: Panel, other_shop
         ({"period": "0"}, {"created_at__year": 2031}),
     ],
 )
-def test_the_audit_log_is_narrowed(
-    owner_client: Panel, query: dict[str, str], filtered: dict[str, Any], time_machine: Any
+def test_the_audit_log_is_filtered(
+    owner_client: Panel, query: dict[str, str], filtered: Attrs, time_machine: TimeMachineFixture
 ) -> None:
     factories.make_installation(owner_client.shop)
     with shop_scope(owner_client.shop):
         event = Event.objects.order_by("-id")[0]
-        immutability.drop_event_triggers()
+        drop_event_triggers()
         Event.objects.filter(pk=event.pk).update(actor="app:7", created_at=datetime(2031, 5, 6, 15, tzinfo=UTC))
         expected = set(Event.objects.filter(**filtered).values_list("pk", flat=True))
     time_machine.move_to(datetime(2031, 5, 6, 16, tzinfo=UTC))
@@ -265,10 +270,103 @@ def test_search_knows_the_case_of_every_script(owner_client: Panel) -> None:
     for name in names:
         make_location(owner_client.shop, name=name)
 
-    def found(term: str) -> set[str]:
+    def search_names(term: str) -> set[str]:
         page = owner_client.get("inventory_location_changelist", q=term).content.decode()
         return {name for name in names if name in page}
 
-    assert found("ärm") == {"ÄRMEL and more"}
-    assert found("ölM") == {"Ölmühle"}
-    assert found("ä") == {"ÄRMEL and more"}
+    assert search_names("ärm") == {"ÄRMEL and more"}
+    assert search_names("ölM") == {"Ölmühle"}
+    assert search_names("ä") == {"ÄRMEL and more"}
+
+
+MOST, ROWS = 60_000, 25  # bytes
+# Pages without a table: the shop settings, the themes (at most twenty) and the stock grid.
+OTHERWISE = {"shops.shop", "content.theme", "inventory.inventoryitem"}
+RICH_LISTS = sorted(
+    label
+    for model, screen in admin.site._registry.items()
+    if getattr(screen, "menu", None) and (label := model._meta.label_lower) not in OTHERWISE
+)
+# Query parameters for lists that do not display all rows by default.
+WHOLE = {"fulfillment.fulfillmentorder": {"view": "all"}}
+
+
+@pytest.mark.parametrize("label", RICH_LISTS)
+def test_a_list_of_25_rich_rows_is_light(owner_client: Panel, label: str) -> None:
+    """Check the size of the complete page: rows, menu, filters, columns, search and pagination."""
+    with shop_scope(owner_client.shop):
+        for number in range(ROWS + 1):
+            MAKE[label](owner_client.shop, number)
+
+    owner_client.http.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"  # German texts are longer than English texts.
+    response = owner_client.get(f"{label.replace('.', '_')}_changelist", size=str(ROWS), **WHOLE.get(label, {}))
+    weight = len(response.content)
+    print(f"| {label} | {weight:,} |")  # noqa: T201 - pytest -rP shows this table
+
+    assert response.content.count(b"data-row") == ROWS
+    assert weight < MOST
+    assert b"bo-badge-default" not in response.content  # badges with the default color need no class
+
+
+JOBS, ORDERS = "jobs_job_changelist", "orders_order_changelist"
+
+
+def get_chips(page: Response) -> list[tuple[str, str]]:
+    return [(chip.text, chip.url_without) for chip in page.context["cl"].active_filters.chips]
+
+
+def test_a_list_as_it_comes_has_no_chips(owner_client: Panel) -> None:
+    page = owner_client.get(JOBS)
+
+    assert get_chips(page) == []
+    assert "bo-narrowing" not in page.content.decode()
+
+
+def test_each_chip_links_to_the_first_page_without_its_filter(owner_client: Panel) -> None:
+    page = owner_client.get(ORDERS, q="Ada", financial_status__exact="paid", view="all", o="-2", p="1")
+
+    assert get_chips(page) == [
+        ("Search: “Ada”", "?financial_status__exact=paid&o=-2&view=all"),
+        ("Financial status: Paid", "?o=-2&q=Ada&view=all"),
+    ]
+    assert page.context["cl"].active_filters.url_without == "?o=-2&view=all"
+    assert 'aria-label="Remove filter Financial status: Paid"' in page.content.decode()
+
+
+def test_the_last_chip_links_to_all_rows_instead_of_the_default(owner_client: Panel, shop: Shop) -> None:
+    query = "state__exact=failed"
+    with shop_scope(shop):
+        SavedView.objects.create(
+            shop=shop, user=owner_client.user, screen="jobs.job", name="Broken", query=query, is_default=True
+        )
+
+    page = owner_client.get(JOBS, state__exact="failed")
+    ((words, without),) = get_chips(page)
+
+    assert (words, without) == ("State: Failed", "?all=1")
+    assert owner_client.http.get(owner_client.url(JOBS) + without).status_code == 200
+
+
+def test_conditions_without_a_filter_are_chips_too(owner_client: Panel) -> None:
+    page = owner_client.get(JOBS, state__exact="nonsense", size="25")
+
+    assert [words for words, _ in get_chips(page)] == ["State: nonsense"]
+
+
+def test_a_chip_says_what_was_typed_as_text(owner_client: Panel) -> None:
+    page = owner_client.get(JOBS, q="<b>x</b>").content.decode()
+
+    assert "Search: “&lt;b&gt;x&lt;/b&gt;”" in page
+    assert "<b>x</b>" not in page
+
+
+def test_the_benchmark_finds_what_each_list_offers(owner_client: Panel, shop: Shop) -> None:
+    page_names = [name for name, _address in list_addresses(owner_client.http, shop, rows=100)]
+
+    counts = Counter(name.removeprefix("panel ").partition("?")[0] for name in page_names if "?" in name)
+    # The benchmark sorts, filters and searches each list, and combines each typed filter with each sort order.
+    assert min(counts[name] for name in ("orders_order", "customers_customer", "catalog_product")) > 100
+    for filtered in ("orders_order?channel=web", "orders_order?processed=middle day", "catalog_product?tag=handmade"):
+        assert f"panel {filtered}" in page_names
+    repeated = [name for name, times in Counter(page_names).items() if times > 1]
+    assert repeated == []

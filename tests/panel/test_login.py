@@ -1,32 +1,29 @@
 """Tests for the login, its rate limits and the second factor."""
 
 import re
-import time
 from datetime import date
-from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode
 
 import argon2
 import pytest
-from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
-from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_totp_secret, hotp_value
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from allauth.usersessions.models import UserSession
-from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
 from apps.staff.accounts import urls as account_urls
-from apps.staff.models import User
-from tests import factories
-from tests.panel.conftest import PASSWORD, PanelWith
+from tests.support import factories
+from tests.support.api_client import Response
+from tests.support.panel.client import PASSWORD, PanelWith, get_totp_code
 
 PAGE = "/accounts/login/"
 HOME = "/s/acme/admin/"
@@ -41,12 +38,8 @@ def member(shop: Shop) -> User:
     return user
 
 
-def log_in(client: Client, password: str = PASSWORD, email: str = "kim@example.com", **data: str) -> Any:
+def log_in(client: Client, password: str = PASSWORD, email: str = "kim@example.com", **data: str) -> Response:
     return client.post(PAGE, {"login": email, "password": password, **data})
-
-
-def get_totp_code(secret: str) -> str:
-    return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
 
 
 def test_the_right_password_leads_to_the_shop(client: Client, member: User) -> None:
@@ -93,7 +86,7 @@ def test_a_login_lock_affects_only_its_user(client: Client, member: User, shop: 
     assert response.status_code == 302
 
 
-def test_no_password_of_a_failed_login_is_recorded(client: Client, member: User, shop: Shop) -> None:
+def test_passwords_of_failed_logins_are_not_recorded(client: Client, member: User, shop: Shop) -> None:
     log_in(client, "hunter2-hunter2")
 
     with shop_scope(shop):
@@ -127,9 +120,7 @@ def test_next_of_a_logout_stays_on_our_host(admin_client_with: PanelWith, page: 
 
 
 @pytest.mark.parametrize("address", AWAY)
-def test_next_of_the_second_question_for_the_password_stays_on_our_host(
-    client: Client, member: User, address: str
-) -> None:
+def test_next_of_reauthentication_stays_on_our_host(client: Client, member: User, address: str) -> None:
     log_in(client)
 
     response = client.post("/accounts/reauthenticate/", {"password": PASSWORD, "next": address})
@@ -161,7 +152,7 @@ def test_logging_out_needs_a_post(admin_client_with: PanelWith) -> None:
 
 
 @pytest.mark.parametrize("path", ["/accounts/signup/", "/accounts/email/", "/accounts/confirm-email/"])
-def test_there_is_no_sign_up(client: Client, db: None, path: str) -> None:
+def test_sign_up_does_not_exist(client: Client, db: None, path: str) -> None:
     assert client.get(path).status_code == 404
 
 
@@ -187,7 +178,7 @@ def totp_secret(member: User) -> str:
     return new_secret
 
 
-def test_with_a_second_factor_the_password_alone_opens_nothing(client: Client, totp_secret: str) -> None:
+def test_the_password_alone_opens_nothing_with_a_second_factor(client: Client, totp_secret: str) -> None:
     response = log_in(client)
 
     assert response.headers["Location"].startswith("/accounts/2fa/authenticate/")
@@ -226,18 +217,6 @@ def test_a_recovery_code_opens_once(client: Client, totp_secret: str, member: Us
     assert another.get(HOME).status_code == 302
 
 
-@pytest.fixture
-def plaintext_secret(member: User, monkeypatch: pytest.MonkeyPatch) -> tuple[str, list[str]]:
-    """Enable a second factor and recovery codes, with the secrets stored in plain text."""
-    new_secret: str = generate_totp_secret()
-    with monkeypatch.context() as patch:
-        patch.setattr("apps.staff.accounts.adapter.SecondFactorAdapter", DefaultMFAAdapter)
-        TOTP.activate(member, new_secret)
-        codes = RecoveryCodes.activate(member).get_unused_codes()
-    assert new_secret in get_stored_secrets()
-    return new_secret, codes
-
-
 def get_stored_secrets() -> str:
     """Return the stored data of all second factors."""
     with connection.cursor() as cursor:
@@ -253,34 +232,14 @@ def can_log_in(code: str) -> bool:
     return client.get(HOME).status_code == 200
 
 
-def test_a_second_factor_of_an_older_release_goes_on_and_is_encrypted(
-    plaintext_secret: tuple[str, list[str]],
-) -> None:
-    secret, codes = plaintext_secret
-    seed = Authenticator.objects.get(type=Authenticator.Type.RECOVERY_CODES).data["seed"]
-    assert can_log_in(codes[0])
-    assert (secret in get_stored_secrets(), seed in get_stored_secrets()) == (True, True)
-
-    encrypting = import_module("apps.staff.migrations.0004_encrypt_second_factors")
-    for _ in range(2):
-        encrypting.encrypt_all(apps, None)
-
-    assert (secret in get_stored_secrets(), seed in get_stored_secrets()) == (False, False)
-    assert (can_log_in(get_totp_code(secret)), can_log_in(codes[0]), can_log_in(codes[1])) == (True, False, True)
-    encrypting.decrypt_all(apps, None)
-    assert (secret in get_stored_secrets(), seed in get_stored_secrets()) == (True, True)
-
-
 @pytest.mark.parametrize("path", [f"{HOME}login/", "/admin/login/"])
-def test_no_other_login_leads_around_the_second_factor(client: Client, totp_secret: str, path: str) -> None:
+def test_other_logins_do_not_bypass_the_second_factor(client: Client, totp_secret: str, path: str) -> None:
     client.post(path, {"username": "kim@example.com", "password": PASSWORD})
 
     assert client.get(HOME).status_code == 302
 
 
-def test_a_session_from_elsewhere_is_ended_where_the_second_factor_is_missing(
-    client: Client, totp_secret: str, member: User
-) -> None:
+def test_a_session_without_the_second_factor_is_ended(client: Client, totp_secret: str, member: User) -> None:
     client.force_login(member)
 
     response = client.get(HOME)
@@ -289,9 +248,7 @@ def test_a_session_from_elsewhere_is_ended_where_the_second_factor_is_missing(
     assert "_auth_user_id" not in client.session
 
 
-def test_turning_the_second_factor_off_needs_the_code_of_this_session(
-    client: Client, totp_secret: str, member: User
-) -> None:
+def test_turning_off_the_second_factor_needs_its_code(client: Client, totp_secret: str, member: User) -> None:
     client.force_login(member)
 
     client.post("/accounts/2fa/totp/deactivate/")
@@ -359,7 +316,7 @@ def get_address(name: str) -> str:
 
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize("name", OWN_PAGES)
-def test_every_account_page_sends_a_session_without_the_second_factor_to_the_login(
+def test_account_pages_need_the_second_factor(
     client: Client, totp_secret: str, member: User, name: str, method: str
 ) -> None:
     client.force_login(member)
@@ -371,9 +328,7 @@ def test_every_account_page_sends_a_session_without_the_second_factor_to_the_log
 
 
 @pytest.mark.parametrize("name", OWN_PAGES)
-def test_account_pages_ask_for_the_factor_that_the_installation_requires(
-    client: Client, member: User, settings: Any, name: str
-) -> None:
+def test_account_pages_ask_for_the_required_factor(client: Client, member: User, settings: Settings, name: str) -> None:
     settings.REQUIRE_TWO_FACTOR_FROM = date(2020, 1, 1)
     log_in(client)
 
@@ -402,9 +357,7 @@ def test_setting_up_the_second_factor_ends_all_other_sessions(client: Client, me
     assert [session.session_key for session in UserSession.objects.filter(user=member)] == [client.session.session_key]
 
 
-def test_an_old_session_and_the_password_do_not_defeat_the_second_factor(
-    client: Client, totp_secret: str, member: User
-) -> None:
+def test_an_old_session_does_not_bypass_the_second_factor(client: Client, totp_secret: str, member: User) -> None:
     codes = RecoveryCodes.activate(member).get_unused_codes()
     # This session represents a login with only the password, before the second factor was set up.
     client.force_login(member)
@@ -419,9 +372,7 @@ def test_an_old_session_and_the_password_do_not_defeat_the_second_factor(
     assert Authenticator.objects.filter(user=member, type=Authenticator.Type.TOTP).exists()
 
 
-def test_with_a_second_factor_the_password_alone_does_not_reauthenticate(
-    client: Client, totp_secret: str, member: User
-) -> None:
+def test_the_password_alone_does_not_reauthenticate(client: Client, totp_secret: str, member: User) -> None:
     codes = RecoveryCodes.activate(member).get_unused_codes()
     log_in(client)
     client.post("/accounts/2fa/authenticate/", {"code": get_totp_code(totp_secret)})
@@ -444,9 +395,7 @@ def test_failed_logins_are_counted_for_every_host_and_port(client: Client, membe
     assert locked.status_code == 429
 
 
-def test_an_unknown_address_costs_as_many_hashes_as_a_wrong_password(
-    client: Client, member: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_emails_cost_as_many_hashes(client: Client, member: User, monkeypatch: pytest.MonkeyPatch) -> None:
     hashed: list[str] = []
     hash_it, verify = argon2.low_level.hash_secret, argon2.PasswordHasher.verify
 

@@ -1,27 +1,27 @@
 """Tests for low stock: each level's flag matches the shop's threshold after every change."""
 
 import random
-from typing import Any
 
 import pytest
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from apps.ground.tenancy import shop_scope
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.jobs.periodic_tasks import nightly_tasks, run_periodic_tasks
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.inventory.domain import low_stock, movements, stock
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import InventoryItem, InventoryLevel, StockMovement
-from apps.jobs.domain import queue
-from apps.jobs.domain.periodic_tasks import nightly_tasks
-from apps.jobs.models import Job
-from apps.shops.models import Shop
-from tests.inventory.factories import get_first_location, make_item, make_location, set_stock
-from tests.panel.conftest import Panel, PanelWith
-from tests.panel.stock_grid import GRID
-from tests.races import run_concurrently, run_while_uncommitted
+from tests.support.databases.races import run_concurrently, run_while_uncommitted
+from tests.support.factories.inventory import get_first_location, make_item, make_location, sell, set_stock
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.panel.pages import GRID
 
 pytestmark = pytest.mark.django_db
-BY: dict[str, Any] = {"actor": "system"}
+BY: Attrs = {"actor": "system"}
 
 
 def set_threshold_silently(shop: Shop, number: int | None) -> None:
@@ -98,15 +98,15 @@ def test_newly_stocked_items_are_low(shop: Shop) -> None:
     assert is_consistent(shop)
 
 
-def test_without_a_number_nothing_is_low(shop: Shop) -> None:
+def test_levels_without_a_threshold_are_never_low(shop: Shop) -> None:
     item, first = make_item(shop), get_first_location(shop)
     with shop_scope(shop):
-        stock.reserve_stock(item, first, 4, policy="continue", at=timezone.now(), **BY)
+        sell(item, first, 4, oversell=True, at=timezone.now(), **BY)
 
     assert get_low_levels(shop) == set()
 
 
-def test_a_changed_number_is_followed_in_this_shop_alone(
+def test_new_thresholds_are_applied(
     owner_client: Panel, shop: Shop, other_shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(low_stock, "BATCH_SIZE", 2)
@@ -137,15 +137,13 @@ def test_marking_moves_nothing_that_is_shown(shop: Shop) -> None:
     assert (after.updated_at, after.version, after.available) == (before.updated_at, before.version, before.available)
 
 
-def test_the_night_puts_right_what_was_missed_but_not_where_nothing_may_be_written(
-    shop: Shop, other_shop: Shop
-) -> None:
+def test_the_nightly_task_corrects_missed_marks_except_in_read_only_shops(shop: Shop, other_shop: Shop) -> None:
     for current_shop in (shop, other_shop):
         make_item(current_shop)
         set_threshold_silently(current_shop, 3)
     Shop.objects.filter(pk=other_shop.pk).update(read_only_at=timezone.now())
 
-    nightly_tasks.run_all()
+    run_periodic_tasks(nightly_tasks)
 
     assert (is_consistent(shop), get_low_levels(other_shop)) == (True, set())
 
@@ -160,9 +158,7 @@ def test_a_number_that_none_can_be_is_refused(owner_client: Panel, shop: Shop, n
     assert (response.status_code, "low_stock_at" in response.context["adminform"].form.errors) == (200, True)
 
 
-def test_the_grid_lists_tracked_items_that_are_low_somewhere(
-    admin_client_with: PanelWith, shop: Shop, other_shop: Shop
-) -> None:
+def test_the_grid_lists_items_with_low_stock(admin_client_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
     for current_shop in (shop, other_shop):
         set_threshold_silently(current_shop, 3)
     few_item, many_item, loose = make_item(shop), make_item(shop), make_item(shop, tracked=False)
@@ -235,7 +231,7 @@ def hold_item(item: InventoryItem) -> None:
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race(control="test_marking_in_another_order_waits_in_a_circle")
-def test_marking_waits_for_a_movement_before_it_holds_what_that_comes_to_next(shop: Shop) -> None:
+def test_marking_waits_for_an_inventory_change_before_locking_further_rows(shop: Shop) -> None:
     first, second = make_item(shop), make_item(shop)
     set_threshold_silently(shop, 3)
 
@@ -258,7 +254,7 @@ def test_marking_in_another_order_waits_in_a_circle(shop: Shop, monkeypatch: pyt
 
 
 @pytest.mark.postgres
-def test_a_movement_enters_a_level_into_an_index_only_where_it_becomes_low_or_ceases_to_be(shop: Shop) -> None:
+def test_an_inventory_change_updates_the_index_only_when_low_stock_changes(shop: Shop) -> None:
     set_threshold_silently(shop, 3)
     item, first = make_item(shop), get_first_location(shop)
     hots: dict[bool, list[int]] = {True: [], False: []}

@@ -41,7 +41,7 @@ def find_unmarked(text: str) -> Iterator[str]:
             yield " ".join(part.split())
 
 
-def test_what_is_not_marked_is_found() -> None:
+def test_texts_that_are_not_marked_are_found() -> None:
     text = """<p title="Hello">{% translate "No" %} {{ name }} <b>Yes</b> <code>code</code>
         <i aria-label="{% translate "Fine" %}">–</i>
         {% blocktranslate trimmed %}All {{ n }}{% endblocktranslate %}</p>"""
@@ -71,7 +71,9 @@ def test_labels_are_not_put_together_in_templates() -> None:
     theme = Path(unfold.__file__).parent / "templates"
     files = {path.relative_to(folder).as_posix(): path for folder in (theme, base) for path in folder.rglob("*.html")}
 
-    matching_files = [name for name, path in files.items() if _PUT_TOGETHER.search(path.read_text())]
+    # The panel does not use the theme's templates for django-crispy-forms.
+    used = (name for name in files if not name.startswith("unfold_crispy/"))
+    matching_files = [name for name in used if _PUT_TOGETHER.search(files[name].read_text())]
 
     assert len(files) > 250
     assert _PUT_TOGETHER.search('{% trans "Delete" %} {{ opts.verbose_name }}')

@@ -1,26 +1,25 @@
 """Tests for HTML fields: unchanged content is stored byte for byte, and links can point to the shop's objects."""
 
-from typing import Any
-
 import pytest
 from django.utils import timezone
 
 from apps.catalog.models import Product
 from apps.content.domain import articles, blogs
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests.catalog.factories import make_custom, make_product
-from tests.panel.conftest import Panel, PanelWith
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
+from tests.support.factories.catalog import make_custom, make_product
+from tests.support.panel.client import Panel, PanelWith
 
 # Leading and trailing whitespace and all types of line breaks, which forms and browsers tend to normalize.
 KEPT = ("\n  <p>One</p>\n\n<p>Two</p>\n", "<p>One</p>\r\n<p>Two</p>\r\n", "  <p>One</p>  ", "<p>One</p>")
 
 
-def build_product_form(panel: Panel, product: Product) -> dict[str, Any]:
+def build_product_form(panel: Panel, product: Product) -> Attrs:
     """Return the data that a browser sends for the product form, with CR LF line breaks."""
     page = panel.get("catalog_product_change", product.pk)
-    form_data: dict[str, Any] = {}
+    form_data: Attrs = {}
     for bound in page.context["adminform"].form:
         value = bound.value()
         if isinstance(value, str):
@@ -66,7 +65,7 @@ def test_a_description_that_cannot_be_shown_is_refused(admin_client_with: PanelW
         assert Product.objects.get().body_html == "<p>One</p>"
 
 
-def test_what_a_text_can_point_at_is_found_by_its_name(admin_client_with: PanelWith, shop: Shop) -> None:
+def test_targets_of_texts_are_found_by_name(admin_client_with: PanelWith, shop: Shop) -> None:
     with shop_scope(shop):
         make_product("Wool hat", handle="wool-hat")
         make_custom("Wool things", handle="wool")
@@ -74,11 +73,11 @@ def test_what_a_text_can_point_at_is_found_by_its_name(admin_client_with: PanelW
         attrs = {"title": "Wool in winter", "published_at": timezone.now()}
         articles.create_article(blog.pk, attrs, actor="system", at=timezone.now())
 
-    def found(panel: Panel, term: str = "wool") -> set[str]:
+    def search_targets(panel: Panel, term: str = "wool") -> set[str]:
         return {link["address"] for link in panel.get("links", q=term).json()["links"]}
 
     pages = {"/blogs/wool-news", "/blogs/wool-news/wool-in-winter"}
-    assert found(admin_client_with("products", "pages")) == {"/products/wool-hat", "/collections/wool"} | pages
-    assert found(admin_client_with("pages")) == pages
-    assert found(admin_client_with("orders")) == set()
-    assert found(admin_client_with("pages"), "w") == set()
+    assert search_targets(admin_client_with("products", "pages")) == {"/products/wool-hat", "/collections/wool"} | pages
+    assert search_targets(admin_client_with("pages")) == pages
+    assert search_targets(admin_client_with("orders")) == set()
+    assert search_targets(admin_client_with("pages"), "w") == set()

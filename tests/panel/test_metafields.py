@@ -9,15 +9,16 @@ from django.http import QueryDict
 from django.test import RequestFactory
 
 from apps.catalog.models import Product
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.metafields.admin.inline import MetafieldInline
 from apps.metafields.domain import write
 from apps.metafields.models import Metafield
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.shops.models import Shop
-from tests.metafields.owners import make_owner
-from tests.panel.conftest import Panel, PanelWith
+from tests.support.factories.metafield_owners import make_owner
+from tests.support.panel.client import Panel, PanelWith
 
 ROW = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold", "description": ""}
 
@@ -65,7 +66,7 @@ def test_staff_make_change_and_delete_a_metafield_of_the_shop(admin_client_with:
         ({"value": ""}, "required"),
     ],
 )
-def test_what_does_not_fit_comes_back_with_its_reason(
+def test_invalid_values_are_refused(
     admin_client_with: PanelWith, shop: Shop, fields: dict[str, str], says: str
 ) -> None:
     response = admin_client_with("preferences").post("metafields_metafield_add", **ROW | fields)
@@ -85,9 +86,7 @@ def test_a_second_one_of_the_same_name_is_refused_on_the_form(admin_client_with:
     assert "Has already been taken." in response.content.decode()
 
 
-def test_only_shop_metafields_are_listed_and_only_with_permission(
-    admin_client_with: PanelWith, shop: Shop, other_shop: Shop
-) -> None:
+def test_shop_metafields_alone_are_listed(admin_client_with: PanelWith, shop: Shop, other_shop: Shop) -> None:
     product = make_owner("product", shop)
     with shop_scope(shop):
         (of_product,) = write.set_metafields(product, [ROW], actor="system", at=shop.created_at)
@@ -109,7 +108,7 @@ class OwnerAdmin(ShopOwnedAdmin[Any]):
     inlines = (MetafieldInline,)
 
 
-def build_formset(panel: Panel, product: Any, data: dict[str, Any] | None = None) -> Any:
+def build_formset(panel: Panel, product: Any, data: Attrs | None = None) -> Any:
     """Return the metafield formset of the product's page."""
     request = RequestFactory().get("/")
     request.user = panel.user
@@ -170,7 +169,7 @@ def test_the_inline_makes_changes_and_deletes_through_the_service(admin_client_w
         ([{"key": "k" * 31}], "key", "at most 30 characters"),
     ],
 )
-def test_the_inline_says_what_does_not_fit(
+def test_the_inline_shows_errors(
     admin_client_with: PanelWith, shop: Shop, rows: list[dict[str, str]], field: str, says: str
 ) -> None:
     panel, product = admin_client_with("products"), make_owner("product", shop)

@@ -2,34 +2,30 @@
 
 import uuid
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.events.domain.immutability import allow_redaction
-from apps.events.domain.topics import get_all_topics
-from apps.events.models import Event
-from apps.fulfillment.admin.timeline import SENTENCES
-from apps.fulfillment.domain import fulfillment_requests, fulfillments, tracking
+from apps.core.events.models import Event
+from apps.core.events.redaction import allow_redaction
+from apps.core.events.topics import get_all_topics
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
+from apps.fulfillment.admin.order_page import SENTENCES
+from apps.fulfillment.domain import fulfillments, tracking
+from apps.fulfillment.domain.fulfillment_orders import requests
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService
-from apps.ground.tenancy import shop_scope
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests import factories
-from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
-from tests.inventory.factories import make_location
-from tests.orders.factories import MUG
-from tests.panel.conftest import Panel, PanelWith
+from tests.support import factories
+from tests.support.factories.fulfillment import make_event, make_fulfillment, make_fulfillment_order, make_service
+from tests.support.factories.inventory import make_location
+from tests.support.factories.orders import MUG
+from tests.support.panel.client import Panel, PanelWith
 
 ACT, PARCEL, PAGE = "fulfillment_fulfillmentorder_act", "fulfillment_fulfillmentorder_parcel", "orders_order_change"
-
-
-@pytest.fixture
-def order_client(admin_client_with: PanelWith) -> Panel:
-    return admin_client_with("orders", "edit_orders")
 
 
 @pytest.fixture
@@ -85,19 +81,17 @@ def test_actions_on_fulfillment_orders_show_the_staff_members_name(order_client:
     ]
 
 
-def test_responses_of_a_service_show_its_apps_name(
-    order_client: Panel, in_shop: Shop, service: FulfillmentService
-) -> None:
+def test_responses_of_a_service_name_its_app(order_client: Panel, in_shop: Shop, service: FulfillmentService) -> None:
     row = make_fulfillment_order(service)
     work, app = f"fulfillment order no. {row.pk}", service.app
-    by: dict[str, Any] = {"actor": f"app:{app.pk}", "at": timezone.now()}
+    by: Attrs = {"actor": f"app:{app.pk}", "at": timezone.now()}
 
     order_client.forge(ACT, row.pk, "request_fulfillment", **build_unit_fields(row, 2))
-    fulfillment_requests.reject_request(row, message="Closed today", **by)
+    requests.reject_request(row, message="Closed today", **by)
     order_client.forge(ACT, row.pk, "request_fulfillment", **build_unit_fields(row, 2))
-    fulfillment_requests.accept_request(row, **by)
+    requests.accept_request(row, **by)
     order_client.forge(ACT, row.pk, "request_cancellation")
-    fulfillment_requests.reject_cancellation(row, **by)
+    requests.reject_cancellation(row, **by)
     row.refresh_from_db()
     order_client.forge(ACT, row.pk, "close", message="The depot burnt down")
 
@@ -171,7 +165,7 @@ def test_the_page_costs_the_same_statements_however_much_happened(order_client: 
     assert len(captured_queries) == len(queries)
 
 
-def test_only_the_newest_entries_are_shown(order_client: Panel, in_shop: Shop) -> None:
+def test_the_timeline_shows_only_the_newest_entries(order_client: Panel, in_shop: Shop) -> None:
     row = make_fulfillment_order()
     at = datetime(2026, 3, 2, tzinfo=UTC)
     Event.objects.bulk_create(

@@ -1,24 +1,22 @@
 """Tests for orders in the panel: search, timeline, cancellation, closing, payments and comments."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.domain.search_columns import rebuild_search_columns
 from apps.customers.models import Customer
-from apps.events.models import Event
-from apps.exchange.domain import exports
-from apps.exchange.models import Export
-from apps.ground.tenancy import shop_scope
-from apps.orders.domain.edit_lines import edit_lines
-from apps.orders.domain.order_edits import LineEdit, OrderEdit
+from apps.imports_exports.domain import exports
+from apps.imports_exports.models import Export
+from apps.orders.domain.edit_lines import LineEdit, OrderEdit, edit_lines
 from apps.orders.models import Comment, Order
-from apps.shops.models import Shop
-from apps.staff.models import User
-from tests.orders.factories import get_available, make_order, make_variant
-from tests.panel.conftest import Panel, PanelWith
+from tests.support.api_client import Response
+from tests.support.factories.orders import get_available, make_order, make_variant
+from tests.support.panel.client import Panel, PanelWith
 
 LIST, PAGE = "orders_order_changelist", "orders_order_change"
 
@@ -46,7 +44,7 @@ def reload_order(order: Order) -> Order:
         return Order.objects.get(pk=order.pk)
 
 
-def send_form(panel: Panel, order: Order, name: str, **data: str) -> Any:
+def send_form(panel: Panel, order: Order, name: str, **data: str) -> Response:
     """Submit a form on the order's page with the form key."""
     key = panel.form_key(PAGE, order.pk)
     return panel.http.post(panel.url(f"orders_order_{name}", order.pk), {"form_key": key, **data}, follow=True)
@@ -157,9 +155,7 @@ def test_comments_are_on_the_timeline(admin_client_with: PanelWith, order: Order
 @pytest.mark.parametrize(
     ("currency", "expected_output"), [("USD", "140.45 USD"), ("JPY", "140 JPY"), ("KWD", "140.450 KWD")]
 )
-def test_the_timeline_writes_money_with_the_decimals_of_its_currency(
-    order_client: Panel, shop: Shop, currency: str, expected_output: str
-) -> None:
+def test_the_timeline_formats_amounts(order_client: Panel, shop: Shop, currency: str, expected_output: str) -> None:
     price = Decimal(expected_output.split(maxsplit=1)[0])
     order = make_order(shop, currency=currency, lines=[{"title": "Vase", "price": price, "quantity": 1}])
 
@@ -180,10 +176,15 @@ def test_the_orders_of_many_buyers_are_all_found_and_truly_counted(order_client:
             for number, person in enumerate(customers, 5000)
         )
 
-    def counted(term: str) -> int:
+    def count_orders(term: str) -> int:
         return int(order_client.get(LIST, q=term, view="all").context["cl"].result_count)
 
-    assert (counted("ada"), counted("first_name:grace OR ada"), counted("5007"), counted("bob")) == (300, 600, 1, 0)
+    assert (
+        count_orders("ada"),
+        count_orders("first_name:grace OR ada"),
+        count_orders("5007"),
+        count_orders("bob"),
+    ) == (300, 600, 1, 0)
 
 
 @pytest.mark.parametrize("query", ["view=%00", "financial_status__exact=a%00b", "q=%00"])
@@ -226,7 +227,7 @@ def test_bulk_close_says_what_it_did(order_client: Panel, order: Order, shop: Sh
     assert "1 order closed. 1 order was already closed or canceled." in response.content.decode()
 
 
-def test_the_chosen_orders_are_exported(
+def test_orders_are_exported(
     admin_client_with: PanelWith, order: Order, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = make_order(shop)
@@ -241,28 +242,9 @@ def test_the_chosen_orders_are_exported(
     with shop_scope(shop):
         export = Export.objects.get()
     assert (export.filters, export.user_id) == ({"ids": [other.pk]}, exporter.user.pk)
-    assert request["Location"] == exporter.url("exchange_export_change", export.pk)
+    assert request["Location"] == exporter.url("imports_exports_export_change", export.pk)
     assert "/export/" not in refused.get("Location", "")
     assert "The list has more than 0 rows. Filter it first." in too_many.content.decode()
-
-
-def test_who_may_only_look_changes_nothing(admin_client_with: PanelWith, order: Order, other_shop: Shop) -> None:
-    clerk, nobody, stranger = (
-        admin_client_with("orders"),
-        admin_client_with("themes"),
-        admin_client_with("edit_orders", shop=other_shop),
-    )
-
-    assert clerk.get(PAGE, order.pk).status_code == 200
-    assert b"Cancel order" not in clerk.get(PAGE, order.pk).content
-    for name in ("edit", "cancel"):
-        assert clerk.get(f"orders_order_{name}", order.pk).status_code == 403
-    for name in ("cancel", "close", "open", "capture", "paid"):
-        assert clerk.forge(f"orders_order_{name}", order.pk).status_code == 403
-        assert stranger.forge(f"orders_order_{name}", order.pk).status_code == 404
-    assert nobody.get(PAGE, order.pk).status_code == 403
-    assert nobody.get(LIST).status_code == 403
-    assert reload_order(order).version == order.version
 
 
 def test_current_totals_are_shown_wherever_totals_are(order_client: Panel, order: Order, shop: Shop) -> None:
@@ -296,21 +278,7 @@ def test_a_customer_page_lists_the_orders(order_client: Panel, order: Order) -> 
     assert b"#1001" in response.content
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_list_costs_the_same_queries_however_many_rows(
-    order_client: Panel, shop: Shop, count: int, django_assert_max_num_queries: Any
-) -> None:
-    for number in range(count):
-        make_order(shop, email=f"c{number}@example.com")
-    order_client.get(LIST)
-
-    with django_assert_max_num_queries(14):
-        assert order_client.get(LIST).status_code == 200
-
-
-def test_the_page_shows_the_buyer_with_other_orders_and_links_to_products(
-    admin_client_with: PanelWith, order: Order, shop: Shop
-) -> None:
+def test_the_page_links_to_the_customer_and_products(admin_client_with: PanelWith, order: Order, shop: Shop) -> None:
     variant = make_variant(shop)
     customer = {"id": order.customer_id}
     later = make_order(

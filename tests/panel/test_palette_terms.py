@@ -9,15 +9,15 @@ import pytest
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 
-from apps.ground.tenancy import shop_scope
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.palette import search
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.inventory.models import InventoryItem
-from apps.panel import palette_search
-from apps.panel.menu import MenuItem
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.collect_failures import Subtests
-from tests.orders.factories import make_order
-from tests.panel.conftest import Panel, PanelWith
+from tests.support.factories.catalog import make_product
+from tests.support.factories.orders import make_order
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.subtests import Subtests
 
 ENGLISH = {
     "Home": "home, dashboard, overview, start",
@@ -117,11 +117,11 @@ def search_titles(panel: Panel, term: str, language: str = "en") -> list[str]:
 
 
 @pytest.mark.parametrize(("language", "table"), [("en", ENGLISH), ("de", GERMAN)])
-def test_words_lead_to_what_they_mean(
+def test_terms_find_pages(
     owner_client: Panel, language: str, table: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Searching only the pages is ten times faster than also searching the shop's rows, even in an empty shop.
-    monkeypatch.setattr(palette_search, "_find_rows", lambda request, term: ())
+    monkeypatch.setattr(search, "_find_rows", lambda request, term: ())
     with Subtests() as checks:
         for title, words in table.items():
             for word in words.split(", "):
@@ -130,24 +130,22 @@ def test_words_lead_to_what_they_mean(
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "coupon"), ("en", "gift card"), ("de", "gutschein")])
-def test_what_the_product_does_not_have_leads_nowhere_else(owner_client: Panel, language: str, word: str) -> None:
+def test_terms_for_missing_features_find_nothing_else(owner_client: Panel, language: str, word: str) -> None:
     assert search_titles(owner_client, word, language) == []
 
 
-def test_a_word_for_both_finds_the_themes_of_the_store_first_and_light_and_dark_behind(owner_client: Panel) -> None:
+def test_an_ambiguous_word_finds_shop_themes_before_light_and_dark(owner_client: Panel) -> None:
     matching_titles = search_titles(owner_client, "theme")
 
     assert matching_titles[0] == "Themes"
     assert {"Dark mode", "Light mode", "Use system theme"} <= {*matching_titles}
 
 
-def test_every_page_of_the_menu_and_every_setting_has_words(
-    owner_client: Panel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_menu_page_and_setting_has_terms(owner_client: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that every page has search terms and that the search finds every setting."""
     menus = [menu for screen in admin.site._registry.values() if (menu := getattr(screen, "menu", None))]
     screen = admin.site.get_model_admin(Shop)
-    monkeypatch.setattr(palette_search, "_find_rows", lambda request, term: ())
+    monkeypatch.setattr(search, "_find_rows", lambda request, term: ())
     with Subtests() as checks:
         for menu in menus:
             with checks(str(menu)):

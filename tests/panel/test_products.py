@@ -7,19 +7,21 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from pytest_django import DjangoAssertNumQueries
 
 from apps.catalog.domain.images import MAX_IMAGES
 from apps.catalog.models import Product, ProductImage, Variant
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
+from apps.core.events.models import Event
+from apps.core.tenancy import permissions
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
 from apps.inventory.models import InventoryItem
-from apps.shops.models import Shop
-from apps.staff.domain import permissions
-from apps.staff.models import User
-from tests.catalog.factories import PNG, make_image, make_product, make_smart
-from tests.conftest import ApiClient
-from tests.panel.conftest import Panel, PanelWith
-from tests.panel.stock_grid import get_messages
+from tests.support.api_client import ApiClient
+from tests.support.factories.catalog import PNG, make_image, make_product, make_smart
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.panel.pages import get_messages
+
+pytestmark = pytest.mark.usefixtures("media_root")
 
 PRODUCT = {
     "title": "Canvas bag",
@@ -35,20 +37,6 @@ PRODUCT = {
     "template_suffix": "",
     "published_scope": "web",
 }
-
-
-@pytest.fixture(autouse=True)
-def media_dir(settings: Any, tmp_path: Path) -> Path:
-    """Store uploads in a temporary directory."""
-    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
-    settings.STORAGES = settings.STORAGES | {"default": storage}
-    return tmp_path
-
-
-@pytest.fixture
-def product_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client logged in as a staff member who manages products."""
-    return admin_client_with("products")
 
 
 def build_variant_rows(*rows: dict[str, str], initial: int = 0) -> dict[str, str]:
@@ -178,7 +166,7 @@ def test_a_cleared_handle_is_generated_and_numbered_where_taken(product_client: 
         assert product.handle == "bag-1"
 
 
-def test_what_the_service_refuses_comes_back_on_the_form(product_client: Panel, shop: Shop) -> None:
+def test_domain_errors_come_back_on_the_form(product_client: Panel, shop: Shop) -> None:
     rows = build_variant_rows(build_row("Sand", "19.90", option2="S"), build_row("Sand", "21", option2="S"))
 
     response = product_client.post("catalog_product_add", **PRODUCT, **rows, **empty_metafields())
@@ -202,9 +190,7 @@ def test_what_the_service_refuses_comes_back_on_the_form(product_client: Panel, 
         ("title", "", "This field is required"),
     ],
 )
-def test_invalid_values_are_reported_at_their_fields(
-    product_client: Panel, shop: Shop, field: str, value: str, message: str
-) -> None:
+def test_invalid_values_are_reported(product_client: Panel, shop: Shop, field: str, value: str, message: str) -> None:
     response = product_client.post(
         "catalog_product_add", **PRODUCT | {field: value}, **build_variant_rows(), **empty_metafields()
     )
@@ -213,27 +199,6 @@ def test_invalid_values_are_reported_at_their_fields(
     assert message in response.content.decode()
     with shop_scope(shop):
         assert not Product.objects.exists()
-
-
-def test_two_people_do_not_overwrite_each_other(product_client: Panel, shop: Shop) -> None:
-    with shop_scope(shop):
-        product = make_product("Bag")
-        version = get_version(product)
-        Product.objects.filter(pk=product.pk).update(vendor="Other")
-
-    response = product_client.post(
-        "catalog_product_change",
-        product.pk,
-        **PRODUCT,
-        seen_version=version,
-        **build_variant_rows(),
-        **empty_metafields(),
-    )
-
-    assert response.status_code == 200
-    assert "Your changes are not saved yet" in response.content.decode()
-    product.refresh_from_db()
-    assert product.title == "Bag"
 
 
 def test_many_variants_are_edited_one_by_one(product_client: Panel, shop: Shop) -> None:
@@ -265,7 +230,7 @@ def test_many_variants_are_edited_one_by_one(product_client: Panel, shop: Shop) 
 
 
 def test_a_view_of_the_list_shows_stock_and_pictures(
-    product_client: Panel, shop: Shop, django_assert_max_num_queries: Any
+    product_client: Panel, shop: Shop, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     with shop_scope(shop):
         for number in range(3):
@@ -280,7 +245,7 @@ def test_a_view_of_the_list_shows_stock_and_pictures(
     assert "_96x96.png" in page
 
 
-def test_images_are_added_described_ordered_and_removed(product_client: Panel, shop: Shop, media_dir: Path) -> None:
+def test_images_are_added_described_ordered_and_removed(product_client: Panel, shop: Shop, media_root: Path) -> None:
     with shop_scope(shop):
         product = make_product("Bag")
     files = [SimpleUploadedFile(f"{name}.png", PNG) for name in "abc"]
@@ -317,9 +282,7 @@ def test_images_move_by_keyboard_without_scripts(product_client: Panel, shop: Sh
         assert list(ProductImage.objects.order_by("position").values_list("pk", flat=True)) == [ids[0], ids[2], ids[1]]
 
 
-def test_a_file_that_is_no_image_is_refused_with_all_that_came_along(
-    product_client: Panel, shop: Shop, media_dir: Path
-) -> None:
+def test_an_invalid_image_is_refused_with_the_whole_form(product_client: Panel, shop: Shop, media_root: Path) -> None:
     with shop_scope(shop):
         product = make_product("Bag")
     files = [SimpleUploadedFile("a.png", PNG), SimpleUploadedFile("b.png", b"<svg/>")]
@@ -329,12 +292,12 @@ def test_a_file_that_is_no_image_is_refused_with_all_that_came_along(
     )
 
     assert "Nothing has been changed." in get_messages(response)
-    assert not [path for path in media_dir.rglob("*") if path.is_file()]
+    assert not [path for path in media_root.rglob("*") if path.is_file()]
     with shop_scope(shop):
         assert not ProductImage.objects.exists()
 
 
-def test_no_more_images_than_the_limit(product_client: Panel, shop: Shop, media_dir: Path) -> None:
+def test_images_above_the_limit_are_refused(product_client: Panel, shop: Shop, media_root: Path) -> None:
     with shop_scope(shop):
         product = make_product("Bag")
         ProductImage.objects.bulk_create(
@@ -390,10 +353,8 @@ def test_staff_fix_prices_on_the_page_of_a_variant(admin_client_with: PanelWith,
     assert prices()["EUR"] == ("9.99", None)
 
 
-def test_who_may_only_look_sees_the_prices_in_further_currencies(
-    admin_client_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(permissions._grants, "reports", {"catalog.view_variant"})
+def test_viewers_see_all_currencies(admin_client_with: PanelWith, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(permissions.grants, "test", permissions.allow("reports", "v", "catalog.variant"))
     shop.presentment_currencies = [{"currency": "EUR", "rate": "0.92", "rounding": ""}]
     shop.save()
     with shop_scope(shop):
@@ -418,9 +379,7 @@ def test_lists_ignore_case_in_every_script(admin_client_with: PanelWith, in_shop
 
 
 @pytest.mark.parametrize("by_name", ["Title", "Size, Colour"])
-def test_the_only_variant_of_a_product_is_called_after_the_product(
-    product_client: Panel, shop: Shop, by_name: str
-) -> None:
+def test_the_only_variant_is_called_after_the_product(product_client: Panel, shop: Shop, by_name: str) -> None:
     response = product_client.post(
         "catalog_product_add",
         **PRODUCT | build_option_rows(*by_name.split(", ")),
@@ -458,9 +417,7 @@ def test_the_only_variant_of_a_product_is_called_after_the_product(
 
 
 @pytest.mark.parametrize(("language", "price"), [("en", "18.00"), ("de", "18,00")])
-def test_who_may_only_view_reads_a_product_as_the_form_would_show_it(
-    admin_client_with: PanelWith, in_shop: Shop, language: str, price: str
-) -> None:
+def test_viewers_read_the_whole_product(admin_client_with: PanelWith, in_shop: Shop, language: str, price: str) -> None:
     viewer = admin_client_with(view_only=["products"])
     User.objects.filter(pk=viewer.user.pk).update(language=language)
     markup = '<p onclick="steal()">Warm &amp; <b>dry</b></p><script>steal()</script>'
@@ -481,7 +438,7 @@ def test_who_may_only_view_reads_a_product_as_the_form_would_show_it(
     assert not re.search(r"Option ?[123]|18\.000", sheet + page)
 
 
-def test_the_form_of_a_variant_calls_its_values_as_the_options_are_called(product_client: Panel, in_shop: Shop) -> None:
+def test_the_variant_form_labels_values_with_the_option_names(product_client: Panel, in_shop: Shop) -> None:
     variant = make_product("Coat", prices=("1.00",)).variants.get()
 
     page = product_client.get("catalog_variant_change", variant.pk).content.decode()

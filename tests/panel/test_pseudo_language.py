@@ -16,14 +16,14 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import translation
 
-from apps.staff.models import User
-from tests.collect_failures import Subtests
-from tests.conftest import Response
-from tests.panel.admin_urls import TABLE
-from tests.panel.conftest import Panel
-from tests.panel.forms import get_untouched_data
-from tests.panel.one_of_each import Things
-from tests.panel.script_texts import find_unmarked
+from apps.core.tenancy.models import User
+from tests.support.api_client import Response
+from tests.support.panel.admin_urls import TABLE
+from tests.support.panel.client import Panel
+from tests.support.panel.html_forms import get_untouched_data
+from tests.support.panel.one_of_each import Things
+from tests.support.panel.script_texts import find_unmarked
+from tests.support.subtests import Subtests
 
 _ENGLISH = Locale("en")
 _DROPPED = re.compile(
@@ -122,7 +122,7 @@ def pseudo_language(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spoken, "npgettext", lambda context, singular, plural, number: one(plural))
 
 
-def test_what_is_not_translated_is_found() -> None:
+def test_untranslated_texts_are_found() -> None:
     page = '<p title="⟦No⟧">⟦Images of ⟦Mug⟧⟧ <b>Yes</b> <code>code</code></p><i aria-label="Also">–</i>'
 
     assert list(find_english(page)) == ["Yes", "Also"]

@@ -2,21 +2,21 @@
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from time_machine import TimeMachineFixture
 
-from apps.ground.tenancy import shop_scope
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.orders.models import Order
 from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
 from apps.refunds.models import Refund
-from apps.shops.models import Shop
-from tests.orders.factories import make_order
-from tests.panel.conftest import Panel, PanelWith
-from tests.refunds.factories import BY, create_bogus_order, refund_amount, run_refund_jobs
+from tests.support.factories.orders import make_order
+from tests.support.factories.refunds import BY, create_bogus_order, refund_amount, run_refund_jobs
+from tests.support.panel.client import Panel, PanelWith
 
 REPORT, FILE = "refunds_refund_report", "refunds_refund_report_file"
 # May 6 in Auckland, but May 5 in UTC.
@@ -25,7 +25,7 @@ DAYS = {"first": "2031-05-01", "last": "2031-05-06"}
 
 
 @pytest.fixture
-def report_client(admin_client_with: PanelWith, shop: Shop, time_machine: Any) -> Panel:
+def report_client(admin_client_with: PanelWith, shop: Shop, time_machine: TimeMachineFixture) -> Panel:
     Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
     shop.refresh_from_db()
     time_machine.move_to(NOW, tick=False)
@@ -33,7 +33,7 @@ def report_client(admin_client_with: PanelWith, shop: Shop, time_machine: Any) -
 
 
 def make_refund(
-    shop: Shop, ago: timedelta = timedelta(), *, title: str = "Mug", reason: str = "", **order: Any
+    shop: Shop, ago: timedelta = timedelta(), *, title: str = "Mug", reason: str = "", **order: object
 ) -> Refund:
     """Create an order of two items at 10.00 each with a total tax of 1.00, and refund one item."""
     tax = [{"title": "VAT", "rate": Decimal(0), "price": Decimal("1.00")}]
@@ -83,7 +83,7 @@ def test_days_are_put_together(report_client: Panel, shop: Shop, step: str, name
     assert [name for name, *_ in tables_by_title["periods"]] == names
 
 
-def test_what_does_not_belong_is_left_out(report_client: Panel, shop: Shop, other_shop: Shop) -> None:
+def test_unrelated_refunds_are_left_out(report_client: Panel, shop: Shop, other_shop: Shop) -> None:
     make_refund(shop, test=True)
     make_refund(shop, timedelta(days=6))
     make_refund(other_shop)

@@ -1,4 +1,4 @@
-"""Tests for refunds in the panel: live calculation, review, single creation, and later changes."""
+"""Tests of refunds in the panel: calculation, review, duties and cancellation."""
 
 from decimal import Decimal
 from typing import Any
@@ -6,35 +6,41 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.utils import timezone
+from time_machine import TimeMachineFixture
 
-from apps.ground.tenancy import shop_scope
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.inventory.models import Location
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
 from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund
 from apps.shops.domain.tokens import issue_token
-from apps.shops.models import Shop
-from tests.conftest import ApiClient, ClientWith
-from tests.inventory.factories import make_location
-from tests.orders.factories import get_available, make_order, make_variant
-from tests.panel.conftest import Panel, PanelWith
-from tests.refunds.factories import (
+from tests.support.api_client import ApiClient, ClientWith, Response
+from tests.support.factories.inventory import make_location
+from tests.support.factories.orders import get_available, make_order, make_variant
+from tests.support.factories.refunds import (
     create_bogus_order,
     get_transaction,
     is_money_consistent,
     refund_amount,
     run_refund_jobs,
 )
-from tests.refunds.pages import CALCULATION, NEW, confirm_refund, get_row_ids, open_form, refund_by_form, review_refund
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.panel.html_forms import get_form
+from tests.support.panel.pages import (
+    CALCULATION,
+    NEW,
+    confirm_refund,
+    get_row_ids,
+    open_form,
+    refund_by_form,
+    review_refund,
+)
 
 PAGE = "orders_order_change"
 POST = [{"title": "Post", "price": Decimal("5.00"), "tax_lines": []}]
-
-
-@pytest.fixture
-def refund_client(admin_client_with: PanelWith) -> Panel:
-    return admin_client_with("orders", "refund_orders")
 
 
 @pytest.fixture
@@ -55,7 +61,7 @@ def get_refunds(shop: Shop) -> list[Refund]:
         return list(Refund.objects.order_by("pk"))
 
 
-def get_text(response: Any) -> str:
+def get_text(response: Response) -> str:
     return " ".join(response.content.decode().split())
 
 
@@ -111,9 +117,7 @@ def test_a_refund_is_worked_out_looked_at_and_made_once(refund_client: Panel, or
     assert mail.outbox[0].body.strip() in look.context["mail"].body
 
 
-def test_everything_is_one_click_and_the_page_works_without_scripts(
-    refund_client: Panel, order: Order, shop: Shop
-) -> None:
+def test_a_full_refund_is_one_click_and_works_without_scripts(refund_client: Panel, order: Order, shop: Shop) -> None:
     (line,), (payment,) = get_row_ids(order)
     form = open_form(refund_client, order, all="1")
 
@@ -133,7 +137,7 @@ def test_everything_is_one_click_and_the_page_works_without_scripts(
 
 
 @pytest.mark.parametrize(("included", "remaining", "back"), [(True, "6.00", "3.00"), (False, "6.00", "3.60")])
-def test_shipping_is_named_as_the_buyer_paid_it(
+def test_shipping_has_its_own_title(
     refund_client: Panel, shop: Shop, *, included: bool, remaining: str, back: str
 ) -> None:
     tax = {"title": "VAT", "rate": Decimal("0.2"), "price": Decimal("1.20")}
@@ -184,7 +188,7 @@ def test_an_amount_is_changed_within_its_limits(refund_client: Panel, order: Ord
         ({"units-{line}-unsent": "1", "note": "a\0b"}, "Null characters are not allowed"),
     ],
 )
-def test_impossible_refunds_are_reported_and_change_nothing(
+def test_impossible_refunds_fail(
     refund_client: Panel, order: Order, shop: Shop, typed: dict[str, str], message: str
 ) -> None:
     (line,), (payment,) = get_row_ids(order)
@@ -294,7 +298,7 @@ def test_a_gateway_that_has_not_answered_is_asked_on_demand(refund_client: Panel
     assert refund_client.forge("refunds_refund_ask", other.pk, waiting.pk).status_code == 404
 
 
-def test_a_trial_shop_is_told_to_wait_at_the_limit(refund_client: Panel, shop: Shop, time_machine: Any) -> None:
+def test_a_trial_shop_has_to_wait(refund_client: Panel, shop: Shop, time_machine: TimeMachineFixture) -> None:
     time_machine.move_to(timezone.now(), tick=False)
     Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.TRIAL)
     order = make_order(shop, financial_status="paid")
@@ -353,3 +357,234 @@ def test_the_list_and_the_page_of_a_refund(refund_client: Panel, order: Order, s
         assert part in rows
     for part in ("1 × Mug - Blue, restocked at", "10.00 USD", "Goodwill", "Sorry", str(refund_client.user)):
         assert part in page
+
+
+ZERO = Decimal(0)
+
+
+def build_duty(amount: str, tax: str = "", **details: str) -> Attrs:
+    taxes = [{"title": "VAT", "rate": ZERO, "price": Decimal(tax)}] if tax else []
+    return {"shop_money": {"amount": Decimal(amount)}, "tax_lines": taxes, **details}
+
+
+CERAMICS = build_duty("10.00", "2.00", harmonized_system_code="6912.00", country_code_of_origin="PT")
+
+
+def create_paid_order(shop: Shop, *duties: Attrs, **values: Any) -> Order:
+    """Create a paid order of three mugs with duties and a card without duties."""
+    lines = [
+        {"title": "Mug", "price": Decimal("10.00"), "quantity": 3, "duties": list(duties)},
+        {"title": "Card", "price": Decimal("1.00"), "quantity": 1},
+    ]
+    return make_order(shop, lines=lines, financial_status="paid", **values)
+
+
+def get_field_names(order: Order) -> tuple[str, list[str]]:
+    """Return the field names for the quantity and the duties of the mugs."""
+    with shop_scope(order.shop):
+        line = order.line_items.get(title="Mug")
+    return f"units-{line.pk}-unsent", [f"duty-{single_duty['id']}" for single_duty in line.duties]
+
+
+def get_refunded_duties(shop: Shop) -> list[list[tuple[Decimal, Decimal]]]:
+    """Return the refunded duties of each refund, with their taxes."""
+    with shop_scope(shop):
+        refunds = Refund.objects.order_by("pk")
+        return [list(refund.duties.order_by("pk").values_list("amount", "tax")) for refund in refunds]
+
+
+def test_a_full_refund_includes_the_duties(refund_client: Panel, shop: Shop) -> None:
+    order = create_paid_order(shop, CERAMICS, build_duty("0.50"))
+    _, keys = get_field_names(order)
+    _, (payment,) = get_row_ids(order)
+
+    form = open_form(refund_client, order, all="1")
+    calculated = refund_client.http.post(refund_client.url(NEW, order.pk), {**form, "step": "calculate"})
+    response = refund_by_form(refund_client, order, form)
+
+    assert [form[key] for key in keys] == [["full"], ["full"]]
+    assert calculated.context["suggestions"] == [(payment, "43.50")]
+    assert "Refund created: 43.50 USD." in get_text(response)
+    assert "; duties 12.50 USD" in get_text(response)
+    assert get_refunded_duties(shop) == [[(Decimal("10.00"), Decimal("2.00")), (Decimal("0.50"), ZERO)]]
+    with shop_scope(shop):
+        after = Order.objects.get(pk=order.pk)
+    assert (after.current_total_price, after.current_total_duties, after.outstanding) == (ZERO, ZERO, ZERO)
+    assert is_money_consistent()
+
+
+def test_a_share_goes_back_with_units_and_the_rest_without(refund_client: Panel, shop: Shop) -> None:
+    order = create_paid_order(shop, CERAMICS)
+    units, (key,) = get_field_names(order)
+
+    blank = open_form(refund_client, order)
+    response = refund_client.post(CALCULATION, order.pk, **{units: "1", key: "proportional"})
+    look = review_refund(refund_client, order, {units: "1", key: "proportional"})
+    first = confirm_refund(refund_client, order, look)
+    form = get_text(refund_client.get(NEW, order.pk))
+    rest = review_refund(refund_client, order, {key: "full"})
+    last = confirm_refund(refund_client, order, rest)
+
+    assert blank[key] == [""]
+    assert dict(response.context["sums"]) == {
+        "Subtotal": "10.00 USD",
+        "Shipping": "0.00 USD",
+        "Duties": "3.33 USD",
+        "Tax": "0.67 USD",
+        "Total": "14.00 USD",
+    }
+    reported_text = "4.00 USD of the duty on Mug (6912.00, from Portugal), including 0.67 USD tax."
+    assert reported_text in get_text(look)
+    assert "Refund created: 14.00 USD." in get_text(first)
+    assert '8.00 USD <span class="bo-subtle">including 1.33 USD tax</span>' in form
+    assert "8.00 USD of the duty on Mug (6912.00, from Portugal), including 1.33 USD" in get_text(rest)
+    assert "Refund created: 8.00 USD." in get_text(last)
+    assert get_refunded_duties(shop) == [[(Decimal("3.33"), Decimal("0.67"))], [(Decimal("6.67"), Decimal("1.33"))]]
+    assert 'id="duties"' not in get_text(refund_client.get(NEW, order.pk))
+    assert is_money_consistent()
+
+
+def test_duties_have_their_taxes_inside_where_prices_do(refund_client: Panel, shop: Shop) -> None:
+    order = create_paid_order(shop, CERAMICS, taxes_included=True)
+    _, (key,) = get_field_names(order)
+
+    form = get_text(refund_client.get(NEW, order.pk))
+    look = review_refund(refund_client, order, {key: "full"})
+    response = confirm_refund(refund_client, order, look)
+
+    assert '10.00 USD <span class="bo-subtle">including 2.00 USD tax</span>' in form
+    assert "10.00 USD of the duty on Mug (6912.00, from Portugal), including 2.00 USD tax." in get_text(look)
+    assert "Refund created: 10.00 USD." in get_text(response)
+    assert "duties 10.00 USD" in get_text(response)
+
+
+def test_a_share_needs_units_and_is_offered_while_there_are_some(refund_client: Panel, shop: Shop) -> None:
+    order = create_paid_order(shop, CERAMICS)
+    units, (key,) = get_field_names(order)
+    reported_text = "Enter the quantity of the item to refund, or choose “Full refundable amount”."
+
+    refused = review_refund(refund_client, order, {key: "proportional"})
+    response = refund_client.post(CALCULATION, order.pk, **{key: "proportional"})
+    unknown = review_refund(refund_client, order, {key: "half"})
+    before = get_refunded_duties(shop)
+    refund_by_form(refund_client, order, {units: "3"})
+    form = refund_client.get(NEW, order.pk).context["form"]
+
+    assert refused.context["form"].errors == {key: [reported_text]}
+    assert f"Refund for the duty on Mug (6912.00, from Portugal): {reported_text}" in get_text(response)
+    assert "Select a valid choice" in get_text(unknown)
+    assert before == []
+    assert get_refunded_duties(shop) == [[]]
+    assert [value for value, _ in form.fields[key].choices] == ["", "full"]
+
+
+def test_each_duty_of_a_line_has_a_name_of_its_own(refund_client: Panel, shop: Shop) -> None:
+    order = create_paid_order(shop, build_duty("3.00"), build_duty("3.00"), CERAMICS)
+    _, keys = get_field_names(order)
+
+    page = refund_client.get(NEW, order.pk)
+    look = review_refund(refund_client, order, {keys[1]: "full"})
+
+    for key, name in zip(keys, ("1 of 3", "2 of 3", "3 of 3, 6912.00, from Portugal"), strict=True):
+        assert f'for="id_{key}">Refund for the duty on Mug ({name})</label>' in get_text(page)
+    assert "3.00 USD of the duty on Mug (2 of 3)." in get_text(look)
+
+
+def test_an_order_without_duties_says_nothing_of_them(refund_client: Panel, shop: Shop) -> None:
+    order = make_order(shop, financial_status="paid")
+    (line,), _ = get_row_ids(order)
+
+    page = refund_client.get(NEW, order.pk)
+    response = refund_client.post(CALCULATION, order.pk, **{f"units-{line}-unsent": "1"})
+    look = review_refund(refund_client, order, {f"units-{line}-unsent": "1"})
+    finished_response = confirm_refund(refund_client, order, look)
+
+    for result in (page, response, look):
+        assert "Duties" not in get_text(result)
+    assert "; duties" not in get_text(finished_response)
+
+
+def test_a_duty_refunded_by_another_user_is_reviewed_again(refund_client: Panel, shop: Shop) -> None:
+    order = create_paid_order(shop, CERAMICS)
+    units, (key,) = get_field_names(order)
+    _, (payment,) = get_row_ids(order)
+    typed = {units: "1", key: "full", f"payment-{payment}": "5.00"}
+    look = review_refund(refund_client, order, typed)
+    refund_by_form(refund_client, order, {key: "full"})
+
+    refused = confirm_refund(refund_client, order, look)
+
+    assert "The order has changed." in get_text(refused)
+    assert "of the duty on Mug" in get_text(look)
+    assert "of the duty on Mug" not in get_text(refused)
+    assert len(get_refunded_duties(shop)) == 1
+
+
+def test_a_choice_is_kept_on_the_way_back_from_the_second_look(refund_client: Panel, shop: Shop) -> None:
+    order = create_paid_order(shop, CERAMICS)
+    units, (key,) = get_field_names(order)
+    look = review_refund(refund_client, order, {units: "2", key: "proportional"})
+    data = get_form(look.content, "seen").data
+
+    edited = refund_client.http.post(refund_client.url(NEW, order.pk), {**data, "step": "edit"})
+
+    assert (data[units], data[key]) == (["2"], ["proportional"])
+    assert edited.context["form"][key].value() == "proportional"
+    assert dict(edited.context["sums"])["Duties"] == "6.67 USD"
+
+
+CANCEL = "orders_order_cancel"
+
+
+def send_form(panel: Panel, order: Order, page: Response, **typed: str) -> Response:
+    data = {**get_form(page.content, "reason", "form_key").data, **typed}
+    return panel.http.post(panel.url(CANCEL, order.pk), data, follow=True)
+
+
+def test_a_cancellation_gives_money_back_after_a_second_look(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("orders", "edit_orders", "refund_orders")
+    order = make_order(shop, financial_status="paid")
+
+    look = send_form(panel, order, panel.get(CANCEL, order.pk), amount="15.00", reason="fraud", step="look")
+    with shop_scope(shop):
+        nothing_yet = Refund.objects.count()
+    result = send_form(panel, order, look, step="cancel")
+
+    assert "Cancel order and refund 15.00 USD" in " ".join(look.content.decode().split())
+    assert nothing_yet == 0
+    assert "was canceled and 15.00 USD was refunded." in result.content.decode()
+    with shop_scope(shop):
+        refund, after = Refund.objects.get(), Order.objects.get(pk=order.pk)
+    assert get_transaction(refund).amount == 15
+    assert (after.status, after.cancel_reason, after.total_refunded) == ("cancelled", "fraud", Decimal(15))
+    assert is_money_consistent()
+
+
+def test_money_stays_without_an_amount_or_the_permission(admin_client_with: PanelWith, shop: Shop) -> None:
+    clerk, panel = (
+        admin_client_with("orders", "edit_orders"),
+        admin_client_with("orders", "edit_orders", "refund_orders"),
+    )
+    orders = [make_order(shop, financial_status="paid") for _ in range(2)]
+
+    pages = [person.get(CANCEL, order.pk) for person, order in zip((clerk, panel), orders, strict=True)]
+    send_form(clerk, orders[0], pages[0], amount="15.00", step="cancel")
+    send_form(panel, orders[1], pages[1], step="look")
+
+    assert ["amount" in get_form(page.content, "reason", "form_key").names for page in pages] == [False, True]
+    with shop_scope(shop):
+        assert [row.status for row in Order.objects.all()] == ["cancelled", "cancelled"]
+        assert not Refund.objects.exists()
+
+
+def test_an_amount_that_cannot_go_back_is_refused(admin_client_with: PanelWith, shop: Shop) -> None:
+    panel = admin_client_with("orders", "edit_orders", "refund_orders")
+    order = make_order(shop, transactions=[{"kind": "sale", "amount": Decimal("20.00")}])
+
+    more = send_form(panel, order, panel.get(CANCEL, order.pk), amount="20.01", step="cancel")
+    small = send_form(panel, order, more, amount="1.001", step="cancel")
+
+    assert "Enter at most 20.00 USD." in more.content.decode()
+    assert "This amount has too many decimal places for USD." in small.content.decode()
+    with shop_scope(shop):
+        assert Order.objects.get().status == "open"

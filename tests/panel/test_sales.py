@@ -4,39 +4,41 @@ import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from html import unescape
-from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from time_machine import TimeMachineFixture
 
-from apps.ground.tenancy import shop_scope
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests.orders.factories import make_order
-from tests.panel.conftest import Panel, PanelWith
+from tests.support.factories.orders import make_order
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.types import JsonObject
 
 # May 6 in Auckland, but May 5 in UTC.
 NOW = datetime(2031, 5, 5, 22, tzinfo=UTC)
 
 
 @pytest.fixture
-def report_client(admin_client_with: PanelWith, shop: Shop, time_machine: Any) -> Panel:
+def report_client(admin_client_with: PanelWith, shop: Shop, time_machine: TimeMachineFixture) -> Panel:
     Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
     time_machine.move_to(NOW, tick=False)
     return admin_client_with("dashboard", "overviews")
 
 
-def create_sale(shop: Shop, at: datetime, **fields: Any) -> Order:
+def create_sale(shop: Shop, at: datetime, **fields: object) -> Order:
     order = make_order(shop)
     with shop_scope(shop):
         Order.objects.filter(pk=order.pk).update(**{"processed_at": at, "total_price": Decimal("20.10"), **fields})
     return order
 
 
-def get_chart(panel: Panel, **query: str) -> dict[str, Any]:
+def get_chart(panel: Panel, **query: str) -> JsonObject:
     ((_, section),) = panel.get(**query).context["sections"]
-    values: dict[str, Any] = section
+    values: JsonObject = section
     return values
 
 
@@ -61,7 +63,7 @@ def test_the_chart_adds_up_the_shops_days(report_client: Panel, shop: Shop) -> N
         {"processed_at": NOW + timedelta(days=1)},
     ],
 )
-def test_what_is_no_sale_is_not_added(report_client: Panel, shop: Shop, fields: dict[str, Any]) -> None:
+def test_orders_that_are_no_sales_are_not_added(report_client: Panel, shop: Shop, fields: Attrs) -> None:
     create_sale(shop, NOW, **fields)
 
     assert (get_chart(report_client)["orders"], get_chart(report_client)["total"]) == (0, "0.00")
@@ -81,7 +83,7 @@ def test_the_range_is_chosen(report_client: Panel, days_query: str, count: int) 
 @pytest.mark.parametrize(
     ("names", "cards", "sections"), [((), [], 0), (("dashboard",), ["Sales"], 0), (("overviews",), [], 1)]
 )
-def test_each_part_needs_its_permission(
+def test_parts_need_permission(
     admin_client_with: PanelWith, names: tuple[str, ...], cards: list[str], sections: int
 ) -> None:
     page = admin_client_with(*names).get()
@@ -117,9 +119,7 @@ def test_the_previous_days_are_shown_for_comparison(report_client: Panel, shop: 
     assert "Previous period, starting 23 Apr: 60.30 USD from 3 orders" in " ".join(html.split())
 
 
-def test_the_chart_leads_to_its_file_and_to_the_report(
-    report_client: Panel, admin_client_with: PanelWith, shop: Shop
-) -> None:
+def test_the_chart_links_to_file_and_report(report_client: Panel, admin_client_with: PanelWith, shop: Shop) -> None:
     create_sale(shop, NOW)
     create_sale(shop, NOW - timedelta(days=7))
     both = admin_client_with("overviews", "reports")

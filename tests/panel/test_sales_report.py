@@ -7,19 +7,21 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from time_machine import TimeMachineFixture
 
-from apps.ground.tenancy import shop_scope
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.orders.domain import edit_lines
-from apps.orders.domain.order_edits import LineEdit, OrderEdit
+from apps.orders.domain.edit_lines import LineEdit, OrderEdit
 from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import Order
 from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
-from apps.shops.models import Shop
-from apps.staff.models import User
-from tests.customers.factories import make_customer
-from tests.orders.factories import make_order, make_variant
-from tests.panel.conftest import Panel, PanelWith
+from tests.support.factories.customers import make_customer
+from tests.support.factories.orders import make_order, make_variant
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.types import JsonObject
 
 REPORT, FILE = "orders_order_report", "orders_order_report_file"
 # May 6 in Auckland, but May 5 in UTC.
@@ -28,14 +30,14 @@ DAYS = {"first": "2031-05-05", "last": "2031-05-06"}
 
 
 @pytest.fixture
-def report_client(admin_client_with: PanelWith, shop: Shop, time_machine: Any) -> Panel:
+def report_client(admin_client_with: PanelWith, shop: Shop, time_machine: TimeMachineFixture) -> Panel:
     Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
     shop.refresh_from_db()
     time_machine.move_to(NOW, tick=False)
     return admin_client_with("reports")
 
 
-def create_sale(shop: Shop, hours: int = 0, *, changed: dict[str, Any] | None = None, **values: Any) -> Order:
+def create_sale(shop: Shop, hours: int = 0, *, changed: Attrs | None = None, **values: Any) -> Order:
     """Create an order that is ``hours`` old, by default of two mugs for 20.00."""
     order = make_order(shop, **values)
     with shop_scope(shop):
@@ -43,7 +45,7 @@ def create_sale(shop: Shop, hours: int = 0, *, changed: dict[str, Any] | None = 
     return order
 
 
-def get_tables(panel: Panel, **query: str) -> dict[str, Any]:
+def get_tables(panel: Panel, **query: str) -> JsonObject:
     response = panel.get(REPORT, **{**DAYS, **query})
     assert response.status_code == 200
     return dict(response.context["tables"])
@@ -173,7 +175,7 @@ def test_taxes_that_prices_include_count_once_and_discounts_not(report_client: P
     "changed",
     [{"cancelled_at": NOW, "status": "cancelled"}, {"test": True}, {"processed_at": NOW - timedelta(days=9)}],
 )
-def test_what_is_no_sale_is_left_out(report_client: Panel, shop: Shop, changed: dict[str, Any]) -> None:
+def test_orders_that_are_no_sales_are_left_out(report_client: Panel, shop: Shop, changed: Attrs) -> None:
     create_sale(shop, changed=changed)
 
     assert [list(table.rows) for table in get_tables(report_client).values()] == [[], [], []]
@@ -214,7 +216,7 @@ def test_days_that_are_none_or_too_many_are_refused(report_client: Panel, query:
     assert report_client.get(FILE, **{**DAYS, **query}).status_code == 404
 
 
-def test_there_is_no_other_file(report_client: Panel) -> None:
+def test_other_files_do_not_exist(report_client: Panel) -> None:
     assert report_client.get(FILE, **DAYS, table="people").status_code == 404
 
 
@@ -236,7 +238,7 @@ def test_the_report_costs_the_same_queries_however_much_was_sold(report_client: 
     assert costs[0] == costs[1]
 
 
-def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(report_client: Panel, shop: Shop) -> None:
+def test_units_removed_by_an_edit_count_only_if_refunded(report_client: Panel, shop: Shop) -> None:
     """Check sales of an order of three mugs for 31.90, after one mug is removed and a cup for 7.70 is added.
 
     Refunded items count as sold, because the refund report contains the refunds.
@@ -249,7 +251,7 @@ def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(report_client:
         cup = {"title": "Cup", "price": Decimal("7.00"), "quantity": 1}
         edit_lines.edit_lines(order, OrderEdit({line.pk: LineEdit(2)}, [cup]), actor="staff:1", at=NOW)
 
-    def shown() -> tuple[str, list[tuple[object, ...]]]:
+    def get_report() -> tuple[str, list[tuple[object, ...]]]:
         tables_by_title = get_tables(report_client)
         return tables_by_title["sales"].title.partition(",")[0], list(tables_by_title["products"].rows)
 
@@ -262,14 +264,14 @@ def test_what_an_edit_took_out_was_not_sold_unless_it_is_refunded(report_client:
             create.create_refund(order, refund_request, actor="system", at=NOW)
 
     cups = ("Cup", 1, 1, "7.70")
-    assert shown() == ("28.96 USD", [("Mug", 1, 2, "21.26"), cups])
+    assert get_report() == ("28.96 USD", [("Mug", 1, 2, "21.26"), cups])
     refund(1)
-    assert shown() == ("39.60 USD", [("Mug", 1, 3, "31.90"), cups])
+    assert get_report() == ("39.60 USD", [("Mug", 1, 3, "31.90"), cups])
     refund(2)
-    assert shown() == ("39.60 USD", [("Mug", 1, 3, "31.90"), cups])
+    assert get_report() == ("39.60 USD", [("Mug", 1, 3, "31.90"), cups])
 
 
-def test_what_is_edited_out_altogether_was_not_sold(report_client: Panel, shop: Shop) -> None:
+def test_lines_removed_by_an_edit_are_not_sold(report_client: Panel, shop: Shop) -> None:
     order = create_sale(shop)
     with shop_scope(shop):
         (line,) = get_line_items(order)

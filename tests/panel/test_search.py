@@ -9,24 +9,24 @@ from django.utils import timezone
 
 from apps.catalog.admin.search import search_products as of_products
 from apps.catalog.models import Product, ProductTag, Variant
-from apps.events.models import Event
-from apps.ground import planner_statistics
-from apps.ground.tenancy import shop_scope
+from apps.core.admin.lists import search
+from apps.core.admin.lists.search import search_rows
+from apps.core.db import planner_statistics
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.inventory.models import InventoryItem
 from apps.metafields.domain.write import set_metafields
 from apps.metafields.models import Metafield
 from apps.orders.admin.search import MatchingCustomers
 from apps.orders.admin.search import find_orders as of_orders
 from apps.orders.models import LineItem, Order, Transaction
-from apps.panel.admin_base import search
-from apps.panel.admin_base.search import search_rows
-from apps.shops.models import Shop
-from tests.catalog.factories import make_image, make_product
-from tests.collect_failures import Subtests
-from tests.customers.factories import make_customer
-from tests.inventory.factories import get_first_location, set_stock
-from tests.orders.factories import make_order
-from tests.panel.conftest import Panel, PanelWith
+from tests.support.factories.catalog import make_image, make_product
+from tests.support.factories.customers import make_customer
+from tests.support.factories.inventory import get_first_location, set_stock
+from tests.support.factories.orders import make_order
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.subtests import Subtests
 
 TITLES = ("Blue mug", "Red mug", "Mug of oak", "Oak board", "Ma")
 
@@ -195,7 +195,7 @@ def test_products_are_found_by_sku_barcode_vendor_tag_and_metafield(search_clien
                 assert list_names(search_client, q=text) == []
 
 
-def test_orders_are_found_by_sku_city_tag_payment_and_part_of_a_name(shop: Shop, admin_client_with: PanelWith) -> None:
+def test_orders_are_found_by_sku_city_tag_payment_and_partial_name(shop: Shop, admin_client_with: PanelWith) -> None:
     panel = admin_client_with("orders")
     line = {"title": "Mug", "sku": "MUG-9", "price": Decimal("12.50"), "quantity": 1}
     paid_payment = {"kind": "authorization", "amount": Decimal("12.50"), "authorization": "ch_77x", "gateway": "manual"}
@@ -220,7 +220,7 @@ def test_orders_are_found_by_sku_city_tag_payment_and_part_of_a_name(shop: Shop,
                 assert list_order_names(panel, text) == []
 
 
-def test_of_a_name_that_very_many_have_the_orders_of_those_who_ordered_last_are_listed(
+def test_frequent_names_find_newest_orders(
     shop: Shop, admin_client_with: PanelWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel = admin_client_with("orders")
@@ -243,7 +243,7 @@ def test_of_a_name_that_very_many_have_the_orders_of_those_who_ordered_last_are_
         assert list_order_names(panel, "hopper0") == [orders[0].name]
 
 
-def test_of_a_name_that_very_many_have_the_first_customers_of_the_list_are_shown_and_all_are_not_edited(
+def test_bulk_edit_selects_shown_rows(
     shop: Shop, admin_client_with: PanelWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel, list_name = admin_client_with("customers"), "customers_customer_changelist"
@@ -268,7 +268,7 @@ def test_of_a_name_that_very_many_have_the_first_customers_of_the_list_are_shown
     assert "bulkedit" in response["Location"]
 
 
-def test_of_a_name_that_very_many_have_some_are_shown_of_whom_a_filter_leaves(
+def test_frequent_names_find_some_customers(
     shop: Shop, admin_client_with: PanelWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel = admin_client_with("customers")
@@ -281,11 +281,11 @@ def test_of_a_name_that_very_many_have_some_are_shown_of_whom_a_filter_leaves(
         monkeypatch.setattr(f"apps.customers.admin.{module}.MAX_SCAN", 3)
     monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_MATCHES", 2)
 
-    def listed(**query: str) -> tuple[set[int], str]:
+    def list_orders(**query: str) -> tuple[set[int], str]:
         changelist = panel.get("customers_customer_changelist", q="grace", **query).context["cl"]
         return {row.pk for row in changelist.result_list}, changelist.search_note
 
-    output, note = listed(tax_exempt__exact="1")
+    output, note = list_orders(tax_exempt__exact="1")
     assert len(output) in {2, 3}
     assert output <= {customer.pk for customer in exempt}
     assert "among the first 3 customers in the list" in note
@@ -293,20 +293,20 @@ def test_of_a_name_that_very_many_have_some_are_shown_of_whom_a_filter_leaves(
     monkeypatch.setattr("apps.customers.admin.changelist_search.MAX_SCAN", 6)
     monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_SCAN", 3)
     monkeypatch.setattr("apps.customers.admin.changelist_search.COMMON_TERM_MATCHES", 3)
-    assert listed(tax_exempt__exact="1") == ({customer.pk for customer in exempt}, "")
+    assert list_orders(tax_exempt__exact="1") == ({customer.pk for customer in exempt}, "")
 
 
-def test_a_search_says_what_it_looks_in_and_what_it_did_not_do(
-    search_client: Panel, admin_client_with: PanelWith
-) -> None:
-    def said(name: str, text: str) -> str:
+def test_a_search_names_its_fields_and_its_limits(search_client: Panel, admin_client_with: PanelWith) -> None:
+    def get_message(name: str, text: str) -> str:
         return str(admin_client_with("products", "orders").get(name, q=text).context["cl"].search_note)
 
     assert "metafield" in search_client.get("catalog_product_changelist").content.decode()
-    assert said("catalog_product_changelist", "mug") == ""
-    assert said("catalog_product_changelist", "oa").startswith("“oa” only matches the beginning of a field")
-    assert said("catalog_product_changelist", "a " * 11) == "Only the first 10 words of your search were used."
-    assert "Enter at least three letters to search within names and tags" in said("orders_order_changelist", "ka")
+    assert get_message("catalog_product_changelist", "mug") == ""
+    assert get_message("catalog_product_changelist", "oa").startswith("“oa” only matches the beginning of a field")
+    assert get_message("catalog_product_changelist", "a " * 11) == "Only the first 10 words of your search were used."
+    assert "Enter at least three letters to search within names and tags" in get_message(
+        "orders_order_changelist", "ka"
+    )
 
 
 def fill_all(shop: Shop) -> None:
@@ -345,7 +345,7 @@ def fill_all(shop: Shop) -> None:
         planner_statistics.analyze_tables()
 
 
-def test_of_a_tag_that_very_many_orders_have_the_newest_are_found(
+def test_frequent_tags_find_newest_orders(
     shop: Shop, admin_client_with: PanelWith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("apps.orders.admin.search.MAX_FOLLOWED", 1)

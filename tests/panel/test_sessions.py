@@ -1,19 +1,25 @@
-"""Tests for the list of a user's sessions, and for signing out on other devices."""
+"""Tests of sessions in the panel, and of the policy for second factors."""
 
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from allauth.usersessions.models import UserSession
+from django.contrib.auth.hashers import make_password
 from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
+from time_machine import TimeMachineFixture
 
-from apps.shops.models import Shop
-from apps.staff.domain.sessions import delete_expired_sessions, describe_device
-from apps.staff.models import User
-from tests import factories
-from tests.panel.conftest import PASSWORD
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.scope import shop_scope
+from apps.core.tenancy.sessions import delete_expired_sessions, describe_device
+from tests.support import factories
+from tests.support.panel.client import PASSWORD, Panel, get_totp_code
 
 HOME = "/s/acme/admin/"
 PROFILE = "/accounts/profile/"
@@ -73,7 +79,7 @@ def test_the_profile_lists_ones_own_sessions(member: User, shop: Shop) -> None:
     assert is_logged_in(phone)
 
 
-def test_one_other_session_is_signed_out(member: User) -> None:
+def test_a_single_other_session_is_signed_out(member: User) -> None:
     own_browser, phone, tablet = log_in_browser(), log_in_browser(agent=SAFARI), log_in_browser()
     pk = UserSession.objects.get(session_key=phone.session.session_key).pk
 
@@ -112,7 +118,7 @@ def test_signing_out_needs_a_login_and_a_post(member: User, path: str) -> None:
     assert own_browser.get(path).status_code == 405
 
 
-def test_a_session_is_seen_again_after_five_minutes_and_not_at_every_click(member: User) -> None:
+def test_last_use_of_a_session_is_saved_every_five_minutes(member: User) -> None:
     own_browser = log_in_browser()
     own_browser.get(HOME)
     long_ago = timezone.now() - timedelta(days=1)
@@ -150,3 +156,152 @@ def test_expired_sessions_are_cleared(member: User) -> None:
     assert cleared == 1
     assert is_logged_in(own_browser)
     assert UserSession.objects.count() == 1
+
+
+DAY = date(2031, 5, 6)
+BEFORE, ON = datetime(2031, 5, 5, 12, tzinfo=UTC), datetime(2031, 5, 6, 12, tzinfo=UTC)
+
+
+def set_required_from(shop: Shop, day: date | None) -> None:
+    Shop.objects.filter(pk=shop.pk).update(two_factor_from=day)
+
+
+def get_page_at(panel: Panel, moment: datetime, time_machine: TimeMachineFixture) -> None:
+    time_machine.move_to(moment)
+    panel.http.force_login(panel.user)
+
+
+def log_in_with_factor(panel: Panel) -> None:
+    """Log in with the password and a code."""
+    User.objects.filter(pk=panel.user.pk).update(password=make_password(PASSWORD))
+    secret = generate_totp_secret()
+    TOTP.activate(panel.user, secret)
+    panel.http.post("/accounts/login/", {"login": panel.user.email, "password": PASSWORD})
+    panel.http.post("/accounts/2fa/authenticate/", {"code": get_totp_code(secret)})
+
+
+def test_pages_need_the_factor_from_the_day(owner_client: Panel, shop: Shop, time_machine: TimeMachineFixture) -> None:
+    set_required_from(shop, DAY)
+    get_page_at(owner_client, ON, time_machine)
+
+    page = owner_client.get("shops_shop_change", shop.pk)
+    change = owner_client.post("shops_shop_change", shop.pk, name="Mine now")
+
+    shop.refresh_from_db()
+    assert (page.status_code, change.status_code) == (403, 403)
+    assert b"/accounts/2fa/totp/activate/" in page.content
+    assert shop.name == "Acme"
+    with shop_scope(shop):
+        assert [event.message for event in Event.objects.filter(topic="staff/refused")] == [
+            f"Was refused: POST {owner_client.url('shops_shop_change', shop.pk)}"
+        ]
+
+
+def test_staff_are_reminded_before_the_day(owner_client: Panel, shop: Shop, time_machine: TimeMachineFixture) -> None:
+    set_required_from(shop, DAY)
+    get_page_at(owner_client, BEFORE, time_machine)
+
+    page = owner_client.get()
+
+    assert page.status_code == 200
+    assert b"Starting 6 May 2031, this shop will require" in page.content
+
+
+def test_the_day_is_in_the_shops_time_zone(owner_client: Panel, shop: Shop, time_machine: TimeMachineFixture) -> None:
+    Shop.objects.filter(pk=shop.pk).update(timezone="Pacific/Auckland")
+    set_required_from(shop, DAY)
+    get_page_at(owner_client, datetime(2031, 5, 5, 13, tzinfo=UTC), time_machine)
+
+    assert owner_client.get().status_code == 403
+
+
+@pytest.mark.parametrize("moment", [BEFORE, ON])
+def test_staff_with_a_second_factor_notice_nothing(
+    owner_client: Panel, shop: Shop, time_machine: TimeMachineFixture, moment: datetime
+) -> None:
+    set_required_from(shop, DAY)
+    time_machine.move_to(moment)
+    owner_client.http.logout()
+    log_in_with_factor(owner_client)
+
+    page = owner_client.get()
+
+    assert page.status_code == 200
+    assert b"must use two-factor authentication" not in page.content
+
+
+def test_removing_the_factor_asks_again(owner_client: Panel, shop: Shop, time_machine: TimeMachineFixture) -> None:
+    set_required_from(shop, DAY)
+    time_machine.move_to(ON)
+    owner_client.http.logout()
+    log_in_with_factor(owner_client)
+    Authenticator.objects.filter(user=owner_client.user).delete()
+
+    assert owner_client.get().status_code == 403
+
+
+def test_other_shops_policies_are_ignored(
+    owner_client: Panel, other_shop: Shop, time_machine: TimeMachineFixture
+) -> None:
+    set_required_from(other_shop, DAY)
+    get_page_at(owner_client, ON, time_machine)
+
+    assert owner_client.get().status_code == 200
+
+
+def test_the_way_to_a_second_factor_stays_open(
+    owner_client: Panel, shop: Shop, time_machine: TimeMachineFixture
+) -> None:
+    set_required_from(shop, DAY)
+    get_page_at(owner_client, ON, time_machine)
+
+    answers = [
+        owner_client.http.get(path).status_code for path in ("/accounts/profile/", "/accounts/2fa/", "/admin/shops/")
+    ]
+
+    assert answers == [200, 200, 200]
+
+
+@pytest.mark.parametrize("shops_day", [None, date(2032, 1, 1), date(2031, 1, 1)])
+def test_the_installations_day_holds_for_every_shop(
+    owner_client: Panel, shop: Shop, settings: Settings, time_machine: TimeMachineFixture, shops_day: date | None
+) -> None:
+    settings.REQUIRE_TWO_FACTOR_FROM = DAY
+    set_required_from(shop, shops_day)
+    get_page_at(owner_client, ON, time_machine)
+
+    assert owner_client.get().status_code == 403
+
+
+def test_operators_need_the_factor(
+    operator_client: Panel, settings: Settings, time_machine: TimeMachineFixture
+) -> None:
+    settings.REQUIRE_TWO_FACTOR_FROM = DAY
+    get_page_at(operator_client, ON, time_machine)
+
+    answers = [
+        operator_client.http.get("/admin/shops/new/"),
+        operator_client.http.post("/admin/shops/new/", {"name": "Mine"}),
+    ]
+
+    assert [response.status_code for response in answers] == [403, 403]
+
+
+def test_staff_with_the_permission_set_the_day(owner_client: Panel, shop: Shop) -> None:
+    form = owner_client.get("shops_shop_change", shop.pk).context["adminform"].form
+    values = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
+
+    response = owner_client.post("shops_shop_change", shop.pk, **(values | {"two_factor_from": "2031-05-06"}))
+
+    shop.refresh_from_db()
+    assert response.status_code == 302
+    assert shop.two_factor_from == DAY
+    with shop_scope(shop):
+        assert Event.objects.latest("id").changes == {"two_factor_from": [None, "2031-05-06"]}
+
+
+def test_a_stranger_is_sent_to_the_login_first(shop: Shop) -> None:
+    set_required_from(shop, date(2020, 1, 1))
+    factories.make_member(shop)
+
+    assert Client().get("/s/acme/admin/").status_code == 302

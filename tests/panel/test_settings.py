@@ -1,26 +1,27 @@
 """Tests for the shop settings form, including behavior that is common to all forms of the panel."""
 
 from decimal import Decimal
-from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from apps.events.models import Event
-from apps.ground.exceptions import DomainError
-from apps.ground.money import is_currency
-from apps.ground.tenancy import shop_scope
+from apps.core.events.models import Event
+from apps.core.exceptions import DomainError
+from apps.core.money import is_currency
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.inventory.models import InventoryItem
 from apps.orders.domain import updates
-from apps.orders.domain.currency_lock import CurrencyChanged
+from apps.orders.domain.create.numbering import CurrencyChanged
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.conftest import ApiClient
-from tests.orders.factories import make_order
-from tests.panel.conftest import Panel, PanelWith
+from tests.support.api_client import ApiClient
+from tests.support.factories.catalog import make_product
+from tests.support.factories.orders import make_order
+from tests.support.panel.client import Panel, PanelWith
 
 
-def build_settings_form(panel: Panel, shop: Shop) -> dict[str, Any]:
+def build_settings_form(panel: Panel, shop: Shop) -> Attrs:
     """Return the data that a browser sends for the unchanged form."""
     form = panel.get("shops_shop_change", shop.pk).context["adminform"].form
     values = {name: form[name].value() for name in form.fields}
@@ -64,7 +65,7 @@ def test_saving_nothing_records_nothing(settings_client: Panel, shop: Shop) -> N
         assert not Event.objects.filter(topic="shop/update").exists()
 
 
-def test_only_currencies_that_are_accepted_are_offered(settings_client: Panel, shop: Shop) -> None:
+def test_offered_currencies_are_those_that_are_accepted(settings_client: Panel, shop: Shop) -> None:
     form = settings_client.get("shops_shop_change", shop.pk).context["adminform"].form
     offered = {code for code, _ in form.fields["currency"].choices}
 
@@ -95,7 +96,7 @@ def test_the_currency_stays_once_there_are_orders(settings_client: Panel, shop: 
 
 
 @pytest.mark.parametrize(("column", "what"), [("price", "variants have prices"), ("cost", "items have costs")])
-def test_the_currency_stays_while_amounts_are_finer_than_another_has(
+def test_the_currency_stays_if_amounts_have_decimals(
     settings_client: Panel, shop: Shop, column: str, what: str
 ) -> None:
     with shop_scope(shop):
@@ -136,9 +137,7 @@ def test_an_order_created_during_a_currency_change_is_reported(api: ApiClient, s
         (("EUR", "1", "7"), "EUR does not support this rounding."),
     ],
 )
-def test_rates_that_make_no_sense_are_refused(
-    settings_client: Panel, shop: Shop, row: tuple[str, str, str], message: str
-) -> None:
+def test_invalid_rates_are_refused(settings_client: Panel, shop: Shop, row: tuple[str, str, str], message: str) -> None:
     parts = dict(zip(("currency", "rate", "rounding"), row, strict=True))
     data = {f"presentment_currencies-{name}": [value] for name, value in parts.items()}
 
@@ -151,7 +150,7 @@ def test_rates_that_make_no_sense_are_refused(
 
 
 @pytest.mark.parametrize("field", ["domain", "handle", "plan"])
-def test_what_is_the_operators_cannot_be_forged(settings_client: Panel, shop: Shop, field: str) -> None:
+def test_settings_of_the_operator_cannot_be_forged(settings_client: Panel, shop: Shop, field: str) -> None:
     before = getattr(shop, field)
     data = build_settings_form(settings_client, shop) | {field: "premium"}
 
@@ -182,9 +181,7 @@ def test_values_that_do_not_exist_are_refused(settings_client: Panel, shop: Shop
     assert getattr(shop, field) == before
 
 
-def test_a_form_that_was_overtaken_saves_nothing_and_says_who(
-    settings_client: Panel, owner_client: Panel, shop: Shop
-) -> None:
+def test_an_outdated_form_names_the_other_user(settings_client: Panel, owner_client: Panel, shop: Shop) -> None:
     mine, theirs = build_settings_form(settings_client, shop), build_settings_form(owner_client, shop)
     owner_client.post("shops_shop_change", shop.pk, **theirs | {"name": "Theirs"})
 
@@ -209,9 +206,7 @@ def test_overwriting_is_possible_after_a_conflict(settings_client: Panel, owner_
     assert shop.name == "Mine"
 
 
-def test_overwriting_does_not_cover_a_still_newer_change(
-    settings_client: Panel, owner_client: Panel, shop: Shop
-) -> None:
+def test_overwriting_spares_newer_changes(settings_client: Panel, owner_client: Panel, shop: Shop) -> None:
     mine = build_settings_form(settings_client, shop)
     owner_client.post("shops_shop_change", shop.pk, **build_settings_form(owner_client, shop) | {"name": "Second"})
     response = settings_client.post("shops_shop_change", shop.pk, **mine | {"name": "Mine"})
@@ -234,12 +229,12 @@ def test_a_form_without_a_version_saves_nothing(settings_client: Panel, shop: Sh
     assert shop.name == "Acme"
 
 
-def test_service_errors_are_shown_on_the_form_and_nothing_is_saved(
+def test_service_errors_are_shown_on_the_form(
     settings_client: Panel, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from apps.shops.admin.settings import ShopAdmin
 
-    def save_and_refuse(self: Any, request: Any, obj: Shop, form: Any, change: bool) -> None:
+    def save_and_refuse(self: object, request: object, obj: Shop, form: object, change: bool) -> None:
         obj.save()
         raise DomainError({"name": ["is not to our taste"], "colour": ["is missing"]})
 
@@ -267,16 +262,12 @@ def test_a_new_handle_moves_the_panel(operator_client: Panel, shop: Shop) -> Non
 
 
 def test_view_only_users_get_no_save_button(admin_client_with: PanelWith, shop: Shop) -> None:
-    from apps.staff.domain import permissions
+    from apps.core.tenancy import permissions
 
-    permissions.grant_permissions("reports", "v", "shops.shop")
-    try:
+    with patch.dict(permissions.grants, {"test": permissions.allow("reports", "v", "shops.shop")}):
         panel = admin_client_with("reports")
         page = panel.get("shops_shop_change", shop.pk).content.decode()
         refused = panel.post("shops_shop_change", shop.pk, name="Mine")
-    finally:
-        permissions._grants["reports"].discard("shops.view_shop")
-        permissions._readings["reports"].discard("shops.view_shop")
 
     assert 'name="_save"' not in page
     assert refused.status_code == 403

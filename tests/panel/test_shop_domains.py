@@ -1,23 +1,23 @@
 """Tests that staff can only log in at the installation's domain, and that links in emails use this domain."""
 
 import re
-from typing import Any
 
 import pytest
 from django.core import mail
 from django.test import Client
+from pytest_django import Settings
 
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
+from apps.core.tenancy.models import Shop
 from tests.customers.test_accounts import run_jobs
-from tests.panel.conftest import Panel, PanelWith
+from tests.support.api_client import ApiClient
+from tests.support.panel.client import Panel, PanelWith
 
 OWN = "https://backoffice.example"
 LINK = re.compile(r"\S+://\S+")
 
 
 @pytest.fixture(autouse=True)
-def _own_address(settings: Any) -> None:
+def _own_address(settings: Settings) -> None:
     settings.BASE_URL = OWN
 
 
@@ -35,9 +35,7 @@ def test_a_shops_domain_leads_to_the_own_address(shop_host_headers: dict[str, st
 
 
 @pytest.mark.parametrize("path", ["/accounts/login/", "/accounts/password/reset/"])
-def test_forms_sent_to_a_shops_domain_are_not_found(
-    owner_client: Panel, shop_host_headers: dict[str, str], path: str
-) -> None:
+def test_forms_on_a_shops_domain_are_404(owner_client: Panel, shop_host_headers: dict[str, str], path: str) -> None:
     response = Client().post(
         path, {"email": owner_client.user.email, "login": owner_client.user.email}, headers=shop_host_headers
     )
@@ -75,7 +73,7 @@ def test_the_link_of_a_staff_invitation_does_not_follow_the_host_header(admin_cl
     assert link.startswith(f"{OWN}/accounts/password/reset/key/")
 
 
-def test_the_link_of_a_customers_invitation_does_not_follow_the_host_header(
+def test_customer_invitations_ignore_the_host_header(
     api: ApiClient, shop: Shop, shop_host_headers: dict[str, str]
 ) -> None:
     customer = api.post("customers.json", {"customer": {"email": "bo@example.com"}}).json()["customer"]

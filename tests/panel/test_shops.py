@@ -3,11 +3,10 @@
 import pytest
 from django.test import Client
 
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from apps.staff.models import Membership
-from tests import factories
-from tests.panel.conftest import Panel, PanelWith
+from apps.core.tenancy.models import Membership, Shop
+from apps.core.tenancy.scope import shop_scope
+from tests.support import factories
+from tests.support.panel.client import Panel, PanelWith
 
 
 def test_the_entrance_leads_to_the_only_shop(admin_client_with: PanelWith) -> None:
@@ -27,7 +26,7 @@ def two_shop_client(admin_client_with: PanelWith, other_shop: Shop) -> Panel:
     return panel
 
 
-def test_with_several_shops_the_entrance_leads_to_the_chooser_and_then_to_the_last_one(two_shop_client: Panel) -> None:
+def test_staff_of_several_shops_see_the_chooser_and_then_the_last_shop(two_shop_client: Panel) -> None:
     assert two_shop_client.http.get("/admin/").headers["Location"] == "/admin/shops/"
 
     two_shop_client.http.get("/s/stranger/admin/")
@@ -77,9 +76,7 @@ def test_the_switcher_offers_the_other_shops(two_shop_client: Panel) -> None:
 
 
 @pytest.mark.parametrize("path", ["/s/nowhere/admin/", "/s/nowhere/admin/shops/shop/1/change/", "/s/stranger/admin/"])
-def test_an_unknown_shop_and_a_foreign_one_give_the_same_response(
-    admin_client_with: PanelWith, other_shop: Shop, path: str
-) -> None:
+def test_unknown_and_foreign_shops_look_equal(admin_client_with: PanelWith, other_shop: Shop, path: str) -> None:
     assert admin_client_with().http.get(path).status_code == 404
 
 

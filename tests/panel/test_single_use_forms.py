@@ -1,13 +1,12 @@
 """Tests for single-use forms: a form that is submitted twice, consecutively or concurrently, takes effect once."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.apps import apps
@@ -17,25 +16,25 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.content.models import Blog
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.panel import form_idempotency
-from apps.shops.models import Shop
+from apps.core.admin.forms import idempotency
+from apps.core.tenancy.models import SentForm, Shop
+from apps.core.tenancy.scope import all_shops_scope
+from apps.core.types import Attrs
 from apps.staff.domain import submitted_forms
-from apps.staff.models import SentForm
-from tests import factories
-from tests.catalog.factories import PNG, make_product
-from tests.collect_failures import Subtests
-from tests.conftest import Response
-from tests.content.conftest import create_zip
-from tests.content.factories import make_blog, make_draft, make_rewritten
-from tests.customers.factories import make_customer
-from tests.fulfillment.factories import make_fulfillment_order
-from tests.orders.factories import make_order
-from tests.panel.conftest import Panel
-from tests.panel.html_forms import PageForm, get_form, get_forms
-from tests.panel.test_add_forms import LEAST, ROWS, get_edit_form
-from tests.races import run_concurrently
-from tests.webhooks.scenarios import make_subscription
+from tests.support import factories
+from tests.support.api_client import Response
+from tests.support.databases.races import run_concurrently
+from tests.support.factories.catalog import PNG, make_product
+from tests.support.factories.content import create_zip, make_blog, make_draft, make_rewritten
+from tests.support.factories.customers import make_customer
+from tests.support.factories.fulfillment import make_fulfillment_order
+from tests.support.factories.orders import make_order
+from tests.support.panel.add_forms import LEAST, ROWS, get_edit_form
+from tests.support.panel.client import Panel
+from tests.support.panel.html_forms import PageForm, get_form, get_forms
+from tests.support.subtests import Subtests
+from tests.support.types import JsonObject
+from tests.support.webhooks import make_subscription
 
 # Tables that are not counted: tables that a login or any form submission writes to, and shared file contents.
 BESIDES = {"staff.sentform", "sessions.session", "usersessions.usersession", "content.filecontent"}
@@ -54,11 +53,11 @@ class OnceForm:
     """A form with a page, an action URL and the values to enter."""
 
     page: str
-    typed: dict[str, Any]
+    typed: Attrs
     about: Callable[[Shop], Target] = lambda _: ()
     to: str = ""
 
-    def fill(self, panel: Panel) -> tuple[str, dict[str, Any]]:
+    def fill(self, panel: Panel) -> tuple[str, Attrs]:
         """Open the page; return the form's action URL and the data that a browser sends."""
         args = self.about(panel.shop)
         page = panel.url(self.page, *args)
@@ -138,13 +137,13 @@ ACTIONS: dict[str, OnceForm] = {
     "theme's copy": OnceForm("content_theme_changelist", {}, lambda _: (), "content_theme_duplicate"),
     "earlier text": OnceForm("content_article_version", {}, lambda _: make_rewritten()),
     "images": OnceForm("catalog_product_images", {"files": lambda: SimpleUploadedFile("a.png", PNG)}, _product),
-    "export": OnceForm("exchange_export_new", {"kind": "orders", "format": "csv"}),
-    "import": OnceForm("exchange_import_upload", {"file": _orders}),
+    "export": OnceForm("imports_exports_export_new", {"kind": "orders", "format": "csv"}),
+    "import": OnceForm("imports_exports_import_upload", {"file": _orders}),
     "webhook's test": OnceForm("webhooks_subscription_change", {}, _subscription, "webhooks_subscription_test"),
 }
 
 
-def prepare_form(panel: Panel, name: str) -> Callable[[], tuple[str, dict[str, Any]]]:
+def prepare_form(panel: Panel, name: str) -> Callable[[], tuple[str, Attrs]]:
     """Return a function that opens the page and returns the form's URL and data."""
     if name in LEAST:
         return lambda: _add_form(panel, name)
@@ -155,9 +154,9 @@ def prepare_form(panel: Panel, name: str) -> Callable[[], tuple[str, dict[str, A
     return lambda: ACTIONS[name].fill(panel)
 
 
-def _add_form(panel: Panel, screen: str) -> tuple[str, dict[str, Any]]:
+def _add_form(panel: Panel, screen: str) -> tuple[str, Attrs]:
     form = get_edit_form(panel, screen)
-    typed: dict[str, Any] = dict(LEAST[screen])
+    typed: Attrs = dict(LEAST[screen])
     if screen == "payments_paymenthandlerconfig":
         # Each handler needs a unique id in the shop and a unique shop id at the wallet.
         typed |= {"handler_id": f"wallet_{next(NUMBERS)}", "wallet_shop": f"{next(NUMBERS)}"}
@@ -168,14 +167,14 @@ def _add_form(panel: Panel, screen: str) -> tuple[str, dict[str, Any]]:
     return panel.url(f"{screen}_add"), form.data | typed
 
 
-def _copy_of_a_theme(panel: Panel) -> tuple[str, dict[str, Any]]:
+def _copy_of_a_theme(panel: Panel) -> tuple[str, Attrs]:
     draft, _ = make_draft()
     address = panel.url("content_theme_duplicate", draft.pk)
     forms = get_forms(panel.get("content_theme_changelist").content)
     return address, next(form for form in forms if form.attrs.get("action") == address).data
 
 
-def _second_look(panel: Panel) -> tuple[str, dict[str, Any]]:
+def _second_look(panel: Panel) -> tuple[str, Attrs]:
     """Return the form's URL and data in the review step of a refund."""
     address, form = ACTIONS["refund"].fill(panel)
     units = {name: "1" for name in form if name.startswith("units-")}
@@ -183,7 +182,7 @@ def _second_look(panel: Panel) -> tuple[str, dict[str, Any]]:
     return address, get_form(look.content, "seen").data | {"step": ["refund"]}
 
 
-def send_form(client: Client, address: str, data: dict[str, Any]) -> Response:
+def send_form(client: Client, address: str, data: JsonObject) -> Response:
     """Send a form's data. Callable values create a new file for each request, because a file can only be read once."""
     return client.post(address, {name: value() if callable(value) else value for name, value in data.items()})
 
@@ -203,13 +202,7 @@ def count_rows() -> Counter[str]:
 EVERY = sorted({*LEAST, *ACTIONS})
 
 
-@pytest.fixture
-def scoped_shop(shop: Shop) -> Iterator[Shop]:
-    with shop_scope(shop):
-        yield shop
-
-
-def test_a_form_that_is_sent_again_makes_nothing_more(owner_client: Panel, scoped_shop: Shop) -> None:
+def test_a_form_that_is_sent_again_makes_nothing_more(owner_client: Panel, in_shop: Shop) -> None:
     with Subtests() as checks:
         for name in EVERY:
             with checks(name):
@@ -231,8 +224,8 @@ def test_a_form_that_is_sent_again_makes_nothing_more(owner_client: Panel, scope
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.race(control="test_without_the_key_forms_work_as_often_as_they_are_sent")
-def test_a_form_that_is_sent_many_times_at_once_works_once(owner_client: Panel, scoped_shop: Shop) -> None:
+@pytest.mark.race(control="test_forms_work_twice_without_the_key")
+def test_a_form_that_is_sent_many_times_at_once_works_once(owner_client: Panel, in_shop: Shop) -> None:
     with Subtests() as checks:
         for name in EVERY:
             with checks(name):
@@ -241,11 +234,9 @@ def test_a_form_that_is_sent_many_times_at_once_works_once(owner_client: Panel, 
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_the_key_forms_work_as_often_as_they_are_sent(
-    owner_client: Panel, scoped_shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forms_work_twice_without_the_key(owner_client: Panel, in_shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Show what goes wrong if form keys can be reused: each submission takes effect."""
-    monkeypatch.setattr(form_idempotency, "_claim_key", lambda user, key, fingerprint: SentForm(key=key))
+    monkeypatch.setattr(idempotency, "_claim_key", lambda user, key, fingerprint: SentForm(key=key))
 
     for name in ("comment", "token", "content_blog", "images"):
         assert race_form(owner_client, name, 4).total() > race_form(owner_client, name, 1).total(), name
@@ -263,8 +254,8 @@ def race_form(panel: Panel, name: str, times: int) -> Counter[str]:
     return count_rows() - before
 
 
-def test_any_number_of_pages_may_be_open_at_once(owner_client: Panel, scoped_shop: Shop) -> None:
-    order = make_order(scoped_shop)
+def test_any_number_of_pages_may_be_open_at_once(owner_client: Panel, in_shop: Shop) -> None:
+    order = make_order(in_shop)
     keys = [owner_client.form_key("orders_order_change", order.pk) for _ in range(60)]
 
     for number, key in enumerate(keys):
@@ -273,7 +264,7 @@ def test_any_number_of_pages_may_be_open_at_once(owner_client: Panel, scoped_sho
     assert order.comments.count() == 60
 
 
-def test_a_page_that_was_sent_keeps_what_was_typed_into_it_since(owner_client: Panel, scoped_shop: Shop) -> None:
+def test_a_page_that_was_sent_keeps_what_was_typed_into_it_since(owner_client: Panel, in_shop: Shop) -> None:
     address, data = prepare_form(owner_client, "content_blog")()
     send_form(owner_client.http, address, data)
 
@@ -286,7 +277,7 @@ def test_a_page_that_was_sent_keeps_what_was_typed_into_it_since(owner_client: P
     assert response.status_code == 302
 
 
-def test_a_refused_form_can_be_sent_again(owner_client: Panel, scoped_shop: Shop) -> None:
+def test_a_refused_form_can_be_sent_again(owner_client: Panel, in_shop: Shop) -> None:
     address, data = prepare_form(owner_client, "content_blog")()
 
     refused = send_form(owner_client.http, address, data | {"title": ""})
@@ -296,8 +287,8 @@ def test_a_refused_form_can_be_sent_again(owner_client: Panel, scoped_shop: Shop
 
 
 @pytest.mark.parametrize("made_up", ["", "made-up", "\x00", "1-abc:def"])
-def test_a_made_up_key_does_nothing(owner_client: Panel, scoped_shop: Shop, made_up: str) -> None:
-    order = make_order(scoped_shop)
+def test_a_made_up_key_does_nothing(owner_client: Panel, in_shop: Shop, made_up: str) -> None:
+    order = make_order(in_shop)
 
     response = owner_client.post("orders_order_comment", order.pk, form_key=made_up, comment="Hello")
 
@@ -306,8 +297,8 @@ def test_a_made_up_key_does_nothing(owner_client: Panel, scoped_shop: Shop, made
     assert not order.comments.exists()
 
 
-def test_the_key_of_another_person_does_nothing(owner_client: Panel, scoped_shop: Shop) -> None:
-    colleague = Panel(factories.make_member(scoped_shop, owner=True), scoped_shop)
+def test_the_key_of_another_person_does_nothing(owner_client: Panel, in_shop: Shop) -> None:
+    colleague = Panel(factories.make_member(in_shop, owner=True), in_shop)
     address, data = prepare_form(owner_client, "content_blog")()
 
     response = send_form(colleague.http, address, data)
@@ -316,7 +307,7 @@ def test_the_key_of_another_person_does_nothing(owner_client: Panel, scoped_shop
     assert not Blog.objects.exists()
 
 
-def test_sent_forms_go_after_thirty_days(owner_client: Panel, scoped_shop: Shop) -> None:
+def test_sent_forms_go_after_thirty_days(owner_client: Panel, in_shop: Shop) -> None:
     send_form(owner_client.http, *prepare_form(owner_client, "content_blog")())
     now = timezone.now()
 

@@ -10,17 +10,15 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from apps.events.models import Event
-from apps.ground.exceptions import RowDeleted
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import AccessToken, Shop
+from apps.core.events.models import Event
+from apps.core.exceptions import RowDeleted
+from apps.core.tenancy.models import AccessToken, Membership, Shop, User
+from apps.core.tenancy.permissions import LABELS, NAMES
+from apps.core.tenancy.scope import shop_scope
 from apps.staff.domain import memberships
-from apps.staff.domain.permission_labels import LABELS
-from apps.staff.domain.permissions import NAMES
-from apps.staff.models import Membership, User
-from tests import factories
-from tests.panel.conftest import PASSWORD, Panel, PanelWith, get_membership
-from tests.races import run_unguarded, run_while_uncommitted
+from tests.support import factories
+from tests.support.databases.races import run_unguarded, run_while_uncommitted
+from tests.support.panel.client import PASSWORD, Panel, PanelWith, get_membership
 
 MANAGE = (
     "staff_management_create",
@@ -64,7 +62,7 @@ def test_staff_cannot_grant_permissions_they_lack(manager_client: Panel, shop: S
     assert index.permissions == []
 
 
-def test_what_one_lacks_stays_as_it_is(manager_client: Panel, shop: Shop) -> None:
+def test_permissions_that_the_editor_lacks_are_unchanged(manager_client: Panel, shop: Shop) -> None:
     index = get_membership(factories.make_member(shop, "themes", "orders", "a_name_of_tomorrow"), shop)
 
     manager_client.post("staff_membership_change", index.pk, permissions=[])
@@ -138,9 +136,7 @@ def test_a_change_applies_from_the_next_request(admin_client_with: PanelWith, sh
     assert panel.get("content_scripttag_changelist").status_code == 403
 
 
-def test_removing_a_staff_member_ends_access_and_tokens(
-    owner_client: Panel, admin_client_with: PanelWith, shop: Shop
-) -> None:
+def test_removing_staff_ends_access_and_tokens(owner_client: Panel, admin_client_with: PanelWith, shop: Shop) -> None:
     other = admin_client_with("themes")
     factories.make_token(factories.make_installation(shop))
     with shop_scope(shop):
@@ -154,9 +150,7 @@ def test_removing_a_staff_member_ends_access_and_tokens(
         assert Event.objects.filter(topic="staff/remove", actor=f"staff:{owner_client.user.pk}").count() == 1
 
 
-def test_deactivating_a_staff_member_ends_the_session(
-    owner_client: Panel, admin_client_with: PanelWith, shop: Shop
-) -> None:
+def test_deactivating_staff_ends_the_session(owner_client: Panel, admin_client_with: PanelWith, shop: Shop) -> None:
     other = admin_client_with("themes")
 
     owner_client.post("staff_membership_activation", get_membership(other.user, shop).pk)
@@ -164,7 +158,7 @@ def test_deactivating_a_staff_member_ends_the_session(
     assert other.get().headers["Location"].startswith("/accounts/login/")
 
 
-def test_only_the_operator_deactivates_staff_of_several_shops(
+def test_staff_of_several_shops_are_deactivated_only_by_the_operator(
     owner_client: Panel, admin_client_with: PanelWith, shop: Shop, other_shop: Shop
 ) -> None:
     other = admin_client_with("themes")
@@ -199,9 +193,7 @@ def test_an_invited_person_chooses_a_password_and_is_in(manager_client: Panel, s
     assert response.status_code == 200
 
 
-def test_a_person_with_an_account_is_added_without_an_email(
-    manager_client: Panel, shop: Shop, other_shop: Shop
-) -> None:
+def test_people_with_an_account_get_no_email(manager_client: Panel, shop: Shop, other_shop: Shop) -> None:
     user = factories.make_member(other_shop, email="new@example.com")
     user.set_password(PASSWORD)
     user.save()
@@ -244,8 +236,8 @@ def count_owners(shop: Shop) -> int:
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.race(control="test_without_the_lock_the_last_two_owners_go_together")
-def test_of_the_last_two_owners_one_stays() -> None:
+@pytest.mark.race(control="test_both_of_the_last_two_owners_leave_without_the_lock")
+def test_one_of_the_last_two_owners_stays() -> None:
     shop = factories.make_shop()
     first, second = build_ownership_works(shop)
 
@@ -257,7 +249,7 @@ def test_of_the_last_two_owners_one_stays() -> None:
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_the_lock_the_last_two_owners_go_together() -> None:
+def test_both_of_the_last_two_owners_leave_without_the_lock() -> None:
     """Show what goes wrong without the lock: each transaction still sees the other owner."""
     shop = factories.make_shop()
     first, second = build_ownership_works(shop)
@@ -291,7 +283,7 @@ def test_viewing_is_granted_and_recorded(manager_client: Panel, shop: Shop) -> N
     assert event.changes == {"permissions": [["orders"], []], "view_only": [[], ["orders"]]}
 
 
-def test_who_may_only_view_grants_no_more(admin_client_with: PanelWith, shop: Shop) -> None:
+def test_viewers_grant_nothing_beyond_viewing(admin_client_with: PanelWith, shop: Shop) -> None:
     panel = admin_client_with(*MANAGE, view_only=["orders"])
     index = get_membership(factories.make_member(shop), shop)
 
@@ -305,7 +297,7 @@ def test_who_may_only_view_grants_no_more(admin_client_with: PanelWith, shop: Sh
     assert (index.permissions, index.view_only) == ([], ["orders"])
 
 
-def test_who_may_only_view_takes_nothing_that_is_held_fully(admin_client_with: PanelWith, shop: Shop) -> None:
+def test_viewers_cannot_revoke_full_permissions(admin_client_with: PanelWith, shop: Shop) -> None:
     panel = admin_client_with(*MANAGE, view_only=["orders"])
     index = get_membership(factories.make_member(shop, "orders"), shop)
 

@@ -1,20 +1,21 @@
 """Tests for images uploaded for texts: identical files are stored once, and each shop sees only its own images."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from apps.content.domain import blob_store
 from apps.content.models import StoreFile
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
-from tests import factories
-from tests.media.images import make_plain_image
-from tests.panel.conftest import Panel, PanelWith
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
+from tests.support import factories
+from tests.support.files.images import make_plain_image
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.types import JsonObject
+
+pytestmark = pytest.mark.usefixtures("media_root")
 
 RED, BLUE = make_plain_image("PNG", (40, 30), color="red"), make_plain_image("PNG", (20, 20), color="blue")
 
@@ -24,10 +25,10 @@ def file_client(admin_client_with: PanelWith) -> Panel:
     return admin_client_with("pages")
 
 
-def store_image(panel: Panel, data: bytes = RED, name: str = "Hat & scarf.png") -> dict[str, Any]:
+def store_image(panel: Panel, data: bytes = RED, name: str = "Hat & scarf.png") -> Attrs:
     response = panel.post("content_storefile_pick", file=SimpleUploadedFile(name, data))
     assert response.status_code == 200, response.content
-    file: dict[str, Any] = response.json()["file"]
+    file: JsonObject = response.json()["file"]
     return file
 
 
@@ -48,9 +49,7 @@ def test_a_stored_picture_is_listed_and_seen_whole_and_small(file_client: Panel,
     assert file_client.get("content_storefile_pick", q="no such").json()["files"] == []
 
 
-def test_the_same_image_is_stored_once_and_a_different_image_of_the_same_name_separately(
-    file_client: Panel, shop: Shop
-) -> None:
+def test_equal_images_are_stored_once_and_different_images_separately(file_client: Panel, shop: Shop) -> None:
     first, second_result, other = store_image(file_client), store_image(file_client), store_image(file_client, BLUE)
 
     assert first == second_result
@@ -63,7 +62,7 @@ def test_the_same_image_is_stored_once_and_a_different_image_of_the_same_name_se
         assert Event.objects.filter(topic="files/create").count() == 3
 
 
-def test_what_is_no_picture_is_refused_and_leaves_nothing(file_client: Panel, shop: Shop) -> None:
+def test_files_that_are_no_images_are_refused_and_not_stored(file_client: Panel, shop: Shop) -> None:
     for data in (b"<svg onload=alert(1)>", b""):
         response = file_client.post("content_storefile_pick", file=SimpleUploadedFile("a.png", data))
         assert response.status_code == 422
@@ -94,9 +93,7 @@ def test_a_picture_is_stored_and_deleted_on_its_pages(file_client: Panel, shop: 
         assert blob_store.get_unreferenced_blobs().count() == 1
 
 
-def test_another_shop_neither_finds_nor_shows_it(
-    file_client: Panel, admin_client_with: PanelWith, client: Client
-) -> None:
+def test_other_shops_do_not_find_it(file_client: Panel, admin_client_with: PanelWith, client: Client) -> None:
     stored_value = store_image(file_client)
     other = factories.make_shop()
     theirs = admin_client_with("pages", shop=other)
@@ -105,18 +102,10 @@ def test_another_shop_neither_finds_nor_shows_it(
     assert client.get(f"/storefront/{other.domain}/files/{stored_value['name']}").status_code == 404
 
 
-def test_who_may_edit_no_text_stores_no_picture(admin_client_with: PanelWith, shop: Shop) -> None:
+def test_staff_without_permission_to_edit_text_store_no_image(admin_client_with: PanelWith, shop: Shop) -> None:
     panel = admin_client_with("orders")
 
     assert panel.get("content_storefile_pick").status_code == 403
     assert panel.post("content_storefile_pick", file=SimpleUploadedFile("a.png", RED)).status_code == 403
     with shop_scope(shop):
         assert not StoreFile.objects.exists()
-
-
-@pytest.fixture(autouse=True)
-def media_dir(settings: Any, tmp_path: Path) -> Path:
-    """Store files in a temporary directory."""
-    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
-    settings.STORAGES = settings.STORAGES | {"default": storage}
-    return tmp_path

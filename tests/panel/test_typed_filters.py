@@ -11,35 +11,38 @@ from django.db.models import F
 
 from apps.catalog.admin.filters import PriceFilter, VariantProductFilter
 from apps.catalog.models import Product, Variant
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.tenancy.shop_owned import ShopOwned
+from apps.core.types import Attrs
 from apps.customers.admin.filters import OrdersFilter, SpentFilter
 from apps.customers.models import Customer
-from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryItem
-from apps.orders.admin.filters import ChannelFilter, TagFilter
+from apps.orders.admin.changelist import ChannelFilter, TagFilter
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests.catalog.factories import make_product
-from tests.customers.factories import make_customer
-from tests.inventory.factories import get_first_location, set_stock
-from tests.orders.factories import make_order
-from tests.panel.conftest import Panel
+from tests.support.api_client import Response
+from tests.support.factories.catalog import make_product
+from tests.support.factories.customers import make_customer
+from tests.support.factories.inventory import get_first_location, set_stock
+from tests.support.factories.orders import make_order
+from tests.support.panel.client import Panel, PanelWith
 
 # The variant list also filters by the product's shop, because indexes of the product table begin with the shop.
-OF_SHOP: dict[Any, dict[str, Any]] = {Variant: {"product__shop": F("shop")}}
+OF_SHOP: dict[Any, Attrs] = {Variant: {"product__shop": F("shop")}}
 FILTERS = {"processed_from": "Date", "processed_to": "Date", "total_from": "Total", "total_to": "Total"}
 LISTS = {"orders": "orders_order_changelist", "products": "catalog_product_changelist"}
 
 
-def get_names(response: Any) -> list[str]:
+def get_names(response: Response) -> list[str]:
     return sorted(str(row) for row in response.context["cl"].result_list)
 
 
-def get_chips(response: Any) -> list[str]:
+def get_chips(response: Response) -> list[str]:
     return [chip.text for chip in response.context["cl"].active_filters.chips]
 
 
 @pytest.fixture
-def orders(shop: Shop, admin_client_with: Any) -> Panel:
+def orders(shop: Shop, admin_client_with: PanelWith) -> Panel:
     """Create three orders in a shop with the New York time zone; return a client."""
     Shop.objects.filter(pk=shop.pk).update(timezone="America/New_York")
     shop.refresh_from_db()
@@ -113,7 +116,7 @@ def test_a_range_with_one_invalid_end_does_not_look_active(orders: Panel) -> Non
     assert refused.url_without == "?processed_from=2026-03-02"
 
 
-def test_one_form_asks_for_all_and_keeps_what_else_the_address_says(orders: Panel) -> None:
+def test_the_filter_form_contains_all_filters_and_keeps_other_parameters(orders: Panel) -> None:
     request = {"view": "open", "q": "#1", "financial_status__exact": "paid", "total_from": "1", "p": "2"}
     page = orders.get(LISTS["orders"], **request).content.decode()
     start = page.index('id="filter-form"')
@@ -143,7 +146,7 @@ def test_one_form_asks_for_all_and_keeps_what_else_the_address_says(orders: Pane
         ({"sending": "nonsense"}, ["#1", "#2", "#3"], "Fulfillment status: nonsense"),
     ],
 )
-def test_channels_tags_and_how_far_orders_are_sent(
+def test_channels_tags_and_fulfillment(
     shop: Shop, orders: Panel, query: dict[str, str], fitting: list[str], chip: str
 ) -> None:
     with shop_scope(shop):
@@ -168,7 +171,7 @@ def test_channels_and_tags_have_their_indexes(shop: Shop) -> None:
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE orders_order")
         newest = Order.rows().order_by("-pk")
-        parameters: dict[str, Any] = {"request": None, "model": Order, "model_admin": None}
+        parameters: Attrs = {"request": None, "model": Order, "model_admin": None}
         by_channel = ChannelFilter(params={}, **parameters).filter_rows(newest, ["From 7"])
         by_tag = TagFilter(params={}, **parameters).filter_rows(newest, ["T-7"])
 
@@ -187,7 +190,7 @@ def test_channels_and_tags_have_their_indexes(shop: Shop) -> None:
         ({"created_to": "2020-01-01"}, ["Hat"]),
     ],
 )
-def test_words_of_products(shop: Shop, admin_client_with: Any, query: dict[str, str], fitting: list[str]) -> None:
+def test_words_of_products(shop: Shop, admin_client_with: PanelWith, query: dict[str, str], fitting: list[str]) -> None:
     panel = admin_client_with("products")
     with shop_scope(shop):
         hat = make_product("Hat", vendor="Milliner", tags="warm, red")
@@ -201,20 +204,20 @@ def test_words_of_products(shop: Shop, admin_client_with: Any, query: dict[str, 
     assert len(get_chips(response)) == len(query)
 
 
-def test_customers_by_the_day_they_became_known(shop: Shop, admin_client_with: Any) -> None:
+def test_customers_by_the_day_they_became_known(shop: Shop, admin_client_with: PanelWith) -> None:
     panel = admin_client_with("customers")
     with shop_scope(shop):
         early, late = make_customer(email="early@example.com"), make_customer(email="late@example.com")
         Customer.objects.filter(pk=early.pk).update(created_at=datetime(2019, 5, 1, tzinfo=UTC))
 
-    def known(**days: str) -> list[int]:
+    def filter_by_day(**days: str) -> list[int]:
         return [row.pk for row in panel.get("customers_customer_changelist", **days).context["cl"].result_list]
 
-    assert known(created_to="2019-12-31") == [early.pk]
-    assert known(created_from="2020-01-01") == [late.pk]
+    assert filter_by_day(created_to="2019-12-31") == [early.pk]
+    assert filter_by_day(created_from="2020-01-01") == [late.pk]
 
 
-def test_customers_by_one_of_their_tags(shop: Shop, admin_client_with: Any) -> None:
+def test_customers_by_one_of_their_tags(shop: Shop, admin_client_with: PanelWith) -> None:
     panel = admin_client_with("customers")
     with shop_scope(shop):
         make_customer(email="a@example.com", tags="gift, VIP")
@@ -242,7 +245,7 @@ def test_customers_by_one_of_their_tags(shop: Shop, admin_client_with: Any) -> N
     ],
 )
 def test_customers_by_what_they_bought(
-    shop: Shop, admin_client_with: Any, query: dict[str, str], fitting: list[str], chip: str
+    shop: Shop, admin_client_with: PanelWith, query: dict[str, str], fitting: list[str], chip: str
 ) -> None:
     panel = admin_client_with("customers")
     with shop_scope(shop):
@@ -264,7 +267,9 @@ def test_customers_by_what_they_bought(
         ({"orders_to": "9" * 30}, "less than or equal to 2147483647"),
     ],
 )
-def test_invalid_numbers_are_reported(shop: Shop, admin_client_with: Any, query: dict[str, str], message: str) -> None:
+def test_bad_numbers_are_reported(
+    shop: Shop, admin_client_with: PanelWith, query: dict[str, str], message: str
+) -> None:
     panel = admin_client_with("customers")
     with shop_scope(shop):
         make_customer()
@@ -289,7 +294,7 @@ def test_invalid_numbers_are_reported(shop: Shop, admin_client_with: Any, query:
     ],
 )
 def test_variants_by_product_price_and_stock(
-    shop: Shop, admin_client_with: Any, query: dict[str, str], fitting: list[str], chip: str
+    shop: Shop, admin_client_with: PanelWith, query: dict[str, str], fitting: list[str], chip: str
 ) -> None:
     panel = admin_client_with("products")
     Shop.objects.filter(pk=shop.pk).update(low_stock_at=2)
@@ -320,7 +325,7 @@ def test_variants_by_product_price_and_stock(
         (Variant, VariantProductFilter, ("Felt hat",), "catalog_product_by_title"),
     ],
 )
-def test_ranges_have_their_indexes(shop: Shop, model: Any, filtered: Any, values: Any, index: str) -> None:
+def test_ranges_have_their_indexes(shop: Shop, model: type[ShopOwned], filtered: Any, values: Any, index: str) -> None:
     with shop_scope(shop), connection.cursor() as cursor:
         # Disable sequential scans, because they are just as fast for a few rows.
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
@@ -332,7 +337,7 @@ def test_ranges_have_their_indexes(shop: Shop, model: Any, filtered: Any, values
         assert index in filtered_page[:25].explain()
 
 
-def test_low_stock_is_offered_where_the_shop_says_what_it_is(shop: Shop, admin_client_with: Any) -> None:
+def test_low_stock_is_offered_where_the_shop_says_what_it_is(shop: Shop, admin_client_with: PanelWith) -> None:
     panel = admin_client_with("products")
     field = 'id="filter-stock"'
     assert field not in panel.get("catalog_variant_changelist").content.decode()

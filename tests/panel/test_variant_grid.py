@@ -2,50 +2,37 @@
 
 import re
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from apps.catalog.models import Product, ProductImage, Variant
-from apps.events.models import Event
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
 from apps.inventory.models import InventoryLevel
-from apps.shops.models import Shop
-from tests import factories
-from tests.catalog.factories import PNG, make_product
-from tests.inventory.factories import get_first_location
-from tests.panel.conftest import Panel, PanelWith
-from tests.panel.html_forms import PageForm, get_form
+from tests.support import factories
+from tests.support.api_client import Response
+from tests.support.factories.catalog import PNG, make_product
+from tests.support.factories.inventory import get_first_location
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.panel.html_forms import PageForm, get_form
+
+pytestmark = pytest.mark.usefixtures("media_root")
 
 ADD, CHANGE, UPLOAD = "catalog_product_add", "catalog_product_change", "catalog_product_upload"
-
-
-@pytest.fixture(autouse=True)
-def media_dir(settings: Any, tmp_path: Path) -> Path:
-    """Store uploads in a temporary directory."""
-    storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
-    settings.STORAGES = settings.STORAGES | {"default": storage}
-    return tmp_path
-
-
-@pytest.fixture
-def product_client(admin_client_with: PanelWith) -> Panel:
-    """Return a client logged in as a staff member who manages products."""
-    return admin_client_with("products")
 
 
 def get_product_form(panel: Panel, *args: object) -> PageForm:
     return get_form(panel.get(CHANGE if args else ADD, *args).content, model="product")
 
 
-def get_form_errors(response: Any) -> str:
+def get_form_errors(response: Response) -> str:
     matches = re.findall(r"(?s)<(?:ul|div|p)[^>]*errorlist.*?</ul>|errornote.*?</p>", response.content.decode())
     return " ".join(matches)
 
 
-def upload_image(panel: Panel, name: str = "red.png", data: bytes = PNG) -> Any:
+def upload_image(panel: Panel, name: str = "red.png", data: bytes = PNG) -> Response:
     return panel.http.post(panel.url(UPLOAD), {"file": SimpleUploadedFile(name, data)})
 
 
@@ -111,9 +98,7 @@ def test_a_new_value_adds_only_what_it_makes(product_client: Panel, in_shop: Sho
         ({"variants-0-stock_{place}": "-1"}, "Enter a number from 0 to"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_nothing_is_stored(
-    product_client: Panel, in_shop: Shop, typed: dict[str, str], message: str
-) -> None:
+def test_invalid_grids_are_refused(product_client: Panel, in_shop: Shop, typed: dict[str, str], message: str) -> None:
     row_id = get_first_location(in_shop).pk
     form_data = {name.format(place=row_id): [value] for name, value in typed.items()}
 
@@ -126,7 +111,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_stored(
     assert not Product.objects.exists()
 
 
-def test_a_value_that_a_variant_has_is_not_taken_from_it_in_silence(product_client: Panel, in_shop: Shop) -> None:
+def test_a_value_used_by_a_variant_is_not_removed_silently(product_client: Panel, in_shop: Shop) -> None:
     product = make_product("Shirt", prices=("5.00", "6.00"))
     data = get_product_form(product_client, product.pk).data
     first, second = data["options-0-values"][0].split(", ")
@@ -137,7 +122,7 @@ def test_a_value_that_a_variant_has_is_not_taken_from_it_in_silence(product_clie
     assert Variant.objects.count() == 2
 
 
-def test_one_variant_stays(product_client: Panel, in_shop: Shop) -> None:
+def test_the_last_variant_stays(product_client: Panel, in_shop: Shop) -> None:
     product = make_product("Shirt", prices=("5.00", "6.00"))
     deleted_fields = {f"variants-{number}-DELETE": ["on"] for number in range(2)}
 
@@ -173,9 +158,7 @@ def test_pictures_stay_with_a_form_that_comes_back(product_client: Panel, in_sho
     assert ProductImage.objects.get().product.title == "Shirt"
 
 
-def test_a_picture_is_refused_where_it_is_none_or_another_shops(
-    product_client: Panel, admin_client_with: PanelWith, in_shop: Shop
-) -> None:
+def test_invalid_and_foreign_images_fail(product_client: Panel, admin_client_with: PanelWith, in_shop: Shop) -> None:
     none = upload_image(product_client, data=b"<svg/>")
     missing = product_client.http.post(product_client.url(UPLOAD))
     stranger = admin_client_with("orders")

@@ -1,23 +1,26 @@
-"""Tests for webhooks in the panel: the delivery status, and redelivery of failed deliveries."""
+"""Tests of webhooks in the panel: subscriptions, deliveries and configuration files."""
 
 from datetime import timedelta
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from apps.ground.tenancy import shop_scope
-from apps.jobs.models import Job
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import App, Installation, Shop, User
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.shops.domain import app_installation
 from apps.shops.domain.app_installation import install_app
-from apps.shops.models import App, Installation, Shop
-from apps.staff.models import User
-from apps.webhooks.domain import subscriptions
+from apps.webhooks.domain import app_config, subscriptions
 from apps.webhooks.domain.engine import fan_out
 from apps.webhooks.models import Delivery, Payload, Subscription
 from apps.webhooks.models.deliveries import ERROR_LABELS
-from tests import factories
-from tests.panel.conftest import Panel, PanelWith
-from tests.webhooks.factories import URI, make_attempt, make_delivery
-from tests.webhooks.scenarios import create_blogs, make_subscription
+from tests.support import factories
+from tests.support.api_client import Response
+from tests.support.panel.client import Panel, PanelWith
+from tests.support.panel.html_forms import get_forms
+from tests.support.webhooks import URI, create_blogs, make_attempt, make_delivery, make_subscription
+from tests.webhooks.test_configuration import FILE
 
 pytestmark = pytest.mark.django_db
 LIST, LOG = "webhooks_subscription", "webhooks_delivery"
@@ -67,9 +70,7 @@ def test_the_list_says_how_each_fares(webhook_client: Panel, installation: Insta
         assert sentence in page
 
 
-def test_one_of_a_configuration_file_is_shown_and_stays_with_its_developer(
-    webhook_client: Panel, installation: Installation
-) -> None:
+def test_configured_subscriptions_are_not_editable(webhook_client: Panel, installation: Installation) -> None:
     reported_subscription = make_configured_subscription(installation.app)
     make_delivery(installation, reported_subscription, state=State.DONE, finished_at=timezone.now())
 
@@ -87,9 +88,7 @@ def test_one_of_a_configuration_file_is_shown_and_stays_with_its_developer(
     assert reported_subscription.state == Subscription.State.LIVE
 
 
-def test_what_other_shops_were_sent_of_a_configured_one_is_not_seen(
-    webhook_client: Panel, installation: Installation
-) -> None:
+def test_deliveries_to_other_shops_are_hidden(webhook_client: Panel, installation: Installation) -> None:
     reported_subscription, other = make_configured_subscription(installation.app), factories.make_shop()
     elsewhere = install_app(installation.app, other, scopes=("read_content",), actor="system", at=timezone.now())
     foreign = make_delivery(elsewhere, reported_subscription, state=State.DEAD, finished_at=timezone.now())
@@ -130,7 +129,7 @@ def test_a_test_goes_out_and_its_page_is_shown(webhook_client: Panel, subscripti
     assert response["Location"] == webhook_client.url(f"{LOG}_change", delivery.pk)
 
 
-def test_what_did_not_arrive_is_asked_for_since_a_moment_or_as_a_whole(
+def test_failed_deliveries_are_replayed(
     webhook_client: Panel, installation: Installation, subscription: Subscription
 ) -> None:
     make_delivery(installation, subscription, state=State.DEAD, finished_at=timezone.now())
@@ -192,13 +191,13 @@ def test_problems_are_described_in_words(webhook_client: Panel, installation: In
     for error in ERROR_LABELS:
         make_delivery(installation, subscription, state=State.DEAD, finished_at=timezone.now(), error=error)
 
-    def told(language: str) -> list[str]:
+    def get_problems(language: str) -> list[str]:
         User.objects.filter(pk=webhook_client.user.pk).update(language=language)
         page = webhook_client.get(f"{LOG}_changelist").content.decode()
         assert not [error for error in ERROR_LABELS if f">{error}<" in page]
         return [message for message in _UNSUBSCRIBED if message in page]
 
-    assert [told("en"), told("de")] == [[_UNSUBSCRIBED[0]], [_UNSUBSCRIBED[1]]]
+    assert [get_problems("en"), get_problems("de")] == [[_UNSUBSCRIBED[0]], [_UNSUBSCRIBED[1]]]
 
 
 def test_deleted_payloads_are_reported_as_deleted(webhook_client: Panel, installation: Installation) -> None:
@@ -212,7 +211,7 @@ def test_deleted_payloads_are_reported_as_deleted(webhook_client: Panel, install
     assert "Replay" not in page
 
 
-def test_one_or_several_deliveries_are_sent_again(
+def test_deliveries_are_sent_again(
     webhook_client: Panel, installation: Installation, subscription: Subscription
 ) -> None:
     first, two, under_way = (
@@ -261,9 +260,7 @@ def test_the_log_is_filtered_by_subscription_and_app(webhook_client: Panel, inst
     assert [row.pk for row in of_app] == [two.pk, first_delivery.pk]
 
 
-def test_the_rate_limit_of_a_subscription_is_set_and_shown(
-    webhook_client: Panel, subscription: Subscription, installation: Installation
-) -> None:
+def test_the_rate_limit_is_set(webhook_client: Panel, subscription: Subscription, installation: Installation) -> None:
     make_delivery(installation, subscription, state=State.DUE)
     wrong = webhook_client.forge(f"{LIST}_pace", subscription.pk, ordered="on", max_in_flight="51", max_per_second="0")
     subscription.refresh_from_db()
@@ -287,3 +284,44 @@ def test_the_live_view_asks_for_rows_alone(webhook_client: Panel, installation: 
     assert "panel/webhooks" in page.content.decode()
     assert rows.content.decode().strip().startswith("<tr>")
     assert "shop/update" in rows.content.decode()
+
+
+def upload_configuration(owner: Panel, app: App, text: str) -> Response:
+    """Upload a file on the app's page; return the text of the next page."""
+    page = "webhooks_subscription_configuration"
+    key = owner.form_key(page, app.pk)
+    file = SimpleUploadedFile("app.toml", text.encode(), "application/toml")
+    return owner.post(page, app.pk, form_key=key, file=file)
+
+
+def test_staff_see_what_a_file_changes_before_it_is_applied(owner_client: Panel, shop: Shop) -> None:
+    app = app_installation.create_app(name="Own", owner=shop)
+    text = FILE.format(key=app.api_key)
+
+    output = upload_configuration(owner_client, app, text)
+
+    assert "customers/redact" in output.content.decode()
+    with all_shops_scope():
+        assert not Subscription.objects.filter(app=app).exists()
+    data = next(form for form in get_forms(output.content) if "seen" in form.names).data | {"apply": "1"}
+    stale = owner_client.post("webhooks_subscription_configuration", app.pk, **{**data, "seen": ["other"]})
+    assert "Someone else changed this" in stale.content.decode()
+    response = owner_client.post("webhooks_subscription_configuration", app.pk, **data)
+    assert response.status_code == 302
+    with all_shops_scope():
+        assert Subscription.objects.filter(app=app, deleted_at=None).count() == 5
+    second_output = upload_configuration(owner_client, app, text)
+    assert "No changes. The app already matches this file." in second_output.content.decode()
+
+
+def test_a_file_that_does_not_fit_is_refused_on_the_page(owner_client: Panel, shop: Shop) -> None:
+    app = app_installation.create_app(name="Own", owner=shop)
+
+    for text, expected_message in (
+        ("[webhooks", "This file is not valid TOML"),
+        ('client_id = "another"', "client_id belongs to another app"),
+        ("#" * (app_config.MAX_BYTES + 1), "The file is too large"),
+    ):
+        assert expected_message in upload_configuration(owner_client, app, text).content.decode()
+    foreign = app_installation.create_app(name="Foreign", owner=factories.make_shop())
+    assert owner_client.get("webhooks_subscription_configuration", foreign.pk).status_code == 404

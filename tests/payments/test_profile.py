@@ -1,21 +1,26 @@
-"""Tests for the checkout profile on a shop's domain, and for checkout responses."""
+"""Tests of the published payment profile, its documents and versions."""
 
-from typing import Any
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
+from pytest_django import DjangoAssertNumQueries, Settings
 from ucp_sdk.models.schemas import ucp
 
-from apps.ground.tenancy import shop_scope
-from apps.payments import demo
-from apps.payments.domain import schema_publishing, schema_validation
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.demo.data import payments
+from apps.payments.domain import schemas
 from apps.payments.models import PaymentHandlerConfig
-from apps.shops.models import Shop
-from tests.conftest import ApiClient, Response
-from tests.payments.factories import VERSION, make_handler
+from tests.support.api_client import ApiClient, Response
+from tests.support.factories.payments import BODY, VERSION, make_handler
+from tests.support.types import JsonObject
 
 NAME = "dev.platform.wallet_pay"
 
@@ -24,12 +29,12 @@ def get_profile(host: str, **headers: str) -> Response:
     return Client(headers={"Host": host}).get("/.well-known/ucp", headers=headers)
 
 
-def get_registry(response: Response) -> dict[str, Any]:
+def get_registry(response: Response) -> JsonObject:
     assert response.status_code == 200, response.content
     return response.json()["ucp"]["payment_handlers"]
 
 
-def get_checkout_response(api: ApiClient, handler: PaymentHandlerConfig, **query: str) -> dict[str, Any]:
+def get_checkout_response(api: ApiClient, handler: PaymentHandlerConfig, **query: str) -> JsonObject:
     return get_registry(api.get(f"payment_handlers/{handler.pk}/checkout_response.json", **query))
 
 
@@ -44,7 +49,7 @@ def test_a_shop_publishes_the_handlers_that_are_on(in_shop: Shop) -> None:
     assert response["Cache-Control"] == "public, max-age=60"
     assert not response.has_header("Vary")
     assert not response.cookies
-    schema = schema_publishing.get_schema_url(VERSION)
+    schema = schemas.get_schema_url(VERSION)
     common = {"version": VERSION, "spec": schema.replace("schema.json", "spec.md"), "schema": schema}
     assert response.json() == {
         "ucp": {
@@ -115,9 +120,7 @@ def test_a_checkout_gets_the_published_entry_as_resolved_for_it(api: ApiClient, 
     published = {"shop_id": "942252", "loyalty": {"points": True}, "environment": "production"}
     assert entry["config"] == published | {"currency": "EUR", "token_binding": {"checkout_id": "c-1"}}
     assert bare["config"] == published
-    assert [
-        schema_validation.find_schema_errors(VERSION, schema_validation.RESPONSE, item) for item in (entry, bare)
-    ] == [{}, {}]
+    assert [schemas.find_schema_errors(VERSION, schemas.RESPONSE, item) for item in (entry, bare)] == [{}, {}]
 
 
 @pytest.mark.parametrize(
@@ -133,9 +136,7 @@ def test_a_checkout_gets_the_published_entry_as_resolved_for_it(api: ApiClient, 
         ({"instruments": ""}, False),
     ],
 )
-def test_a_handler_that_does_not_fit_the_checkout_is_left_out(
-    api: ApiClient, in_shop: Shop, query: dict[str, str], fits: bool
-) -> None:
+def test_unsuitable_handlers_are_left_out(api: ApiClient, in_shop: Shop, query: dict[str, str], fits: bool) -> None:
     config = {"shop_id": "1", "supported_currencies": ["EUR"], "supported_countries": ["FR", "DE"]}
     handler = make_handler(config=config)
 
@@ -174,27 +175,25 @@ def test_a_parameter_that_is_none_is_400(api: ApiClient, in_shop: Shop, query: d
     assert (response.status_code, response.json()) == (400, {"errors": dict.fromkeys(query, message)})
 
 
-def test_what_the_demo_store_publishes_is_valid_without_a_network(
-    shop: Shop, api: ApiClient, request: pytest.FixtureRequest, settings: Any
+def test_the_demo_profile_is_valid(
+    shop: Shop, api: ApiClient, request: pytest.FixtureRequest, settings: Settings
 ) -> None:
     with shop_scope(shop):
-        demo.create_demo_handlers(shop, timezone.now())
+        payments.create_demo_handlers(shop, timezone.now())
         first = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
     published = get_registry(get_profile("acme.example"))[NAME]
     checkout = get_checkout_response(api, first, currency=shop.currency, country="FR", checkout_id="c-1")[NAME]
     served = {
-        path: Client().get(f"/schemas/{path}").content
-        for path in schema_publishing.load_documents()
-        if path.endswith(".json")
+        path: Client().get(f"/schemas/{path}").content for path in schemas.load_documents() if path.endswith(".json")
     }
 
     request.getfixturevalue("no_network")
-    registry_of_served = schema_validation.build_registry(served)
-    for definition, entries in ((schema_validation.BUSINESS, published), (schema_validation.RESPONSE, checkout)):
+    registry_of_served = schemas.build_registry(served)
+    for definition, entries in ((schemas.BUSINESS, published), (schemas.RESPONSE, checkout)):
         validator = Draft202012Validator(
-            {"$ref": f"{schema_publishing.get_schema_url(VERSION)}#/$defs/{definition}"},
+            {"$ref": f"{schemas.get_schema_url(VERSION)}#/$defs/{definition}"},
             registry=registry_of_served,
-            format_checker=schema_validation.FORMATS,
+            format_checker=schemas.FORMATS,
         )
         assert len(entries) == 1
         assert list(validator.iter_errors(entries[0])) == []
@@ -202,12 +201,12 @@ def test_what_the_demo_store_publishes_is_valid_without_a_network(
     assert published[0]["schema"] == f"{settings.SCHEMAS_URL}/wallet-pay/2026-04-08/schema.json"
 
 
-def test_what_the_demo_store_publishes_is_valid_by_the_models_of_the_protocol(shop: Shop, api: ApiClient) -> None:
+def test_the_demo_shops_profile_is_valid_by_the_models_of_the_protocol(shop: Shop, api: ApiClient) -> None:
     with shop_scope(shop):
-        demo.create_demo_handlers(shop, timezone.now())
+        payments.create_demo_handlers(shop, timezone.now())
         handler = PaymentHandlerConfig.objects.get(handler_id="wallet_pay")
     path = f"payment_handlers/{handler.pk}/checkout_response.json"
-    examples: list[tuple[type[BaseModel], dict[str, Any]]] = [
+    examples: list[tuple[type[BaseModel], JsonObject]] = [
         (ucp.BusinessSchema, get_profile("acme.example").json()["ucp"]),
         (ucp.ResponseCheckoutSchema, api.get(path, currency=shop.currency, checkout_id="c-1").json()["ucp"]),
     ]
@@ -215,8 +214,160 @@ def test_what_the_demo_store_publishes_is_valid_by_the_models_of_the_protocol(sh
     for model, value in examples:
         assert len(value["payment_handlers"][NAME]) == 1
         model.model_validate(value)
-        faults: tuple[dict[str, Any], ...] = ({"id": None}, {"version": "soon"}, {"available_instruments": []})
+        faults: tuple[JsonObject, ...] = ({"id": None}, {"version": "soon"}, {"available_instruments": []})
         for broken in faults:
             entry = value["payment_handlers"][NAME][0] | broken
             with pytest.raises(ValidationError):
                 model.model_validate(value | {"payment_handlers": {NAME: [entry]}})
+
+
+# Published documents never change. Each correction is a new version.
+PINNED = {
+    "wallet-pay/2026-04-08/schema.json": "dcbe7a16c2df17c2fd0452e1fb7977a1e71ace4cfa1707f356d93e19f3f41198",
+    "checkout/2026-04-08/payment_handler.json": "93d2ed52b52413cbe90a29e966435427540aad6ad9860b7dbe4787035fdd5a41",
+}
+
+
+def compute_digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+@pytest.mark.parametrize("path", PINNED)
+def test_a_document_is_served_byte_for_byte_and_kept_by_caches(
+    path: str, settings: Settings, db: None, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    settings.SCHEMAS_URL = schemas.PLACEHOLDER
+
+    with django_assert_num_queries(0):
+        response = Client().get(f"/schemas/{path}")
+        head = Client().head(f"/schemas/{path}")
+        packed = Client().get(f"/schemas/{path}", headers={"Accept-Encoding": "gzip, br"})
+        existing_response = Client().get(f"/schemas/{path}", headers={"If-None-Match": response["ETag"]})
+        listed_response = Client().get(f"/schemas/{path}", headers={"If-None-Match": f'"other", {response["ETag"]}'})
+        other = Client().get(f"/schemas/{path}", headers={"If-None-Match": '"other"'})
+
+    assert (response.status_code, compute_digest(response.content), compute_digest(packed.content)) == (
+        200,
+        PINNED[path],
+        PINNED[path],
+    )
+    assert (head.status_code, head.content, head["ETag"]) == (200, b"", response["ETag"])
+    assert [(reply.status_code, reply.content) for reply in (existing_response, listed_response)] == [
+        (304, b""),
+        (304, b""),
+    ]
+    assert other.status_code == 200
+    for reply in (response, head, packed, existing_response):
+        assert reply["Cache-Control"] == "public, max-age=86400"
+        assert reply["Access-Control-Allow-Origin"] == "*"
+        assert reply["X-Content-Type-Options"] == "nosniff"
+        assert not reply.has_header("Vary")
+        assert not reply.cookies
+    assert response["Content-Type"] == "application/schema+json"
+
+
+def test_the_placeholder_gives_way_to_this_installations_address(settings: Settings, db: None) -> None:
+    settings.SCHEMAS_URL = "https://admin.example/schemas"
+
+    body = Client().get("/schemas/wallet-pay/2026-04-08/schema.json").content.decode()
+
+    assert schemas.PLACEHOLDER not in body
+    assert json.loads(body)["$id"] == "https://admin.example/schemas/wallet-pay/2026-04-08/schema.json"
+    assert (
+        body.replace("https://admin.example/schemas", schemas.PLACEHOLDER).encode()
+        == (schemas.load_documents()["wallet-pay/2026-04-08/schema.json"])
+    )
+
+
+def test_addresses_in_what_is_published_lead_to_it(settings: Settings, db: None) -> None:
+    response = Client().get("/schemas/wallet-pay/")
+    ((version),) = response.json()["versions"]
+    paths = {name: url.removeprefix(settings.BASE_URL) for name, url in version.items() if name != "version"}
+
+    assert version["version"] == "2026-04-08"
+    assert Client().get(paths["schema"]).json()["$id"] == version["schema"]
+    spec = Client().get(paths["spec"])
+    assert spec["Content-Type"] == "text/markdown; charset=utf-8"
+    assert version["schema"] in spec.content.decode()
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options", "trace"])
+def test_other_methods_are_refused(method: str, db: None) -> None:
+    response = getattr(Client(), method)("/schemas/wallet-pay/2026-04-08/schema.json")
+
+    assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "wallet-pay/2026-04-09/schema.json",
+        "wallet-pay/2026-04-08/other.json",
+        "wallet-pay/2026-04-08/",
+        "wallet-pay/../checkout/2026-04-08/payment_handler.json",
+        "wallet-pay/2026-04-08/schema.json/",
+        "../apps.py",
+        "checkout/2026-04-08/../../../schemas.py",
+        "WALLET-PAY/2026-04-08/schema.json",
+    ],
+)
+def test_unpublished_documents_are_not_found(path: str, db: None) -> None:
+    response = Client().get(f"/schemas/{path}")
+
+    assert response.status_code == 404
+    if path.startswith("wallet-pay"):
+        assert response.json() == {"errors": "Not Found"}
+
+
+LATER = "2026-08-25"
+SANDBOX = {"shop_id": "942252", "environment": "sandbox"}
+_KEPT = (
+    schemas.get_schema_versions,
+    schemas.load_documents,
+    schemas.render_document,
+    schemas.get_validator,
+)
+
+
+@pytest.fixture
+def later_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Publish a later schema version by adding folders with documents."""
+    for path, content in schemas.load_documents().items():
+        for name, text in (
+            (path, content),
+            (path.replace(VERSION, LATER), content.replace(VERSION.encode(), LATER.encode())),
+        ):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_bytes(text)
+    monkeypatch.setattr(schemas, "_FOLDER", tmp_path)
+    for example in _KEPT:
+        example.cache_clear()
+    yield
+    monkeypatch.undo()
+    for example in _KEPT:
+        example.cache_clear()
+
+
+def test_a_later_version_is_served_with_the_earlier_and_shops_keep_theirs(
+    in_shop: Shop, api: ApiClient, request: pytest.FixtureRequest
+) -> None:
+    old = make_handler()
+    before = {path: Client().get(f"/schemas/{path}").content for path in schemas.load_documents()}
+
+    request.getfixturevalue("later_version")
+
+    assert schemas.get_schema_versions() == (LATER, VERSION)
+    assert (
+        before.items() <= {path: Client().get(f"/schemas/{path}").content for path in schemas.load_documents()}.items()
+    )
+    served = Client().get(f"/schemas/{schemas.get_schema_path(LATER)}").json()
+    assert (served["version"], LATER in served["$id"]) == (LATER, True)
+    (saved_row,) = get_registry(get_profile("acme.example"))[NAME]
+    assert (saved_row["version"], saved_row["schema"]) == (VERSION, schemas.get_schema_url(VERSION))
+
+    body = BODY | {"handler_id": "later", "version": LATER, "config": SANDBOX}
+    new = api.post("payment_handlers.json", {"payment_handler": body})
+    moved = api.put(f"payment_handlers/{old.pk}.json", {"payment_handler": {"version": LATER}})
+
+    assert (new.status_code, moved.status_code) == (201, 200), (new.content, moved.content)
+    assert {entry["version"] for entry in get_registry(get_profile("acme.example"))[NAME]} == {LATER}

@@ -2,25 +2,24 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from apps.ground.exceptions import DomainError
-from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.payments.domain import handlers as configuring
 from apps.payments.models import PaymentHandlerConfig, WalletShop
-from apps.shops.models import Shop
-from tests import factories
-from tests.payments.factories import VERSION
-from tests.races import run_concurrently, run_unguarded, without_constraint
+from tests.support import factories
+from tests.support.databases.races import run_concurrently, run_unguarded, without_constraint
+from tests.support.factories.payments import VERSION
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 ROUNDS = 8
-Work = Callable[[], Any]
+Work = Callable[[], object]
 
 
 def build_create_work(shop: Shop, known_as: str, handler_id: str = "wallet_pay", *, enabled: bool = False) -> Work:
@@ -49,8 +48,8 @@ def count_shops(known_as: str) -> int:
     return len({handler.shop_id for handler in handlers if handler.config["shop_id"] == known_as})
 
 
-@pytest.mark.race(control="test_without_the_unique_key_two_shops_have_one_id")
-def test_of_two_shops_that_take_one_id_at_once_one_gets_it() -> None:
+@pytest.mark.race(control="test_two_shops_have_one_id_without_the_unique_key")
+def test_one_of_two_shops_gets_an_id_taken_concurrently() -> None:
     first_shop, two = create_shops()
 
     for number in range(ROUNDS):
@@ -64,7 +63,7 @@ def test_of_two_shops_that_take_one_id_at_once_one_gets_it() -> None:
         assert count_shops(f"w{number}") == 1
 
 
-def test_without_the_unique_key_two_shops_have_one_id() -> None:
+def test_two_shops_have_one_id_without_the_unique_key() -> None:
     """Show what goes wrong without the unique key: neither shop detects that the other shop uses the id."""
     first_shop, two = create_shops()
 
@@ -77,8 +76,8 @@ def test_without_the_unique_key_two_shops_have_one_id() -> None:
     assert count_shops("w") == 2
 
 
-@pytest.mark.race(control="test_without_the_unique_key_two_handlers_are_on")
-def test_of_two_handlers_switched_on_at_once_one_is() -> None:
+@pytest.mark.race(control="test_two_handlers_are_active_without_the_unique_key")
+def test_one_of_two_handlers_activated_concurrently_is_active() -> None:
     first_shop, _ = create_shops()
 
     for _ in range(ROUNDS):
@@ -93,7 +92,7 @@ def test_of_two_handlers_switched_on_at_once_one_is() -> None:
             assert not WalletShop.objects.exists()
 
 
-def test_without_the_unique_key_two_handlers_are_on() -> None:
+def test_two_handlers_are_active_without_the_unique_key() -> None:
     """Show what goes wrong without the unique key: both handlers are enabled."""
     first_shop, _ = create_shops()
 
@@ -117,8 +116,8 @@ def has_handler(shop: Shop) -> bool:
         return WalletShop.objects.filter(known_as="w").exists()
 
 
-@pytest.mark.race(control="test_without_the_lock_an_id_in_use_is_released")
-def test_an_id_that_is_released_and_taken_at_once_stays_with_who_uses_it() -> None:
+@pytest.mark.race(control="test_an_id_in_use_is_released_without_the_lock")
+def test_an_id_released_and_taken_concurrently_stays_with_its_user() -> None:
     first_shop, _ = create_shops()
     build_create_work(first_shop, "w", "h0")()
 
@@ -129,7 +128,7 @@ def test_an_id_that_is_released_and_taken_at_once_stays_with_who_uses_it() -> No
         assert has_handler(first_shop)
 
 
-def test_without_the_lock_an_id_in_use_is_released() -> None:
+def test_an_id_in_use_is_released_without_the_lock() -> None:
     """Show what goes wrong without the lock: the deletion releases the id, because it does not see the new handler."""
     first_shop, _ = create_shops()
     build_create_work(first_shop, "w", "old")()

@@ -9,21 +9,22 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from apps.events.domain.recording import register_audience, unregister_audience
-from apps.events.models import Event
-from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.core.events.models import Event
+from apps.core.events.recording import audiences
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.payments.domain import token_redemption
 from apps.payments.models import PaymentHandlerConfig, TokenRedemption
-from apps.shops.models import Shop
-from tests import factories
-from tests.api.conftest import snapshot_database
-from tests.collect_failures import Subtests
-from tests.conftest import ApiClient, ClientWith, Response
-from tests.payments.factories import make_handler
-from tests.races import run_concurrently, without_constraint
+from tests.support import factories
+from tests.support.api_client import ApiClient, ClientWith, Response
+from tests.support.databases.races import run_concurrently, without_constraint
+from tests.support.databases.snapshots import snapshot_database
+from tests.support.factories.payments import make_handler
+from tests.support.subtests import Subtests
+from tests.support.types import JsonObject
 
 TOKEN = "tok_5up3r_5ecret"
-CREDENTIAL: dict[str, Any] = {"type": "wallet_token", "token": TOKEN}
+CREDENTIAL: JsonObject = {"type": "wallet_token", "token": TOKEN}
 INSTRUMENT = {
     "id": "pi-1",
     "handler_id": "wallet_pay",
@@ -33,11 +34,11 @@ INSTRUMENT = {
 }
 
 
-def build_redemption(checkout_id: str = "c-1", **credential: Any) -> dict[str, Any]:
+def build_redemption(checkout_id: str = "c-1", **credential: Any) -> JsonObject:
     return {"checkout_id": checkout_id, "payment_instrument": INSTRUMENT | {"credential": CREDENTIAL | credential}}
 
 
-def post_redemption(api: ApiClient, handler: PaymentHandlerConfig, body: Any, **headers: str) -> Response:
+def post_redemption(api: ApiClient, handler: PaymentHandlerConfig, body: object, **headers: str) -> Response:
     return api.post(f"payment_handlers/{handler.pk}/redemptions.json", {"redemption": body}, **headers)
 
 
@@ -56,13 +57,12 @@ def test_a_token_is_accepted_and_none_of_it_is_anywhere(
     shop: Shop,
     handler: PaymentHandlerConfig,
     caplog: pytest.LogCaptureFixture,
-    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def audience(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({"2026-07"})
 
-    register_audience(audience)
-    request.addfinalizer(lambda: unregister_audience(audience))
+    monkeypatch.setitem(audiences, audience, None)
     caplog.set_level(logging.DEBUG)
     body = build_redemption(binding={"checkout_id": "c-1", "shop_id": "942252"}, expiry=format_moment(minutes=-30))
 
@@ -110,7 +110,7 @@ def test_a_token_is_accepted_once_across_shops(
     ] * 3
 
 
-REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
+REFUSED: list[tuple[JsonObject, dict[str, list[str]]]] = [
     ({}, {"checkout_id": ["can't be blank"], "payment_instrument": ["can't be blank"]}),
     (build_redemption("x" * 256), {"checkout_id": ["is too long (maximum is 255 characters)"]}),
     (
@@ -151,9 +151,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, list[str]]]] = [
 ]
 
 
-def test_what_is_not_meant_for_this_checkout_is_refused_and_can_still_be_used(
-    api: ApiClient, handler: PaymentHandlerConfig
-) -> None:
+def test_tokens_for_another_checkout_are_refused_and_stay_usable(api: ApiClient, handler: PaymentHandlerConfig) -> None:
     before = snapshot_database()
 
     with Subtests() as checks:
@@ -192,7 +190,7 @@ def create_shop_with_handler() -> tuple[Shop, PaymentHandlerConfig]:
         return shop, make_handler()
 
 
-def build_redeem_work(handler: PaymentHandlerConfig, token: str, checkout_id: str = "c-1") -> Callable[[], Any]:
+def build_redeem_work(handler: PaymentHandlerConfig, token: str, checkout_id: str = "c-1") -> Callable[[], object]:
     return lambda: (
         token_redemption.redeem_token(
             handler, build_redemption(checkout_id, token=token), actor="app:1", at=timezone.now()
@@ -207,8 +205,8 @@ def count_redemptions() -> int:
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.race(control="test_without_the_unique_key_a_token_is_accepted_twice")
-def test_of_two_that_bring_one_token_at_once_one_has_it() -> None:
+@pytest.mark.race(control="test_a_token_is_accepted_twice_without_the_unique_key")
+def test_a_token_redeemed_twice_concurrently_is_accepted_once() -> None:
     shop, handler = create_shop_with_handler()
 
     for number in range(5):
@@ -221,7 +219,7 @@ def test_of_two_that_bring_one_token_at_once_one_has_it() -> None:
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_the_unique_key_a_token_is_accepted_twice() -> None:
+def test_a_token_is_accepted_twice_without_the_unique_key() -> None:
     """Show what goes wrong without the unique key: a token can be redeemed twice."""
     shop, handler = create_shop_with_handler()
 

@@ -8,12 +8,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing.exceptions import Unresolvable
 
-from apps.payments.domain import entry_validation, schema_publishing, schema_validation
-from tests.collect_failures import Subtests
-from tests.payments.factories import VERSION
+from apps.payments.domain import entry_validation, schemas
+from tests.support.factories.payments import VERSION
+from tests.support.subtests import Subtests
+from tests.support.types import JsonObject
 
 HANDLER = "dev.platform.wallet_pay"
-BASE = f"{schema_publishing.PLACEHOLDER}/checkout/{VERSION}/payment_handler.json"
+BASE = f"{schemas.PLACEHOLDER}/checkout/{VERSION}/payment_handler.json"
 TOKEN = {"type": "wallet_token", "token": "opaque"}
 INSTRUMENT = {"id": "pi_1", "handler_id": "wallet_pay", "type": "wallet_pay", "credential": TOKEN}
 ENTRY = {"id": "wallet_pay", "version": VERSION, "config": {"shop_id": "942252"}}
@@ -21,13 +22,11 @@ RUNNING = {"shop_id": "942252", "environment": "production"}
 RESPONSE = ENTRY | {"config": RUNNING}
 
 
-def load_schemas() -> dict[str, dict[str, Any]]:
-    return {
-        path: json.loads(text) for path, text in schema_publishing.load_documents().items() if path.endswith(".json")
-    }
+def load_schemas() -> dict[str, JsonObject]:
+    return {path: json.loads(text) for path, text in schemas.load_documents().items() if path.endswith(".json")}
 
 
-def iterate_objects(value: Any) -> Iterator[dict[str, Any]]:
+def iterate_objects(value: Any) -> Iterator[JsonObject]:
     """Yield every JSON object in a document."""
     if isinstance(value, dict):
         yield value
@@ -36,16 +35,16 @@ def iterate_objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def get_schema_errors(definition: str, value: object) -> dict[str, list[str]]:
-    return schema_validation.find_schema_errors(VERSION, definition, value)
+    return schemas.find_schema_errors(VERSION, definition, value)
 
 
 def test_the_documents_are_schemas_and_every_reference_leads_to_one_of_them(no_network: None) -> None:
-    registry = schema_validation.build_registry(schema_publishing.load_documents())
+    registry = schemas.build_registry(schemas.load_documents())
 
     with Subtests() as checks:
         for path, document in load_schemas().items():
             Draft202012Validator.check_schema(document)
-            assert document["$id"] == f"{schema_publishing.PLACEHOLDER}/{path}"
+            assert document["$id"] == f"{schemas.PLACEHOLDER}/{path}"
             resolver = registry.resolver(document["$id"])
             for reference in [part["$ref"] for part in iterate_objects(document) if "$ref" in part]:
                 with checks(path, reference):
@@ -53,15 +52,15 @@ def test_the_documents_are_schemas_and_every_reference_leads_to_one_of_them(no_n
 
 
 def test_a_reference_to_elsewhere_is_not_fetched(no_network: None) -> None:
-    elsewhere = {"$id": f"{schema_publishing.PLACEHOLDER}/x.json", "$ref": "https://schemas.example/other.json"}
-    registry = schema_validation.build_registry({"x.json": json.dumps(elsewhere).encode()})
+    elsewhere = {"$id": f"{schemas.PLACEHOLDER}/x.json", "$ref": "https://schemas.example/other.json"}
+    registry = schemas.build_registry({"x.json": json.dumps(elsewhere).encode()})
 
     with pytest.raises(Unresolvable):
         registry.resolver(elsewhere["$id"]).lookup(elsewhere["$ref"])
 
 
 def test_the_definitions_of_the_specification_are_there_by_name() -> None:
-    handler = load_schemas()[schema_publishing.get_schema_path(VERSION)]
+    handler = load_schemas()[schemas.get_schema_path(VERSION)]
 
     assert (handler["name"], handler["version"]) == (HANDLER, VERSION)
     assert {"wallet_token", "wallet_pay", HANDLER} <= handler["$defs"].keys()
@@ -73,7 +72,7 @@ def test_every_format_that_a_document_names_is_checked() -> None:
         part["format"] for document in load_schemas().values() for part in iterate_objects(document) if "format" in part
     }
 
-    assert formats == {"date-time", "email", "uri"} == set(schema_validation.FORMATS.checkers)
+    assert formats == {"date-time", "email", "uri"} == set(schemas.FORMATS.checkers)
 
 
 def test_patterns_stop_before_a_line_break_and_know_plain_digits_only() -> None:
@@ -151,18 +150,18 @@ def test_entries_of_a_shop_are_what_the_specification_says(no_network: None) -> 
     with Subtests() as checks:
         for entry, expected in BUSINESS:
             with checks(entry):
-                assert get_schema_errors(schema_validation.BUSINESS, entry) == expected
+                assert get_schema_errors(schemas.BUSINESS, entry) == expected
 
 
 def test_entries_of_a_checkout_name_their_environment() -> None:
-    without = get_schema_errors(schema_validation.RESPONSE, ENTRY)
+    without = get_schema_errors(schemas.RESPONSE, ENTRY)
     bound = RUNNING | {"currency": "EUR", "token_binding": {"checkout_id": "c-1"}}
     wrong = RUNNING | {"currency": "eur", "token_binding": {}}
 
     assert without == {"config.environment": ["can't be blank"]}
-    assert get_schema_errors(schema_validation.RESPONSE, RESPONSE) == {}
-    assert get_schema_errors(schema_validation.RESPONSE, RESPONSE | {"config": bound}) == {}
-    assert get_schema_errors(schema_validation.RESPONSE, RESPONSE | {"config": wrong}) == {
+    assert get_schema_errors(schemas.RESPONSE, RESPONSE) == {}
+    assert get_schema_errors(schemas.RESPONSE, RESPONSE | {"config": bound}) == {}
+    assert get_schema_errors(schemas.RESPONSE, RESPONSE | {"config": wrong}) == {
         "config.currency": ["is invalid"],
         "config.token_binding.checkout_id": ["can't be blank"],
     }
@@ -195,7 +194,7 @@ def test_instruments_and_tokens_are_what_the_specification_says() -> None:
     with Subtests() as checks:
         for instrument, expected in INSTRUMENTS:
             with checks(instrument):
-                errors = get_schema_errors(schema_validation.INSTRUMENT, instrument)
+                errors = get_schema_errors(schemas.INSTRUMENT, instrument)
                 assert errors.keys() == expected.keys()
                 assert all(set(messages) <= set(errors[field]) for field, messages in expected.items())
 
@@ -218,15 +217,15 @@ def test_a_bad_date_is_refused(expiry: str) -> None:
 def test_a_finding_never_repeats_the_value() -> None:
     instrument = INSTRUMENT | {"credential": {"type": "wallet_token", "token": ["tok_live_5ecret"]}}
 
-    assert "tok_live" not in str(get_schema_errors(schema_validation.INSTRUMENT, instrument))
+    assert "tok_live" not in str(get_schema_errors(schemas.INSTRUMENT, instrument))
 
 
-def test_what_one_version_publishes_names_it() -> None:
-    assert schema_publishing.get_schema_versions() == (VERSION,)
+def test_documents_of_a_version_name_it() -> None:
+    assert schemas.get_schema_versions() == (VERSION,)
     assert entry_validation.find_entry_errors(ENTRY | {"version": "2026-08-25"}) == {
         "version": ["is not included in the list"]
     }
-    assert entry_validation.find_entry_errors(ENTRY | {"schema": schema_publishing.get_schema_url(VERSION)}) == {}
+    assert entry_validation.find_entry_errors(ENTRY | {"schema": schemas.get_schema_url(VERSION)}) == {}
     assert entry_validation.find_entry_errors(ENTRY | {"schema": "https://a.example/schema.json"}) == {
         "schema": ["is invalid"]
     }

@@ -1,17 +1,37 @@
-"""Tests that the benchmark creates the same products and orders as the services."""
+"""Tests of the benchmarks: generated rows equal real ones, and broken variants fail."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.db.models import NOT_PROVIDED, BooleanField, CharField, Field, JSONField, TextField
 
 from apps.catalog.models import Product
-from apps.fulfillment.domain import consistency_checks, fulfillments
+from apps.core.db.case_folding import casefold_text
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
+from apps.customers.domain.search_columns import get_address_texts, rebuild_search_columns
+from apps.customers.models import SEARCH_COLUMNS, Address, Customer
+from apps.fulfillment.domain import consistency_checks
 from apps.fulfillment.models import Fulfillment, FulfillmentOrder
-from apps.ground.case_folding import casefold_text
-from apps.ground.tenancy import shop_scope
 from apps.inventory.models import InventoryLevel
 from apps.orders.domain.selectors import get_line_items
+from apps.orders.domain.statuses import get_order_fulfillment_status
 from apps.orders.models import LineItem, Order
-from apps.shops.models import Shop
 from benchmarks.catalog_data import fill_orders, fill_products, fill_work
 from benchmarks.data import fill_customers
-from tests.conftest import ApiClient
+from benchmarks.databases import WRITTEN_TABLES
+from benchmarks.floors import create_customer
+from benchmarks.variants import find_differences, find_missing_fields
+from tests.support.api_client import ApiClient
+from tests.support.types import JsonObject
 
 
 def test_generated_goods_are_like_made_ones(transactional_db: None, api: ApiClient, shop: Shop) -> None:
@@ -41,7 +61,7 @@ def test_generated_goods_are_like_made_ones(transactional_db: None, api: ApiClie
             assert sum(line.tax for line in lines) == order.total_tax
             shipping = sum(line.price for line in order.shipping_lines.all())
             assert order.subtotal_price + order.total_tax + shipping == order.total_price
-            assert order.fulfillment_status == fulfillments.get_fulfillment_status(order, get_line_items(order))
+            assert order.fulfillment_status == get_order_fulfillment_status(order, get_line_items(order))
         for row in [*FulfillmentOrder.objects.all(), *Fulfillment.objects.all()]:
             row.full_clean()
         assert (FulfillmentOrder.objects.count(), Fulfillment.objects.count()) == (30, 15)
@@ -58,3 +78,129 @@ def test_generated_goods_are_like_made_ones(transactional_db: None, api: ApiClie
     assert parcels[0]["tracking_numbers"] == ["100000000030"]
     response = api.post("orders.json", {"order": {"line_items": [{"title": "Mug", "price": "1.00", "quantity": 1}]}})
     assert (response.status_code, response.json()["order"]["name"]) == (201, "#1031")
+
+
+def test_generated_customers_are_like_made_ones(transactional_db: None, api: ApiClient, shop: Shop) -> None:
+    with shop_scope(shop):
+        fill_customers(shop.pk, 1, 120)
+        rows = list(Customer.objects.order_by("id").prefetch_related("addresses"))
+
+        assert (len(rows), Address.objects.count()) == (120, 240)
+        for row in rows:
+            output = [getattr(row, name) for name in SEARCH_COLUMNS]
+            rebuild_search_columns(row, get_address_texts(row))
+            assert [getattr(row, name) for name in SEARCH_COLUMNS] == output
+            assert row.default_address in row.addresses.all()
+            row.full_clean()
+
+    def get_rows(path: str, **query: object) -> list[Attrs]:
+        customers: list[JsonObject] = api.get(path, **query).json()["customers"]
+        return customers
+
+    assert len(get_rows("customers.json", limit="250")) == 120
+    assert [row["id"] for row in get_rows("customers/search.json", query=f"email:{rows[7].email}")] == [rows[7].pk]
+    assert api.post("customers.json", {"customer": {"email": "new@example.com"}}).status_code == 201
+
+
+Columns = dict[str, set[str]]
+INSERT = re.compile(r"INSERT INTO (\w+) \((.*?)\)", re.DOTALL)
+NAIVE = """
+import django, json
+django.setup()
+models = django.apps.apps.get_app_config("naive").get_models()
+print(json.dumps({model._meta.db_table: [field.column for field in model._meta.concrete_fields] for model in models}))
+"""
+
+
+def run_python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=settings.BASE_DIR,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture(scope="module")
+def naive_columns() -> Columns:
+    """Return the columns of the naive program's models, by table."""
+    django = {"DJANGO_SETTINGS_MODULE": "benchmarks.naive.settings", "DATABASE_URL": "sqlite://:memory:"}
+    process = run_python("-c", NAIVE, **django)
+    assert process.returncode == 0, process.stderr
+    return {table: set(columns) for table, columns in json.loads(process.stdout).items()}
+
+
+@pytest.fixture(scope="module")
+def floor_columns() -> Columns:
+    """Return the columns in the floor program's INSERT statements, by table."""
+    statements = INSERT.findall(Path(create_customer.__file__).read_text())
+    return {table: {column.strip(' \n"') for column in columns.split(",")} for table, columns in statements}
+
+
+def is_required(field: "Field[object, object]") -> bool:
+    """Return True if PostgreSQL rejects a row without this column, even with the defaults of the benchmark."""
+    has_default = isinstance(field, BooleanField | CharField | JSONField | TextField)
+    has_default = has_default or field.generated or field.db_default is not NOT_PROVIDED
+    return not (field.null or field.primary_key or has_default)
+
+
+@pytest.mark.parametrize("variant", ["naive_columns", "floor_columns"])
+def test_variants_have_every_column_that_a_row_needs(variant: str, request: pytest.FixtureRequest) -> None:
+    variant_columns: Columns = request.getfixturevalue(variant)
+    fields = {model._meta.db_table: model._meta.concrete_fields for model in apps.get_models()}
+
+    missing = {
+        f"{table}.{field.column}"
+        for table in WRITTEN_TABLES
+        for field in fields[table]
+        if is_required(field) and field.column not in variant_columns[table]
+    }
+    unknown = {
+        f"{table}.{column}"
+        for table, columns in variant_columns.items()
+        for column in columns - {field.column for field in fields[table]}
+    }
+
+    assert missing == set()
+    assert unknown == set()
+
+
+def test_variants_may_lack_fields_but_not_differ_in_the_others() -> None:
+    expected = {"customers": [{"id": 1, "email": "a", "address": {"id": 2, "zip": "x"}}, {"id": 3, "email": "b"}]}
+    got = {"customers": [{"id": 1, "address": {"id": 2}}, {"id": 4}]}
+
+    assert find_missing_fields(expected, got) == {"customers.email", "customers.address.zip"}
+    assert find_differences(expected, got) == ".customers[1].id: 3 / 4\n"
+    assert (find_missing_fields(expected, expected), find_differences(expected, expected)) == (set(), "")
+
+
+def test_a_benchmark_without_wrk_fails(tmp_path: Path) -> None:
+    process = run_python("-m", "benchmarks.run", "--quick", PATH=str(tmp_path))
+
+    assert (process.returncode, process.stderr) == (1, "The benchmark needs wrk: apt install wrk\n")
+
+
+def test_a_benchmark_without_postgresql_fails(tmp_path: Path) -> None:
+    (tmp_path / "wrk").touch(mode=0o755)
+
+    process = run_python(
+        "-m", "benchmarks.run", "--quick", PATH=str(tmp_path), DATABASE_URL="postgres://127.0.0.1:1/none"
+    )
+
+    assert process.returncode == 1
+    assert "The benchmark needs PostgreSQL; set DATABASE_URL." in process.stderr
+
+
+def test_a_benchmark_whose_server_breaks_off_fails(tmp_path: Path) -> None:
+    wrk = tmp_path / "wrk"
+    wrk.write_text('#!/bin/sh\necho \'RESULT {"requests": 9, "refused": 0, "broken": 1}\'\n')
+    wrk.chmod(0o755)
+    code = "from benchmarks import load; load.run_load(1, 'list', 'token', '/', 1, 1)"
+
+    process = run_python("-c", code, PATH=f"{tmp_path}:{os.environ['PATH']}")
+
+    assert process.returncode == 1
+    assert "1 requests were broken off" in process.stderr

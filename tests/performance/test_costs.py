@@ -18,18 +18,18 @@ from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.api.rows import render_cache
-from apps.ground.tenancy import shop_scope
+from apps.core.rest.reading import render_cache
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.inventory.domain import movements
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import Location, StockMovement
-from apps.shops.models import Shop
 from backoffice.middleware import request_boundary
 from benchmarks.floors.create_customer import build_example
-from tests.catalog.factories import make_product
-from tests.conftest import VERSION, ApiClient
-from tests.customers.factories import make_address, make_customer
-from tests.services import is_postgres
+from tests.support.api_client import VERSION, ApiClient
+from tests.support.factories.catalog import make_product
+from tests.support.factories.customers import make_address, make_customer
+from tests.support.services import is_postgres
 
 PAGE_SIZE = 50
 TRIES = 4
@@ -81,7 +81,7 @@ def count_calls(send: Callable[[], HttpResponseBase]) -> int:
     """Return the number of Python function calls that a request needs."""
     counted = 0
 
-    def count(frame: Any, event: str, argument: Any) -> None:
+    def count(frame: object, event: str, argument: object) -> None:
         nonlocal counted
         counted += event == "call"
 
@@ -138,7 +138,7 @@ def test_prices_in_further_currencies_cost_no_query(api: ApiClient, shop: Shop, 
     assert (len(queries), called <= PRODUCTS[kind]) == (QUERIES, True), called
 
 
-def record_statements(api: ApiClient, method: str, path: str, body: Any) -> tuple[list[str], int]:
+def record_statements(api: ApiClient, method: str, path: str, body: object) -> tuple[list[str], int]:
     """Return the statements of a write request, and the number of its transactions and savepoints."""
     with CaptureQueriesContext(connection) as queries:
         response = api.http.generic(method, api.path(path), json.dumps(body) if body else b"", "application/json")

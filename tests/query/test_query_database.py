@@ -1,7 +1,7 @@
 """Tests for search queries as conditions on real database tables."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import ClassVar
 from zoneinfo import ZoneInfo
@@ -12,9 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries, DjangoDbBlocker
 
-from apps.query import And, Node, Not, Or, QuerySyntaxError, parse_query
-from apps.query.database import QueryValueError, SearchFields
-from apps.query.fields import Boolean, CalendarDate, Choice, Integer, Number, Related, Tags, Text, Timestamp, Words
+from apps.core.search_query import And, Node, Not, Or, QuerySyntaxError, parse_query
+from apps.core.search_query.database import QueryValueError, SearchFields
+from apps.core.search_query.fields import (
+    Boolean,
+    Choice,
+    Integer,
+    Number,
+    Related,
+    Tags,
+    Text,
+    Timestamp,
+    Words,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +42,6 @@ class Person(models.Model):
     spent = models.DecimalField(max_digits=12, decimal_places=2, null=True)
     verified = models.BooleanField(default=False)
     seen_at = models.DateTimeField(null=True)
-    born_on = models.DateField(null=True)
 
     class Meta:
         app_label = "query_tests"
@@ -70,7 +79,6 @@ SEARCH = SearchFields(
         "total_spent": Number("spent"),
         "verified": Boolean("verified"),
         "seen_at": Timestamp("seen_at"),
-        "born_on": CalendarDate("born_on"),
         "city": Related(Home.objects.all, "person_id", Words("city")),
     },
     default_fields=("name", "email", "city", "id"),
@@ -101,7 +109,6 @@ def _people() -> None:
         spent=Decimal("5.00"),
         verified=True,
         seen_at=datetime(2026, 3, 2, 4, 30, tzinfo=UTC),  # 23:30 on the previous day in New York
-        born_on=date(1980, 2, 29),
     )
     Person.objects.create(name="Jean-Paul O'Brien", email=None, state="disabled", tags="vip", spent=Decimal("10.50"))
     Person.objects.create(name="100% Wool_Shop \\ Ltd", email="", state="invited", orders=2**31 - 1)
@@ -206,8 +213,6 @@ def test_bare_words_and_groups_match_each_row_once(fields: SearchFields, text: s
         ("tag:whole*", [BOB]),
         ("tag:'vip member'", [ERIC]),
         ("-tag:vip", [SHOP, ERIC]),
-        ("born_on:1980-02-29", [BOB]),
-        ("born_on:<1980-02-29", []),
         ("city:new", [BOB]),
         ("-city:york", [JEAN, SHOP, ERIC]),
     ],
@@ -233,7 +238,7 @@ def test_typed_fields_compare_by_their_type(text: str, names: list[str]) -> None
         ("seen_at:<9999-12-30", True),
     ],
 )
-def test_moments_are_meant_in_the_shops_zone_and_last_as_long_as_written(text: str, matches: bool) -> None:
+def test_times_are_in_the_shops_zone_and_as_long_as_written(text: str, matches: bool) -> None:
     assert search(text) == ([BOB] if matches else [])
 
 
@@ -245,7 +250,6 @@ def test_moments_are_meant_in_the_shops_zone_and_last_as_long_as_written(text: s
         ("tag", [BOB, JEAN, ERIC]),
         ("total_spent", [BOB, JEAN, ERIC]),
         ("seen_at", [BOB]),
-        ("born_on", [BOB]),
         ("state", [BOB, JEAN, SHOP, ERIC]),
         ("city", [BOB, JEAN]),
     ],
@@ -265,12 +269,9 @@ def test_negation_includes_rows_without_the_value() -> None:
     assert sorted(search("-email:bob")) == sorted([JEAN, SHOP])
 
 
-def test_unknown_field_matches_nothing_and_is_reported() -> None:
-    tree = parse_query("nonsense:1 OR name:bob -other:*")
-
+def test_unknown_field_matches_nothing() -> None:
     assert search("nonsense:1") == []
     assert len(search("-nonsense:1")) == 4
-    assert SEARCH.get_unknown_fields(tree) == {"nonsense", "other"}
 
 
 @pytest.mark.parametrize(
@@ -279,7 +280,6 @@ def test_unknown_field_matches_nothing_and_is_reported() -> None:
         ("bob seen_at:soon", "seen_at", 4, "'soon' is not a date"),
         ("seen_at:2026-02-30", "seen_at", 0, "'2026-02-30' is not a date"),
         ("seen_at:9999-12-31", "seen_at", 0, "'9999-12-31' is not a date"),
-        ("born_on:0000-01-01", "born_on", 0, "'0000-01-01' is not a date"),
         ("orders_count:many", "orders_count", 0, "'many' is not an integer"),
         ("orders_count:٣", "orders_count", 0, "'٣' is not an integer"),
         ("orders_count:9223372036854775808", "orders_count", 0, "'9223372036854775808' is not an integer"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.query import (
+from apps.core.search_query import (
     And,
     Comparator,
     Kind,
@@ -23,7 +23,7 @@ from apps.query import (
     parser,
     render_query,
 )
-from apps.query.multiword_values import expand_multiword_values
+from apps.core.search_query.multiword_values import expand_multiword_values
 
 GOLDEN = (
     "id:* AND status:active AND (product_type:Music OR product_type:Movies) AND -invalid_field:* "

@@ -1,20 +1,21 @@
 """Tests for queries on JSON payloads, which webhook subscriptions use as filters."""
 
 import sys
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.query import QuerySyntaxError, parse_query
-from apps.query.predicate import compile_filter, compile_predicate, get_field_paths
+from apps.core.search_query import QuerySyntaxError, parse_query
+from apps.core.search_query.predicate import compile_filter, compile_predicate, get_field_paths
+from apps.core.types import Attrs
+from tests.support.types import JsonObject
 
 GOLDEN = (
     "id:* AND status:active AND (product_type:Music OR product_type:Movies) AND -invalid_field:* "
     "AND variants.taxable:true AND variants.weight:<5 AND variants.price:>=100 AND variants.title:Album*"
 )
-PRODUCT: dict[str, Any] = {
+PRODUCT: Attrs = {
     "id": 632910392,
     "title": "The Miseducation of",
     "status": "active",
@@ -52,7 +53,7 @@ PRODUCT: dict[str, Any] = {
         ({"variants": "Album"}, False),
     ],
 )
-def test_documented_example_matches_as_documented(change: dict[str, Any], expected: bool) -> None:
+def test_documented_example_matches_as_documented(change: JsonObject, expected: bool) -> None:
     matches = compile_filter(GOLDEN)
 
     assert matches({**PRODUCT, **change}) is expected
@@ -241,7 +242,7 @@ FILTERS = st.builds(
     st.dictionaries(st.sampled_from(["a", "b", "tags"]), JSON, max_size=3),
     FILTERS | st.sampled_from(["a:*", "a.b:x*", "tags:5*", "b:5*"]),
 )
-def test_predicate_never_raises_and_negation_is_the_opposite(payload: dict[str, Any], text: str) -> None:
+def test_predicate_never_raises_and_negation_is_the_opposite(payload: JsonObject, text: str) -> None:
     plain, negated = compile_predicate(parse_query(text)), compile_predicate(parse_query(f"-({text})"))
 
     assert plain(payload) is not negated(payload)

@@ -7,18 +7,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.ground.money import ZERO, get_minor_unit
+from apps.core.money import ZERO, get_minor_unit
 from apps.orders.models import Order, ShippingLine
 from apps.refunds.domain import calculation
-from tests.refunds.golden import GoldenCase, find_wrong_arithmetic, load_cases
-from tests.refunds.rows import UnsavedOrder, build_books, build_duties, build_duty, build_tax, build_units, make_line
-from tests.timing import scale_for_soak
+from tests.support.refunds.golden import GoldenCase, find_wrong_arithmetic, load_cases
+from tests.support.refunds.rows import (
+    UnsavedOrder,
+    build_books,
+    build_duties,
+    build_duty,
+    build_tax,
+    build_units,
+    make_line,
+)
+from tests.support.timing import scale_for_soak
 
 CASES = load_cases()
 CURRENCIES = ("JPY", "USD", "KWD")
 
 
-def test_there_are_cases_enough() -> None:
+def test_the_cases_are_numerous_enough() -> None:
     assert len(CASES) == len({case.name for case in CASES}) >= 40
 
 

@@ -1,17 +1,18 @@
 """Tests for refunded duties: the full remaining duty, or the duty for the refunded quantity."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
-from apps.ground.tenancy import shop_scope
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.refunds.models import RefundDuty
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.refunds.factories import is_money_consistent
+from tests.support.api_client import ApiClient
+from tests.support.factories.refunds import is_money_consistent
+from tests.support.types import JsonObject
 
-LINE: dict[str, Any] = {
+LINE: Attrs = {
     "title": "Mug",
     "price": "10.00",
     "quantity": 3,
@@ -19,7 +20,7 @@ LINE: dict[str, Any] = {
 }
 
 
-def create_paid_order(api: ApiClient) -> tuple[dict[str, Any], int, int]:
+def create_paid_order(api: ApiClient) -> tuple[JsonObject, int, int]:
     """Create a paid order of 43.00; return the order, the id of the line item with a duty, and the duty's id."""
     lines = [LINE, {"title": "Card", "price": "1.00", "quantity": 1}]
     body = {"currency": "USD", "line_items": lines, "financial_status": "paid"}
@@ -28,19 +29,19 @@ def create_paid_order(api: ApiClient) -> tuple[dict[str, Any], int, int]:
     return order, order["line_items"][0]["id"], order["line_items"][0]["duties"][0]["id"]
 
 
-def post_refund(api: ApiClient, order: dict[str, Any], status: int = 201, **body: Any) -> dict[str, Any]:
+def post_refund(api: ApiClient, order: JsonObject, status: int = 201, **body: object) -> JsonObject:
     response = api.post(f"orders/{order['id']}/refunds.json", {"refund": {"currency": "USD", **body}})
     assert response.status_code == status, response.json()
-    results: dict[str, Any] = response.json()["refund" if status == 201 else "errors"]
+    results: JsonObject = response.json()["refund" if status == 201 else "errors"]
     return results
 
 
-def get_order(api: ApiClient, order: dict[str, Any]) -> dict[str, Any]:
-    matching_order: dict[str, Any] = api.get(f"orders/{order['id']}.json").json()["order"]
+def get_order(api: ApiClient, order: JsonObject) -> JsonObject:
+    matching_order: JsonObject = api.get(f"orders/{order['id']}.json").json()["order"]
     return matching_order
 
 
-def test_a_refund_gives_back_a_share_and_then_the_rest_of_a_duty(api: ApiClient, shop: Shop) -> None:
+def test_refunds_return_a_share_and_then_the_rest_of_a_duty(api: ApiClient, shop: Shop) -> None:
     order, line, duty = create_paid_order(api)
     line_items = [{"line_item_id": line, "quantity": 1}]
     share = [{"duty_id": duty, "refund_type": "PROPORTIONAL"}]
@@ -71,7 +72,7 @@ def test_a_refund_gives_back_a_share_and_then_the_rest_of_a_duty(api: ApiClient,
     assert is_money_consistent()
 
 
-def test_what_is_kept_of_a_duty_is_a_discrepancy(api: ApiClient, shop: Shop) -> None:
+def test_the_retained_part_of_a_duty_is_a_discrepancy(api: ApiClient, shop: Shop) -> None:
     order, _, duty = create_paid_order(api)
 
     refund_data = post_refund(
@@ -122,7 +123,7 @@ def test_duties_that_cannot_go_back_change_nothing(api: ApiClient, shop: Shop) -
 
 
 @pytest.mark.parametrize("status", ["paid", "pending"])
-def test_what_is_calculated_is_what_is_made(api: ApiClient, shop: Shop, status: str) -> None:
+def test_the_created_refund_equals_the_calculation(api: ApiClient, shop: Shop, status: str) -> None:
     body = {"currency": "USD", "line_items": [LINE], "financial_status": status}
     presentment = {"presentment_currency": "JPY", "exchange_rate": "151.27"}
     order = api.post("orders.json", {"order": {**body, **presentment}}).json()["order"]

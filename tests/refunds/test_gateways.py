@@ -13,18 +13,17 @@ from django.core.management import CommandError, call_command
 from django.db.models import F
 from django.utils import timezone
 
-from apps.events.models import Event
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
+from apps.core.events.models import Event
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.orders.models import Order, Transaction
-from apps.refunds.domain import gateway_processing
-from apps.refunds.domain.bogus_gateway import BogusGateway
-from apps.refunds.domain.gateways import GatewayResult, GatewayUnreachable, Status, get_gateway
+from apps.refunds.domain import gateways
+from apps.refunds.domain.gateways import BogusGateway, GatewayResult, GatewayUnreachable, Status, get_gateway
 from apps.refunds.domain.validation import RefundRefused
 from apps.refunds.models import BogusMovement, RefundPayment
-from apps.shops.models import Shop
-from tests.refunds.factories import (
+from tests.support.factories.refunds import (
     create_bogus_order,
     get_transaction,
     is_money_consistent,
@@ -63,7 +62,7 @@ def test_money_is_promised_and_then_given_back(shop: Shop) -> None:
     assert is_money_consistent()
 
 
-def test_what_is_promised_is_not_promised_twice(shop: Shop) -> None:
+def test_pending_amounts_are_not_refunded_twice(shop: Shop) -> None:
     order = create_bogus_order(shop)
     refund_amount(order, "15.00")
 
@@ -91,9 +90,7 @@ def test_two_answers_and_late_ones_count_once(shop: Shop, behavior: str) -> None
     refund = refund_amount(order, "20.00")
     run_refund_jobs(shop)
     with shop_scope(shop):
-        late = gateway_processing.record_gateway_result(
-            str(RefundPayment.objects.get().key), GatewayResult(Status.FAILURE)
-        )
+        late = gateways.record_gateway_result(str(RefundPayment.objects.get().key), GatewayResult(Status.FAILURE))
         event_count = Event.objects.filter(topic="orders/updated").count()
 
     assert (get_transaction(refund).status, late) == ("success", False)
@@ -119,7 +116,7 @@ def test_a_gateway_that_knows_later_is_asked_again(shop: Shop) -> None:
         assert BogusMovement.objects.count() == 1
 
 
-def test_after_silence_the_key_is_looked_up_first(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_looked_up_first_after_silence(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     order = create_bogus_order(shop)
     refund = refund_amount(order, "20.00")
     full_refund = BogusGateway.refund
@@ -175,7 +172,7 @@ def installed_gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 @pytest.mark.usefixtures("installed_gateway")
 def test_a_gateway_is_a_package_that_one_installs(shop: Shop) -> None:
-    from tests.orders.factories import make_order
+    from tests.support.factories.orders import make_order
 
     payment = {"kind": "sale", "amount": Decimal("20.00"), "gateway": "cards", "authorization": "ch_1"}
     order = make_order(shop, transactions=[payment])

@@ -1,25 +1,26 @@
 """Tests for the golden cases and random partial refunds with the panel's form."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.ground.tenancy import shop_scope
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund
-from apps.shops.models import Shop
-from tests import factories
-from tests.collect_failures import Subtests
-from tests.conftest import ApiClient, Response
-from tests.panel.conftest import Panel
-from tests.panel.html_forms import get_form
-from tests.refunds.factories import is_money_consistent
-from tests.refunds.golden import RefundStep, load_cases
-from tests.refunds.pages import CALCULATION, NEW
 from tests.refunds.test_golden_rest import build_order_body, build_taxes
+from tests.support import factories
+from tests.support.api_client import ApiClient, Response
+from tests.support.factories.refunds import is_money_consistent
+from tests.support.panel.client import Panel
+from tests.support.panel.html_forms import get_form
+from tests.support.panel.pages import CALCULATION, NEW
+from tests.support.refunds.golden import RefundStep, load_cases
+from tests.support.subtests import Subtests
+from tests.support.types import JsonObject
 
 ZERO = Decimal(0)
 
@@ -29,7 +30,7 @@ def refund_client(shop: Shop) -> Panel:
     return Panel(factories.make_member(shop, "refund_orders"), shop)
 
 
-def build_typed_fields(order: dict[str, Any], step: RefundStep) -> dict[str, str]:
+def build_typed_fields(order: Attrs, step: RefundStep) -> dict[str, str]:
     """Return the form values for one refund of a golden case."""
     ids = {line["title"]: line["id"] for line in order["line_items"]}
     units = {f"units-{ids[letter]}-unsent": str(count) for letter, count in step.units}
@@ -38,7 +39,7 @@ def build_typed_fields(order: dict[str, Any], step: RefundStep) -> dict[str, str
     return {**units, **duties, **({"shipping": str(step.post)} if step.post else {})}
 
 
-def refund_by_panel(staff: Panel, order: dict[str, Any], fields: dict[str, Any]) -> dict[int, Decimal]:
+def refund_by_panel(staff: Panel, order: Attrs, fields: Attrs) -> dict[int, Decimal]:
     """Review and confirm a refund; compare the reviewed amounts with the stored amounts, and return the amounts."""
     look = staff.forge(NEW, order["id"], step="look", **fields)
     data = get_form(look.content, "seen").data
@@ -57,7 +58,7 @@ def refund_by_panel(staff: Panel, order: dict[str, Any], fields: dict[str, Any])
     return message
 
 
-def get_full_refund_form(staff: Panel, pk: int) -> dict[str, Any]:
+def get_full_refund_form(staff: Panel, pk: int) -> JsonObject:
     """Return the form's values after a click on "Refund everything"."""
     return {
         name: values
@@ -119,9 +120,7 @@ def test_the_golden_cases_come_to_the_same_through_the_panels_form(api: ApiClien
 
 @settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_random_splits_add_up_through_the_panels_form(
-    api: ApiClient, refund_client: Panel, data: st.DataObject
-) -> None:
+def test_random_splits_add_up_in_the_panel(api: ApiClient, refund_client: Panel, data: st.DataObject) -> None:
     cents = st.integers(0, 3000).map(lambda count: Decimal(count) / 100)
     quantity = data.draw(st.integers(2, 5))
     line = {

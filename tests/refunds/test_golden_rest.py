@@ -1,26 +1,27 @@
 """Tests for the golden cases and random partial refunds over REST."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.ground.money import format_decimal
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
-from tests.refunds.factories import is_money_consistent
-from tests.refunds.golden import GoldenCase, RefundStep, load_cases
+from apps.core.money import format_decimal
+from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs
+from tests.support.api_client import ApiClient
+from tests.support.factories.refunds import is_money_consistent
+from tests.support.refunds.golden import GoldenCase, RefundStep, load_cases
+from tests.support.types import JsonObject
 
 ZERO = Decimal(0)
 
 
-def build_taxes(amount: Decimal) -> list[dict[str, Any]]:
+def build_taxes(amount: Decimal) -> list[Attrs]:
     return [{"title": "VAT", "rate": "0", "price": str(amount)}] if amount else []
 
 
-def build_order_body(case: GoldenCase) -> dict[str, Any]:
+def build_order_body(case: GoldenCase) -> JsonObject:
     presentment = {"presentment_currency": case.seen[0], "exchange_rate": str(case.seen[1])} if case.seen else {}
     payments = [
         {"kind": "sale", "currency": currency, **({} if amount is None else {"amount": str(amount)})}
@@ -51,7 +52,7 @@ def build_order_body(case: GoldenCase) -> dict[str, Any]:
     }
 
 
-def build_refund_body(order: dict[str, Any], step: RefundStep, currency: str) -> dict[str, Any]:
+def build_refund_body(order: JsonObject, step: RefundStep, currency: str) -> JsonObject:
     ids = {line["title"]: line["id"] for line in order["line_items"]}
     units = [{"line_item_id": ids[letter], "quantity": count} for letter, count in step.units]
     shipping = {"shipping": {"amount": str(step.post)}} if step.post else {}
@@ -61,22 +62,22 @@ def build_refund_body(order: dict[str, Any], step: RefundStep, currency: str) ->
     return {"currency": currency, "refund_line_items": units, "refund_duties": duties, **shipping}
 
 
-def post_calculation(api: ApiClient, order: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+def post_calculation(api: ApiClient, order: JsonObject, body: JsonObject) -> JsonObject:
     response = api.post(f"orders/{order['id']}/refunds/calculate.json", {"refund": body})
     assert response.status_code == 200, response.json()
-    refund: dict[str, Any] = response.json()["refund"]
+    refund: JsonObject = response.json()["refund"]
     return refund
 
 
-def post_refund(api: ApiClient, order: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+def post_refund(api: ApiClient, order: JsonObject, body: JsonObject) -> JsonObject:
     suggested = post_calculation(api, order, body)["transactions"]
     response = api.post(f"orders/{order['id']}/refunds.json", {"refund": {**body, "transactions": suggested}})
     assert response.status_code == 201, response.json()
-    refund: dict[str, Any] = response.json()["refund"]
+    refund: JsonObject = response.json()["refund"]
     return refund
 
 
-def get_refunded_duties(refund: dict[str, Any], name: str) -> Decimal:
+def get_refunded_duties(refund: JsonObject, name: str) -> Decimal:
     return sum((Decimal(row[name]["shop_money"]["amount"]) for row in refund["duties"]), ZERO)
 
 

@@ -14,14 +14,14 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.orders.models import Order
 from apps.refunds.models import BogusMovement
-from apps.shops.models import Shop
-from tests.client.conftest import get_database_url
-from tests.refunds.factories import create_bogus_order, get_transaction, is_money_consistent, refund_amount
+from tests.support.factories.refunds import create_bogus_order, get_transaction, is_money_consistent, refund_amount
+from tests.support.servers.live import get_database_url
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
@@ -30,7 +30,7 @@ import os, signal, sys, uuid
 import django
 django.setup()
 from django.db import connection
-from apps.jobs.domain import leases, queue
+from apps.core.jobs import leases, queue
 
 left = int(sys.argv[2])
 def counted(execute, sql, params, many, context):
@@ -91,12 +91,12 @@ def test_money_of_a_worker_killed_at_any_moment_moves_once(shop: Shop, moment: i
     kill_and_resume(shop, moment)
 
 
-def test_without_the_key_the_money_of_a_killed_worker_moves_twice(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_money_of_a_killed_worker_moves_twice_without_the_key(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Show what goes wrong without the idempotency key: the next worker moves the money again."""
     import uuid
     from dataclasses import replace
 
-    from apps.refunds.domain.bogus_gateway import BogusGateway
+    from apps.refunds.domain.gateways import BogusGateway
 
     order = create_bogus_order(shop)
     refund_amount(order, "20.00")

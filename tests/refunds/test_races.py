@@ -16,8 +16,9 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.catalog.models import Variant
-from apps.ground.exceptions import DomainError
-from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.inventory.models import Location, StockMovement
 from apps.orders.domain import transitions
 from apps.orders.models import LineItem, Order, Transaction
@@ -25,16 +26,15 @@ from apps.refunds.domain import create
 from apps.refunds.domain.create import TooManyRefunds
 from apps.refunds.domain.validation import RefundLineInput, RefundRefused, RefundRequest
 from apps.refunds.models import BogusMovement, Refund, RefundLineItem
-from apps.shops.models import Shop
-from tests.conftest import ClientWith
-from tests.orders.factories import get_available, make_order, make_variant
-from tests.races import run_concurrently, run_unguarded, without_constraint
-from tests.refunds.factories import create_bogus_order, is_money_consistent, refund_amount, run_refund_jobs
+from tests.support.api_client import ClientWith, Response
+from tests.support.databases.races import run_concurrently, run_unguarded, without_constraint
+from tests.support.factories.orders import get_available, make_order, make_variant
+from tests.support.factories.refunds import create_bogus_order, is_money_consistent, refund_amount, run_refund_jobs
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 
-def build_numbered_works(count: int, work: Callable[[int], Any]) -> list[Callable[[], Any]]:
+def build_numbered_works(count: int, work: Callable[[int], Any]) -> list[Callable[[], object]]:
     """Return ``count`` functions that call ``work`` with the numbers from 0."""
     return [partial(work, number) for number in range(count)]
 
@@ -47,7 +47,7 @@ def create_tracked_variant(shop: Shop, stock: int) -> Variant:
     return variant
 
 
-def create_stocked_order(shop: Shop, units: int, **values: Any) -> tuple[Any, Order]:
+def create_stocked_order(shop: Shop, units: int, **values: object) -> tuple[Any, Order]:
     variant = create_tracked_variant(shop, 5)
     lines = [{"variant_id": variant.pk, "quantity": units}]
     options = {"financial_status": "paid", "inventory_behaviour": "decrement_obeying_policy", **values}
@@ -64,7 +64,7 @@ def cancel_units(order: Order, count: int = 1) -> Refund:
         return create.create_refund(order, refund_request, actor="system", at=timezone.now())
 
 
-@pytest.mark.race(control="test_without_the_orders_lock_more_goes_back_than_was_paid")
+@pytest.mark.race(control="test_refunds_exceed_the_payments_without_the_orders_lock")
 def test_twenty_refunds_of_sixty_give_sixty_back(shop: Shop) -> None:
     order = create_bogus_order(shop, "100.00")
 
@@ -79,11 +79,11 @@ def test_twenty_refunds_of_sixty_give_sixty_back(shop: Shop) -> None:
     assert is_money_consistent()
 
 
-def test_without_the_orders_lock_more_goes_back_than_was_paid(shop: Shop) -> None:
+def test_refunds_exceed_the_payments_without_the_orders_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock and the unique key: both refunds see the full payment."""
     order = create_bogus_order(shop, "100.00")
 
-    def refund() -> Any:
+    def refund() -> object:
         return refund_amount(order, "60.00")
 
     with without_constraint(Transaction, "order_id", "sequence"):
@@ -94,7 +94,7 @@ def test_without_the_orders_lock_more_goes_back_than_was_paid(shop: Shop) -> Non
             assert sum(amounts) == 120
 
 
-@pytest.mark.race(control="test_without_the_orders_lock_one_unit_is_refunded_twice")
+@pytest.mark.race(control="test_one_unit_is_refunded_twice_without_the_orders_lock")
 def test_twenty_refunds_of_one_unit_restock_it_once(shop: Shop) -> None:
     variant, order = create_stocked_order(shop, 1, email="ada@example.com")
 
@@ -109,7 +109,7 @@ def test_twenty_refunds_of_one_unit_restock_it_once(shop: Shop) -> None:
     assert is_money_consistent()
 
 
-def test_without_the_orders_lock_one_unit_is_refunded_twice(shop: Shop) -> None:
+def test_one_unit_is_refunded_twice_without_the_orders_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock: both refunds see an unrefunded item, so the item is restocked twice."""
     variant, order = create_stocked_order(shop, 1)
 
@@ -118,11 +118,11 @@ def test_without_the_orders_lock_one_unit_is_refunded_twice(shop: Shop) -> None:
     assert get_available(variant) == 6
 
 
-@pytest.mark.race(control="test_without_the_orders_lock_one_unit_is_refunded_twice")
+@pytest.mark.race(control="test_one_unit_is_refunded_twice_without_the_orders_lock")
 def test_a_cancellation_and_refunds_at_once_put_units_back_once(shop: Shop) -> None:
     variant, order = create_stocked_order(shop, 3)
 
-    def work(number: int) -> Any:
+    def work(number: int) -> object:
         if number == 3:
             return transitions.cancel_order(order, actor="system", at=timezone.now())
         return cancel_units(order)
@@ -160,7 +160,7 @@ def test_refunds_of_the_same_goods_in_other_orders_never_deadlock(shop: Shop) ->
     assert is_money_consistent()
 
 
-@pytest.mark.race(control="test_without_the_shops_lock_a_trial_refunds_six_times")
+@pytest.mark.race(control="test_a_trial_shop_refunds_six_times_without_the_shops_lock")
 def test_a_trial_refunds_five_times_a_minute_also_at_once(shop: Shop) -> None:
     Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.TRIAL)
     shop.refresh_from_db()
@@ -172,7 +172,7 @@ def test_a_trial_refunds_five_times_a_minute_also_at_once(shop: Shop) -> None:
     assert sum(isinstance(outcome, TooManyRefunds) for outcome in outcomes) == 3
 
 
-def test_without_the_shops_lock_a_trial_refunds_six_times(shop: Shop) -> None:
+def test_a_trial_shop_refunds_six_times_without_the_shops_lock(shop: Shop) -> None:
     """Show what goes wrong without the lock: both requests count four earlier refunds."""
     Shop.objects.filter(pk=shop.pk).update(plan=Shop.Plan.TRIAL)
     shop.refresh_from_db()
@@ -188,8 +188,8 @@ def test_without_the_shops_lock_a_trial_refunds_six_times(shop: Shop) -> None:
         assert Refund.objects.count() == 6
 
 
-@pytest.mark.race(control="api/test_idempotency.py::test_without_the_unique_key_the_work_is_done_twice")
-def test_one_key_sent_at_once_refunds_once(client_with: ClientWith, shop: Shop) -> None:
+@pytest.mark.race(control="api/test_idempotency.py::test_the_work_is_done_twice_without_the_unique_key")
+def test_a_key_sent_concurrently_refunds_once(client_with: ClientWith, shop: Shop) -> None:
     api = client_with("write_orders")
     order = create_bogus_order(shop, "100.00")
     path = api.path(f"orders/{order.pk}/refunds.json")
@@ -223,7 +223,7 @@ def test_a_key_belongs_to_one_refund(client_with: ClientWith, shop: Shop) -> Non
     order = create_bogus_order(shop, "100.00")
     path = f"orders/{order.pk}/refunds.json"
 
-    def send(amount: str) -> Any:
+    def send(amount: str) -> Response:
         return api.post(path, {"refund": {"transactions": [{"amount": amount}]}}, **{"Idempotency-Key": "one"})
 
     refused, result, other = send("100.01"), send("60.00"), send("40.00")
@@ -234,11 +234,11 @@ def test_a_key_belongs_to_one_refund(client_with: ClientWith, shop: Shop) -> Non
         assert Refund.objects.count() == 1
 
 
-@pytest.mark.race(control="test_without_the_orders_lock_more_goes_back_than_was_paid")
-def test_refunds_of_money_and_of_units_at_once_never_exceed_what_was_paid(shop: Shop) -> None:
+@pytest.mark.race(control="test_refunds_exceed_the_payments_without_the_orders_lock")
+def test_concurrent_refunds_of_money_and_units_never_exceed_the_payments(shop: Shop) -> None:
     variant, order = create_stocked_order(shop, 4, email="ada@example.com")
 
-    def work(number: int) -> Any:
+    def work(number: int) -> object:
         return cancel_units(order) if number % 2 else refund_amount(order, "13.00")
 
     outcomes = run_concurrently(shop, *build_numbered_works(12, work), expected_errors=DomainError)

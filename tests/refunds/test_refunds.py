@@ -1,28 +1,33 @@
-"""Tests for refunds over REST: refunded items and amounts, effects on the order, and refused refunds."""
+"""Tests of refunds over REST: calculation, money, restock, refusals and statements."""
 
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.core import mail
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from apps.core.events.models import Event
+from apps.core.events.recording import audiences
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import App, Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
-from apps.events.domain.recording import register_audience, unregister_audience
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
 from apps.inventory.models import Location, StockMovement
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
 from apps.orders.domain import updates
 from apps.orders.models import Order, Transaction
 from apps.refunds.models import Refund, RefundLineItem
-from apps.shops.models import App, Shop
-from tests.conftest import ApiClient, ClientWith
-from tests.orders.factories import get_available, make_order, make_variant
-from tests.wire_tables import find_misfits
+from tests.support.api_client import ApiClient, ClientWith
+from tests.support.factories.orders import MUG, get_available, make_order, make_variant
+from tests.support.types import JsonObject
+from tests.support.wire_tables import find_misfits
 
 POST = [{"title": "Post", "price": Decimal("5.00"), "tax_lines": []}]
 
@@ -41,11 +46,11 @@ def assert_fits(route: str, body: Any, *, lacks: tuple[str, ...] = CALCULATED) -
     assert [message for message in mismatches if not any(name in message for name in lacks)] == []
 
 
-def create_paid_order(shop: Shop, **values: Any) -> Order:
+def create_paid_order(shop: Shop, **values: object) -> Order:
     return make_order(shop, **{"financial_status": "paid", **values})
 
 
-def build_catalog_line(shop: Shop, quantity: int) -> dict[str, Any]:
+def build_catalog_line(shop: Shop, quantity: int) -> Attrs:
     """Return the request body of a line item with a tracked variant."""
     return {"variant_id": make_variant(shop, stock=5).pk, "quantity": quantity}
 
@@ -59,17 +64,17 @@ def get_row_ids(order: Order) -> tuple[list[int], list[int]]:
         )
 
 
-def get_order(api: ApiClient, order: Order) -> dict[str, Any]:
+def get_order(api: ApiClient, order: Order) -> JsonObject:
     response = api.get(f"orders/{order.pk}.json")
     assert response.status_code == 200
-    matching_order: dict[str, Any] = response.json()["order"]
+    matching_order: JsonObject = response.json()["order"]
     return matching_order
 
 
-def post_refund(api: ApiClient, order: Order, body: dict[str, Any], status: int = 201) -> dict[str, Any]:
+def post_refund(api: ApiClient, order: Order, body: JsonObject, status: int = 201) -> JsonObject:
     response = api.post(f"orders/{order.pk}/refunds.json", {"refund": body})
     assert response.status_code == status, response.json()
-    matching_body: dict[str, Any] = response.json()
+    matching_body: JsonObject = response.json()
     return matching_body["refund"] if status == 201 else matching_body["errors"]
 
 
@@ -231,7 +236,7 @@ def test_two_currencies(api: ApiClient, shop: Shop) -> None:
         ({"discrepancy_reason": "because"}, {"discrepancy_reason": ["is not included in the list"]}),
     ],
 )
-def test_refusals_change_nothing(api: ApiClient, shop: Shop, body: dict[str, Any], errors: dict[str, Any]) -> None:
+def test_refusals_change_nothing(api: ApiClient, shop: Shop, body: JsonObject, errors: JsonObject) -> None:
     order = create_paid_order(shop, shipping=POST)
     (line,), _ = get_row_ids(order)
     units = [{"line_item_id": line, **row} for row in body.pop("units", [])]
@@ -286,7 +291,7 @@ def test_less_and_more_than_was_worked_out_is_an_adjustment(api: ApiClient, shop
     ]
 
 
-def create_stocked_order(shop: Shop, **values: Any) -> tuple[Any, Order]:
+def create_stocked_order(shop: Shop, **values: object) -> tuple[Any, Order]:
     variant = make_variant(shop, stock=5)
     lines = [{"variant_id": variant.pk, "quantity": 3}]
     options = {"lines": lines, "inventory_behaviour": "decrement_obeying_policy", **values}
@@ -403,7 +408,7 @@ def test_an_item_is_connected_with_the_location_that_it_goes_back_to(api: ApiCli
         assert variant.inventory_item.levels.get(location=other).available == 1
 
 
-def test_everything_refunded(api: ApiClient, shop: Shop) -> None:
+def test_a_full_refund_refunds_everything(api: ApiClient, shop: Shop) -> None:
     order = create_paid_order(shop, shipping=POST)
     (line,), _ = get_row_ids(order)
     full_refund = {"refund_line_items": [{"line_item_id": line, "quantity": 2}], "shipping": {"full_refund": True}}
@@ -427,7 +432,7 @@ def test_everything_refunded(api: ApiClient, shop: Shop) -> None:
         ({"refund": {"note": "Sorry", "transactions": [{"amount": "20.00"}]}}, "refunded", "0.00"),
     ],
 )
-def test_cancelling_refunds(api: ApiClient, shop: Shop, body: dict[str, Any], status: str, remaining: str) -> None:
+def test_cancelling_refunds(api: ApiClient, shop: Shop, body: JsonObject, status: str, remaining: str) -> None:
     variant = make_variant(shop, stock=5)
     order = create_paid_order(
         shop,
@@ -449,7 +454,7 @@ def test_cancelling_refunds(api: ApiClient, shop: Shop, body: dict[str, Any], st
     assert len(after["refunds"]) == 1
 
 
-BAD_CANCELLATIONS: list[dict[str, Any]] = [
+BAD_CANCELLATIONS: list[Attrs] = [
     {"amount": "20.01"},
     {"refund": {"refund_line_items": 5}},
     {"refund": {}},
@@ -555,11 +560,8 @@ def test_subscribers_get_the_refund_as_rest_shows_it(api: ApiClient, shop: Shop)
     def listens(shop: Shop, topic: str) -> frozenset[str]:
         return frozenset({"2026-07"})
 
-    register_audience(listens)
-    try:
+    with patch.dict(audiences, {listens: None}):
         refund_data = post_refund(api, order, {**body, "transactions": [{"amount": "15.00"}]})
-    finally:
-        unregister_audience(listens)
 
     with shop_scope(shop):
         payloads = {
@@ -568,3 +570,24 @@ def test_subscribers_get_the_refund_as_rest_shows_it(api: ApiClient, shop: Shop)
     assert payloads["refunds/create"] == refund_data
     assert payloads["order_transactions/create"]["id"] == refund_data["transactions"][0]["id"]
     assert payloads["orders/updated"]["refunds"] == [refund_data]
+
+
+pytestmark = pytest.mark.django_db
+
+
+def test_units_that_were_taken_from_nowhere_ask_once_where_they_belong(api: ApiClient) -> None:
+    counts = []
+    for lines in (2, 20):
+        order = make_order(api.installation.shop, lines=[MUG] * lines)
+        units = [{"line_item_id": line["id"], "quantity": 1} for line in reload_order(api, order.pk)]
+        body = {"refund": {"restock": True, "refund_line_items": units}}
+        with CaptureQueriesContext(connection) as statements:
+            assert api.post(f"orders/{order.pk}/refunds.json", body).status_code == 201
+        counts.append(len(statements))
+
+    assert counts[1] <= counts[0] + 3
+
+
+def reload_order(api: ApiClient, pk: int) -> list[dict[str, int]]:
+    lines: list[dict[str, int]] = api.get(f"orders/{pk}.json").json()["order"]["line_items"]
+    return lines

@@ -1,7 +1,7 @@
 """One valid request per route. Tests are generated from these requests.
 
 Each domain's module in this package registers requests with ``register_sample``. A route without a sample fails
-``tests/api/test_permission_table.py``, so every new route is covered by the generated tests.
+``tests/api/test_routes.py``, which runs all checks of ``tests/api/route_checks`` for every route.
 """
 
 import importlib
@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from apps.shops.models import Installation, Shop
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.types import Attrs
 
-Arrange = Callable[["SampleContext"], dict[str, Any]]
+Arrange = Callable[["SampleContext"], Attrs]
 
 
 @dataclass(frozen=True)
@@ -52,16 +53,16 @@ class Sample:
     def pattern(self) -> str:
         return self.route.split(" ")[1]
 
-    def path(self, arguments: dict[str, Any], version: str = "2026-07") -> str:
+    def path(self, arguments: Attrs, version: str = "2026-07") -> str:
         below = self.pattern
         for name, value in arguments.items():
             below = below.replace(f"<{name}>", str(value))
         return below if below.startswith("/") else f"/admin/api/{version}/{below}"
 
-    def body_for(self, arguments: dict[str, Any]) -> Any:
+    def body_for(self, arguments: Attrs) -> Any:
         return self.body(arguments) if callable(self.body) else self.body
 
-    def query_for(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def query_for(self, arguments: Attrs) -> Attrs:
         return (self.query(arguments) if callable(self.query) else self.query) or {}
 
 

@@ -1,9 +1,8 @@
 """Sample requests for products, variants, images, collections and collects."""
 
-from typing import Any
-
-from tests.catalog.factories import ATTACHMENT, make_custom, make_image, make_product, make_smart
+from apps.core.types import Attrs
 from tests.samples import SampleContext, register_sample
+from tests.support.factories.catalog import ATTACHMENT, make_custom, make_image, make_product, make_smart
 
 PRODUCT = {
     "product": {
@@ -23,49 +22,49 @@ CUSTOM = {"custom_collection": {"title": "Bags", "body_html": "<p>All.</p>"}}
 SMART = {"smart_collection": {"title": "Bags", "rules": RULES, "disjunctive": False}}
 
 
-def make_product_id(world: SampleContext) -> dict[str, Any]:
+def make_product_id(world: SampleContext) -> Attrs:
     return {"id": make_product().pk}
 
 
-def make_parent(world: SampleContext) -> dict[str, Any]:
+def make_parent(world: SampleContext) -> Attrs:
     return {"product_id": make_product(prices=("1.00",)).pk}
 
 
-def make_variant_id(world: SampleContext) -> dict[str, Any]:
+def make_variant_id(world: SampleContext) -> Attrs:
     product = make_product(prices=("1.00", "2.00"))
     return {"product_id": product.pk, "id": product.variants.all()[0].pk}
 
 
-def make_image_id(world: SampleContext) -> dict[str, Any]:
+def make_image_id(world: SampleContext) -> Attrs:
     product = make_product()
     return {"product_id": product.pk, "id": make_image(product).pk}
 
 
-def make_custom_collection_id(world: SampleContext) -> dict[str, Any]:
+def make_custom_collection_id(world: SampleContext) -> Attrs:
     return {"id": make_custom("Kitchen", make_product()).pk}
 
 
-def make_smart_collection_id(world: SampleContext) -> dict[str, Any]:
+def make_smart_collection_id(world: SampleContext) -> Attrs:
     return {"id": make_smart("Cheap", ("variant_price", "less_than", "5")).pk}
 
 
-def make_collection_id(world: SampleContext) -> dict[str, Any]:
+def make_collection_id(world: SampleContext) -> Attrs:
     return {"collection_id": make_custom("Kitchen", make_product()).pk}
 
 
-def make_any_smart_collection_id(world: SampleContext) -> dict[str, Any]:
+def make_any_smart_collection_id(world: SampleContext) -> Attrs:
     return {"collection_id": make_smart_collection_id(world)["id"]}
 
 
-def make_collect_id(world: SampleContext) -> dict[str, Any]:
+def make_collect_id(world: SampleContext) -> Attrs:
     return {"id": make_custom("Kitchen", make_product()).collects.get().pk}
 
 
-def make_unconnected(world: SampleContext) -> dict[str, Any]:
+def make_unconnected(world: SampleContext) -> Attrs:
     return {"product": make_product().pk, "collection": make_custom().pk}
 
 
-def build_collect_body(rows: dict[str, Any]) -> dict[str, Any]:
+def build_collect_body(rows: Attrs) -> Attrs:
     return {"collect": {"product_id": rows["product"], "collection_id": rows["collection"]}}
 
 

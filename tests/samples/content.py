@@ -1,11 +1,10 @@
 """Sample requests for blogs, articles, themes, theme files and mobile apps."""
 
-from typing import Any
-
 from django.utils import timezone
 
 from apps.content.domain import articles, blogs, themes
 from apps.content.models import MobilePlatformApplication, Theme
+from apps.core.types import Attrs
 from tests.samples import SampleContext, register_sample
 
 BLOG = {"blog": {"title": "Field notes", "commentable": "no"}}
@@ -37,30 +36,30 @@ APP = {
 }
 
 
-def make_blog_id(world: SampleContext) -> dict[str, Any]:
+def make_blog_id(world: SampleContext) -> Attrs:
     return {"id": blogs.create_blog({"title": "News"}, actor="system", at=timezone.now()).pk}
 
 
-def make_articles_parent(world: SampleContext) -> dict[str, Any]:
+def make_articles_parent(world: SampleContext) -> Attrs:
     return {"blog_id": make_blog_id(world)["id"]}
 
 
-def make_article_ids(world: SampleContext) -> dict[str, Any]:
+def make_article_ids(world: SampleContext) -> Attrs:
     blog_id = make_blog_id(world)["id"]
     attrs = {"title": "Hello", "tags": "a, b", "published_at": timezone.now()}
     return {"blog_id": blog_id, "id": articles.create_article(blog_id, attrs, actor="system", at=timezone.now()).pk}
 
 
-def make_draft_ids(world: SampleContext) -> dict[str, Any]:
+def make_draft_ids(world: SampleContext) -> Attrs:
     main = Theme.objects.get(role=Theme.Role.MAIN)
     return {"id": themes.duplicate_theme(main, actor="system", at=timezone.now()).pk}
 
 
-def make_assets_parent(world: SampleContext) -> dict[str, Any]:
+def make_assets_parent(world: SampleContext) -> Attrs:
     return {"theme_id": make_draft_ids(world)["id"]}
 
 
-def make_mobile_app_id(world: SampleContext) -> dict[str, Any]:
+def make_mobile_app_id(world: SampleContext) -> Attrs:
     number = MobilePlatformApplication.objects.count()
     app = MobilePlatformApplication(shop=world.shop, platform="ios", application_id=f"X1Y2.example{number}")
     app.save()

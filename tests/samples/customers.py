@@ -1,25 +1,24 @@
 """Sample requests for customers and addresses."""
 
-from typing import Any
-
-from tests.customers.factories import make_address, make_customer
+from apps.core.types import Attrs
 from tests.samples import SampleContext, register_sample
+from tests.support.factories.customers import make_address, make_customer
 
 CUSTOMER = {"customer": {"first_name": "Ada", "email": "ada@example.com"}}
 ADDRESS = {"address": {"address1": "Storgatan 1", "city": "Lund", "country": "Sweden"}}
 INVITE = {"customer_invite": {"subject": "Come in"}}
 
 
-def make_customer_id(world: SampleContext) -> dict[str, Any]:
+def make_customer_id(world: SampleContext) -> Attrs:
     return {"id": make_customer(first_name="Some").pk}
 
 
-def make_address_ids(world: SampleContext) -> dict[str, Any]:
+def make_address_ids(world: SampleContext) -> Attrs:
     customer = make_customer()
     return {"customer_id": customer.pk, "id": make_address(customer).pk}
 
 
-def make_customer_parent(world: SampleContext) -> dict[str, Any]:
+def make_customer_parent(world: SampleContext) -> Attrs:
     return {"customer_id": make_address_ids(world)["customer_id"]}
 
 

@@ -1,12 +1,12 @@
 """Sample requests for fulfillment services, fulfillment orders, fulfillments and fulfillment events."""
 
 from collections.abc import Callable
-from typing import Any
 
+from apps.core.types import Attrs
 from apps.fulfillment.models import FulfillmentOrder
-from tests.fulfillment.factories import make_event, make_fulfillment, make_fulfillment_order, make_service
-from tests.inventory.factories import make_location
 from tests.samples import SampleContext, register_sample
+from tests.support.factories.fulfillment import make_event, make_fulfillment, make_fulfillment_order, make_service
+from tests.support.factories.inventory import make_location
 
 SERVICE = {
     "fulfillment_service": {
@@ -19,7 +19,7 @@ SERVICE = {
 }
 
 
-def make_service_id(world: SampleContext) -> dict[str, Any]:
+def make_service_id(world: SampleContext) -> Attrs:
     return {"id": make_service(world.installation.app).pk}
 
 
@@ -34,10 +34,10 @@ register_sample(
 
 def arrange_fulfillment_order(
     status: str = "open", request_status: str = "unsubmitted", *, service: bool = False
-) -> Callable[..., Any]:
+) -> Callable[[SampleContext], Attrs]:
     """Return a function that creates a fulfillment order and another location, and returns the ids."""
 
-    def arrange(world: SampleContext) -> dict[str, Any]:
+    def arrange(world: SampleContext) -> Attrs:
         at = make_service(world.installation.app) if service else None
         row = make_fulfillment_order(at, status=status, request_status=request_status, email="some@example.com")
         line = row.lines.first()
@@ -47,41 +47,41 @@ def arrange_fulfillment_order(
     return arrange
 
 
-def make_order_parent(world: SampleContext) -> dict[str, Any]:
+def make_order_parent(world: SampleContext) -> Attrs:
     return {"order_id": FulfillmentOrder.objects.get(pk=arrange_fulfillment_order()(world)["id"]).order_id}
 
 
-def make_assigned(world: SampleContext) -> dict[str, Any]:
+def make_assigned(world: SampleContext) -> Attrs:
     return {"one": arrange_fulfillment_order("open", "submitted", service=True)(world)["id"]}
 
 
-def build_lines(rows: dict[str, Any]) -> list[dict[str, Any]]:
+def build_lines(rows: Attrs) -> list[Attrs]:
     return [{"id": rows["line"], "quantity": 1}]
 
 
-def make_fulfillment_id(world: SampleContext) -> dict[str, Any]:
+def make_fulfillment_id(world: SampleContext) -> Attrs:
     return {"id": make_fulfillment().pk}
 
 
-def make_fulfillment_of_order(world: SampleContext) -> dict[str, Any]:
+def make_fulfillment_of_order(world: SampleContext) -> Attrs:
     row = make_fulfillment()
     return {"order_id": row.order_id, "id": row.pk}
 
 
-def make_fulfillments_of_order(world: SampleContext) -> dict[str, Any]:
+def make_fulfillments_of_order(world: SampleContext) -> Attrs:
     return {"order_id": make_fulfillment().order_id}
 
 
-def make_fulfillment_of_fulfillment_order(world: SampleContext) -> dict[str, Any]:
+def make_fulfillment_of_fulfillment_order(world: SampleContext) -> Attrs:
     return {"fulfillment_order_id": make_fulfillment().lines.get().fulfillment_order_id}
 
 
-def make_fulfillment_parent(world: SampleContext) -> dict[str, Any]:
+def make_fulfillment_parent(world: SampleContext) -> Attrs:
     event = make_event()
     return {"order_id": event.fulfillment.order_id, "fulfillment_id": event.fulfillment_id}
 
 
-def make_fulfillment_event(world: SampleContext) -> dict[str, Any]:
+def make_fulfillment_event(world: SampleContext) -> Attrs:
     event = make_event()
     return {"order_id": event.fulfillment.order_id, "fulfillment_id": event.fulfillment_id, "id": event.pk}
 

@@ -1,33 +1,32 @@
 """Sample requests for locations, inventory items and inventory levels."""
 
-from typing import Any
-
+from apps.core.types import Attrs
 from apps.inventory.models import InventoryItem
-from tests.inventory.factories import get_first_location, make_item, make_location, set_stock
 from tests.samples import SampleContext, register_sample
+from tests.support.factories.inventory import get_first_location, make_item, make_location, set_stock
 
 
-def make_level(world: SampleContext) -> dict[str, Any]:
+def make_level(world: SampleContext) -> Attrs:
     item, location = make_item(world.shop), get_first_location(world.shop)
     return {"id": item.pk, "location_id": location.pk, "inventory_item_id": item.pk}
 
 
-def make_two_levels(world: SampleContext) -> dict[str, Any]:
+def make_two_levels(world: SampleContext) -> Attrs:
     """Create an inventory item that is stocked at two locations."""
     rows = make_level(world)
     set_stock(InventoryItem.objects.get(pk=rows["inventory_item_id"]), make_location(world.shop), 1)
     return rows
 
 
-def make_location_id(world: SampleContext) -> dict[str, Any]:
+def make_location_id(world: SampleContext) -> Attrs:
     return {"id": get_first_location(world.shop).pk}
 
 
-def make_item_id(world: SampleContext) -> dict[str, Any]:
+def make_item_id(world: SampleContext) -> Attrs:
     return {"id": make_item(world.shop).pk}
 
 
-def build_level_ids(rows: dict[str, Any]) -> dict[str, Any]:
+def build_level_ids(rows: Attrs) -> Attrs:
     return {name: rows[name] for name in ("location_id", "inventory_item_id")}
 
 

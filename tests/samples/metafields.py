@@ -2,28 +2,29 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
+from django.db.models import Model
 from django.utils import timezone
 
+from apps.core.types import Attrs
 from apps.metafields.domain import write
-from apps.metafields.domain.owners import get_owner_type
+from apps.metafields.domain.owners import owner_types
 from apps.metafields.models import Metafield
-from tests.metafields.owners import KINDS, MAKERS
 from tests.samples import SampleContext, register_sample
+from tests.support.factories.metafield_owners import KINDS, MAKERS
 
 ROW = {"namespace": "care", "key": "wash", "value": "Cold", "type": "single_line_text_field"}
 OTHER = {"metafield": {"namespace": "care", "key": "dry", "value": "Flat", "type": "single_line_text_field"}}
 
 
-def make_owner_metafield(world: SampleContext, make: Callable[[], Any] | None) -> dict[str, Any]:
+def make_owner_metafield(world: SampleContext, make: Callable[[], Model] | None) -> Attrs:
     owner = make() if make else world.shop
     row = {**ROW, "key": f"wash{Metafield.objects.count()}"}
     (metafield,) = write.set_metafields(owner, [row], actor="system", at=timezone.now())
     return {"owner_id": owner.pk, "id": metafield.pk}
 
 
-def make_owner_parent(world: SampleContext, make: Callable[[], Any]) -> dict[str, Any]:
+def make_owner_parent(world: SampleContext, make: Callable[[], Model]) -> Attrs:
     owner = make()
     write.set_metafields(owner, [ROW], actor="system", at=timezone.now())
     return {
@@ -33,7 +34,7 @@ def make_owner_parent(world: SampleContext, make: Callable[[], Any]) -> dict[str
     }
 
 
-def register_six_routes(prefix: str, arrange: Callable[[SampleContext], dict[str, Any]]) -> None:
+def register_six_routes(prefix: str, arrange: Callable[[SampleContext], Attrs]) -> None:
     register_sample(f"GET {prefix}metafields.json", arrange=arrange)
     register_sample(f"POST {prefix}metafields.json", OTHER, arrange=arrange, status=201)
     register_sample(f"GET {prefix}metafields/count.json", arrange=arrange)
@@ -44,7 +45,7 @@ def register_six_routes(prefix: str, arrange: Callable[[SampleContext], dict[str
 
 register_six_routes("", partial(make_owner_metafield, make=None))
 for resource, make in MAKERS.items():
-    owner = get_owner_type(resource)
+    owner = owner_types.get(resource)
     assert owner is not None
     register_six_routes(f"{owner.path}/<owner_id>/", partial(make_owner_metafield, make=make))
     for kind in owner.extra_paths:

@@ -1,12 +1,12 @@
 """Sample requests for orders, transactions and events."""
 
 from decimal import Decimal
-from typing import Any
 
 from apps.catalog.models import Product
-from apps.events.models import Event
-from tests.orders.factories import make_order, make_variant
+from apps.core.events.models import Event
+from apps.core.types import Attrs
 from tests.samples import SampleContext, register_sample
+from tests.support.factories.orders import make_order, make_variant
 
 ORDER = {
     "order": {
@@ -28,29 +28,29 @@ PAYMENT = {"transaction": {"kind": "sale", "amount": "20.00", "currency": "USD",
 CANCELLATION = {"reason": "customer", "restock": True, "email": False}
 
 
-def make_order_id(world: SampleContext) -> dict[str, Any]:
+def make_order_id(world: SampleContext) -> Attrs:
     return {"id": make_order(email="some@example.com").pk}
 
 
-def make_order_parent(world: SampleContext) -> dict[str, Any]:
+def make_order_parent(world: SampleContext) -> Attrs:
     return {"order_id": make_order_id(world)["id"]}
 
 
-def make_order_of_customer(world: SampleContext) -> dict[str, Any]:
+def make_order_of_customer(world: SampleContext) -> Attrs:
     return {"customer_id": make_order(email="some@example.com").customer_id}
 
 
-def make_transaction_ids(world: SampleContext) -> dict[str, Any]:
+def make_transaction_ids(world: SampleContext) -> Attrs:
     order = make_order(transactions=[{"kind": "sale", "amount": Decimal("20.00")}])
     return {"order_id": order.pk, "id": order.transactions.get().pk}
 
 
-def make_product_events_parent(world: SampleContext) -> dict[str, Any]:
+def make_product_events_parent(world: SampleContext) -> Attrs:
     variant = make_variant(world.shop)
     return {"product_id": Product.objects.get(pk=variant.product_id).pk}
 
 
-def make_event_id(world: SampleContext) -> dict[str, Any]:
+def make_event_id(world: SampleContext) -> Attrs:
     make_order()
     return {"id": Event.objects.get(topic="orders/create").pk}
 

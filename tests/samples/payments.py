@@ -1,9 +1,8 @@
 """Sample requests for payment handlers."""
 
-from typing import Any
-
 from django.utils import timezone
 
+from apps.core.types import Attrs
 from apps.payments.domain import handlers
 from apps.payments.models import PaymentHandlerConfig
 from tests.samples import SampleContext, register_sample
@@ -25,7 +24,7 @@ HANDLER = {
 }
 
 
-def make_handler_id(world: SampleContext) -> dict[str, Any]:
+def make_handler_id(world: SampleContext) -> Attrs:
     number = PaymentHandlerConfig.objects.count()
     attrs = {
         "handler_id": f"other-{number}",
@@ -35,7 +34,7 @@ def make_handler_id(world: SampleContext) -> dict[str, Any]:
     return {"id": handlers.create_handler(attrs, actor="system", at=timezone.now()).pk}
 
 
-def make_enabled_handler(world: SampleContext) -> dict[str, Any]:
+def make_enabled_handler(world: SampleContext) -> Attrs:
     number = PaymentHandlerConfig.objects.count()
     attrs = {
         "handler_id": f"on-{number}",
@@ -48,7 +47,7 @@ def make_enabled_handler(world: SampleContext) -> dict[str, Any]:
     return {"id": handler.pk, "handler_id": handler.handler_id}
 
 
-def build_redemption_body(rows: dict[str, Any]) -> dict[str, Any]:
+def build_redemption_body(rows: Attrs) -> Attrs:
     credential = {"type": "wallet_token", "token": f"opaque-{rows['id']}", "binding": {"checkout_id": "c-1"}}
     instrument = {"id": "pi-1", "handler_id": rows["handler_id"], "type": "wallet_pay", "credential": credential}
     return {"redemption": {"checkout_id": "c-1", "payment_instrument": instrument}}

@@ -1,18 +1,18 @@
 """Sample requests for refunds."""
 
 from decimal import Decimal
-from typing import Any
 
 from django.utils import timezone
 
+from apps.core.types import Attrs
 from apps.orders.models import Order
 from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundLineInput, RefundRequest
-from tests.orders.factories import make_order
 from tests.samples import SampleContext, register_sample
+from tests.support.factories.orders import make_order
 
 
-def make_paid_order(world: SampleContext) -> dict[str, Any]:
+def make_paid_order(world: SampleContext) -> Attrs:
     order = make_order(shipping=[{"title": "Post", "price": Decimal("5.00"), "tax_lines": []}], financial_status="paid")
     return {
         "order_id": order.pk,
@@ -26,23 +26,23 @@ def make_refund(order: Order) -> int:
     return create.create_refund(order, request, actor="system", at=timezone.now()).pk
 
 
-def make_refunded_order(world: SampleContext) -> dict[str, Any]:
+def make_refunded_order(world: SampleContext) -> Attrs:
     rows = make_paid_order(world)
     make_refund(Order.objects.get(pk=rows["order_id"]))
     return rows
 
 
-def make_refund_ids(world: SampleContext) -> dict[str, Any]:
+def make_refund_ids(world: SampleContext) -> Attrs:
     rows = make_paid_order(world)
     return {"order_id": rows["order_id"], "id": make_refund(Order.objects.get(pk=rows["order_id"]))}
 
 
-def build_calculation_body(rows: dict[str, Any]) -> dict[str, Any]:
+def build_calculation_body(rows: Attrs) -> Attrs:
     units = {"line_item_id": rows["line"], "quantity": 1, "restock_type": "no_restock"}
     return {"refund": {"currency": "USD", "shipping": {"full_refund": True}, "refund_line_items": [units]}}
 
 
-def build_refund_body(rows: dict[str, Any]) -> dict[str, Any]:
+def build_refund_body(rows: Attrs) -> Attrs:
     body = build_calculation_body(rows)["refund"]
     payment = {"parent_id": rows["payment"], "amount": "15.00", "kind": "refund", "gateway": "manual"}
     return {"refund": {**body, "note": "Broken", "notify": False, "transactions": [payment]}}

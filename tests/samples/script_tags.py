@@ -1,14 +1,13 @@
 """Sample requests for script tags."""
 
-from typing import Any
-
-from tests.factories import ScriptTagFactory
+from apps.core.types import Attrs
 from tests.samples import SampleContext, register_sample
+from tests.support.factories import ScriptTagFactory
 
 TAG = {"script_tag": {"src": "https://scripts.example/a.js", "event": "onload"}}
 
 
-def make_tag_id(world: SampleContext) -> dict[str, Any]:
+def make_tag_id(world: SampleContext) -> Attrs:
     return {"id": ScriptTagFactory.create(shop=world.shop, app=world.installation.app).pk}
 
 

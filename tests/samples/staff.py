@@ -1,13 +1,12 @@
 """Sample requests for staff members."""
 
-from typing import Any
-
-from apps.shops.models import Shop
-from tests import factories
+from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs
 from tests.samples import SampleContext, register_sample
+from tests.support import factories
 
 
-def use_premium_plan(world: SampleContext) -> dict[str, Any]:
+def use_premium_plan(world: SampleContext) -> Attrs:
     # All shops need the plan, so that requests with another shop's token fail because of the shop, not the plan.
     Shop.objects.update(plan=Shop.Plan.PREMIUM)
     return {"id": factories.make_member(world.shop, owner=True).pk}

@@ -1,9 +1,8 @@
 """Sample requests for webhook subscriptions."""
 
-from typing import Any
-
 from django.utils import timezone
 
+from apps.core.types import Attrs
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.models import Subscription
 from tests.samples import SampleContext, register_sample
@@ -22,7 +21,7 @@ WEBHOOK = {
 }
 
 
-def make_subscription_id(world: SampleContext) -> dict[str, Any]:
+def make_subscription_id(world: SampleContext) -> Attrs:
     uri = f"https://app.example/sample/{Subscription.objects.count()}"
     values = {"topic": "products/update", "uri": uri, "api_version": "2026-07"}
     subscription = subscriptions.create_subscription(world.installation, values, actor="system", at=timezone.now())

@@ -55,5 +55,5 @@ def test_large_blocks_go_back_and_without_bounds_they_stay() -> None:
     assert (most_without >= 95, kept_without > 20) == (True, True), (most_without, kept_without)
 
 
-def test_what_an_operator_has_set_stays() -> None:
+def test_memory_settings_of_the_operator_stay() -> None:
     assert not limit_malloc_arenas({"MALLOC_ARENA_MAX": "1"})

@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.client.conftest import find_free_port, stop_process
-from tests.server.application import BIG
-from tests.timing import get_time_limit
+from tests.support.servers.application import BIG
+from tests.support.servers.live import find_free_port, stop_process
+from tests.support.timing import get_time_limit
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ class RunningServer:
     def __init__(self, processes: int, threads: int) -> None:
         self.port = find_free_port()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.server.application"],
+            [sys.executable, "-m", "tests.support.servers.application"],
             cwd=settings.BASE_DIR,
             env={
                 **os.environ,
@@ -159,7 +159,7 @@ def test_every_accepted_request_is_answered_when_the_server_stops_under_load(sta
     assert counts["told"] == len(clients)
 
 
-def test_what_is_in_work_is_finished_when_the_server_stops(start_server: Start) -> None:
+def test_running_requests_are_finished_when_the_server_stops(start_server: Start) -> None:
     running = start_server(1, 1)
     waiting = [running.connect(b"GET /slow?0.7 HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(3)]
     time.sleep(0.2)
@@ -193,7 +193,7 @@ def test_more_than_can_be_served_is_shed_and_the_rest_is_served(start_server: St
         connection.close()
 
 
-def test_who_reads_slowly_holds_no_thread(start_server: Start) -> None:
+def test_slow_readers_occupy_no_thread(start_server: Start) -> None:
     running = start_server(1, 1)
     slow = [running.connect(b"GET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") for _ in range(4)]
 
@@ -215,7 +215,7 @@ def test_large_bodies_come_through_as_they_are(start_server: Start) -> None:
     assert headers["X-Mixed-CASE"] == "/echo"
 
 
-def test_a_failure_of_the_application_is_500_and_the_next_request_is_served(start_server: Start) -> None:
+def test_a_failure_of_the_application_returns_500_and_serving_continues(start_server: Start) -> None:
     running = start_server(1, 1)
 
     assert running.get("/fails")[:2] == (500, b"Internal Server Error")
@@ -226,7 +226,7 @@ def test_a_port_in_use_gives_a_one_sentence_error(start_server: Start) -> None:
     running = start_server(1, 1)
 
     second = subprocess.run(
-        [sys.executable, "-m", "tests.server.application"],
+        [sys.executable, "-m", "tests.support.servers.application"],
         cwd=settings.BASE_DIR,
         env={**os.environ, "PORT": str(running.port), "WEB_PROCESSES": "1", "WEB_THREADS": "1"},
         capture_output=True,

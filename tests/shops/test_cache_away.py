@@ -1,17 +1,16 @@
 """Tests that the API, the panel and shop domains work while Redis is unreachable."""
 
-from typing import Any
-
 import pytest
+from pytest_django import Settings
 
-from apps.shops.models import Shop
-from tests import factories
-from tests.conftest import ApiClient
-from tests.panel.conftest import Panel
+from apps.core.tenancy.models import Shop
+from tests.support import factories
+from tests.support.api_client import ApiClient
+from tests.support.panel.client import Panel
 
 
 @pytest.fixture(autouse=True)
-def _unreachable_redis(settings: Any) -> None:
+def _unreachable_redis(settings: Settings) -> None:
     settings.CACHES = {
         "default": {
             "BACKEND": "django.core.cache.backends.redis.RedisCache",

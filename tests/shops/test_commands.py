@@ -6,8 +6,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.shops.models import App, Shop
-from tests.conftest import ApiClient
+from apps.core.tenancy.models import App, Shop
+from tests.support.api_client import ApiClient
 
 pytestmark = pytest.mark.django_db
 
@@ -62,9 +62,7 @@ def test_a_shop_that_cannot_be_is_refused_in_a_sentence(shop: Shop, arguments: l
         ("A", "acme.example", "read_everything", "Unknown scope: read_everything"),
     ],
 )
-def test_an_app_that_cannot_be_is_refused_in_a_sentence(
-    shop: Shop, name: str, domain: str, scopes: str, message: str
-) -> None:
+def test_invalid_apps_are_refused(shop: Shop, name: str, domain: str, scopes: str, message: str) -> None:
     with pytest.raises(CommandError) as error_info:
         run_command("create_app", name, "--shop", domain, "--scopes", scopes)
 

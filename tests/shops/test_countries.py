@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.ground import languages
+from apps.core.i18n import formats
 from apps.shops.domain.countries import (
     Country,
     Province,
@@ -81,7 +81,7 @@ def test_a_name_is_shown_in_the_shops_language_or_else_in_english() -> None:
 
 
 def test_pages_tell_countries_and_provinces_in_the_readers_language() -> None:
-    with languages.language_override("de"):
+    with formats.language_override("de"):
         german = (
             localize_country("SE", "Sweden"),
             localize_country(None, "usa"),

@@ -1,12 +1,12 @@
 """Tests for shop host names."""
 
-from typing import Any
+from pytest_django import Settings
 
-from apps.shops.models import Shop
-from tests.conftest import ApiClient
+from apps.core.tenancy.models import Shop
+from tests.support.api_client import ApiClient
 
 
-def test_a_cache_that_is_away_closes_no_shops_domain(api: ApiClient, shop: Shop, settings: Any) -> None:
+def test_a_cache_that_is_away_closes_no_shops_domain(api: ApiClient, shop: Shop, settings: Settings) -> None:
     settings.CACHES = {
         "default": {
             "BACKEND": "django.core.cache.backends.redis.RedisCache",

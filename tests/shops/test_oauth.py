@@ -8,27 +8,28 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
+from time_machine import TimeMachineFixture
 
-from apps.api.requests import throttling
-from apps.api.requests.file_buckets import FileBucketStore
-from apps.ground.base_models import TimestampedQuerySet
-from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.core.models import TimestampedQuerySet
+from apps.core.tenancy.models import AccessToken, App, Installation, Membership, Shop, User, hash_token
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.core.types import Attrs
 from apps.shops.domain import app_installation, app_secrets, oauth, tokens
-from apps.shops.models import AccessToken, App, AuthorizationCode, Installation, Shop, hash_token
+from apps.shops.models import AuthorizationCode
 from apps.staff.domain import memberships
-from apps.staff.models import Membership, User
-from tests import factories
-from tests.conftest import ApiClient, Response
-from tests.panel.conftest import Panel
-from tests.races import run_concurrently
-from tests.wire_tables import assert_fits
+from tests.support import factories
+from tests.support.api_client import ApiClient, Response
+from tests.support.databases.races import run_concurrently
+from tests.support.panel.client import Panel
+from tests.support.types import JsonObject
+from tests.support.wire_tables import assert_fits
 
 REDIRECT = "https://app.example/callback"
 PAGE = "shops_installation_authorize"
@@ -41,7 +42,7 @@ class OAuthFlow:
     app: App
     panel: Panel
 
-    def ask(self, **values: Any) -> dict[str, Any]:
+    def ask(self, **values: Any) -> Attrs:
         parameters = {
             "client_id": self.app.api_key,
             "redirect_uri": REDIRECT,
@@ -67,14 +68,14 @@ class OAuthFlow:
         body = {"client_id": self.app.api_key, "client_secret": self.app.api_secret, "code": code, **values}
         return exchange_code(body)
 
-    def token(self, **values: Any) -> dict[str, Any]:
+    def token(self, **values: Any) -> Attrs:
         response = self.exchange(self.code(**values))
         assert response.status_code == 200, response.content
-        results: dict[str, Any] = response.json()
+        results: JsonObject = response.json()
         return results
 
 
-def exchange_code(body: dict[str, Any], **options: Any) -> Response:
+def exchange_code(body: JsonObject, **options: Any) -> Response:
     return Client().post("/admin/oauth/access_token", body, content_type="application/json", **options)
 
 
@@ -88,7 +89,7 @@ def get_status(token: str, path: str = "shop.json") -> int:
     return Client(headers={"X-Platform-Access-Token": token}).get(f"/admin/api/2026-07/{path}").status_code
 
 
-def snapshot_grants() -> dict[str, Any]:
+def snapshot_grants() -> Attrs:
     """Return the installations and tokens, which a rejected request must not change."""
     with all_shops_scope():
         return {
@@ -164,7 +165,7 @@ def test_a_form_is_taken_as_json_is(oauth_flow: OAuthFlow) -> None:
     assert (response.status_code, response.json()["scope"]) == (200, "read_products")
 
 
-def test_who_says_no_is_led_back_and_nothing_is_granted(oauth_flow: OAuthFlow) -> None:
+def test_declining_leads_back_and_grants_nothing(oauth_flow: OAuthFlow) -> None:
     parameters = get_callback_parameters(oauth_flow.answer("no"))
 
     assert (parameters["error"], parameters["state"]) == ("access_denied", "a b&=%1")
@@ -195,7 +196,7 @@ def test_registered_scopes_are_asked_for_where_none_are_named(oauth_flow: OAuthF
     assert oauth_flow.token(scope=None)["scope"] == "read_orders"
 
 
-def test_a_person_approves_in_the_shop_that_the_app_names(oauth_flow: OAuthFlow, shop: Shop, settings: Any) -> None:
+def test_approval_happens_in_the_named_shop(oauth_flow: OAuthFlow, shop: Shop, settings: Settings) -> None:
     settings.BASE_URL = "http://testserver"
     query = urlencode(oauth_flow.ask())
 
@@ -213,7 +214,7 @@ def test_a_person_approves_in_the_shop_that_the_app_names(oauth_flow: OAuthFlow,
     assert refused.status_code == 404
 
 
-def test_who_works_in_several_shops_chooses(oauth_flow: OAuthFlow, other_shop: Shop) -> None:
+def test_staff_of_several_shops_choose_a_shop(oauth_flow: OAuthFlow, other_shop: Shop) -> None:
     with shop_scope(other_shop):
         Membership.objects.create(shop=other_shop, user=oauth_flow.panel.user, permissions=[])
 
@@ -236,7 +237,7 @@ def test_the_page_can_be_neither_framed_nor_led_elsewhere(oauth_flow: OAuthFlow)
 # --- requests that must not lead to a token ---
 
 
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
+WRONG: dict[str, tuple[Attrs, str]] = {
     "no client": ({"client_id": None}, "invalid_client"),
     "unknown client": ({"client_id": "x" * 32}, "invalid_client"),
     "odd client": ({"client_id": "é"}, "invalid_client"),
@@ -256,7 +257,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_cannot_be_asked_is_refused_with_a_page(oauth_flow: OAuthFlow, name: str) -> None:
+def test_invalid_authorization_requests_are_refused_with_a_page(oauth_flow: OAuthFlow, name: str) -> None:
     values, error = WRONG[name]
 
     responses = [
@@ -318,7 +319,7 @@ def test_a_forged_answer_grants_nothing(oauth_flow: OAuthFlow, shop: Shop) -> No
     assert not AuthorizationCode._base_manager.exists()
 
 
-def test_what_changed_while_the_page_was_open_is_shown_first(oauth_flow: OAuthFlow) -> None:
+def test_changes_while_the_page_was_open_are_shown_first(oauth_flow: OAuthFlow) -> None:
     fingerprint = oauth_flow.show(scope=None).context["seen"]
     oauth_flow.app.scopes = ["write_customers"]
     oauth_flow.app.save()
@@ -329,9 +330,7 @@ def test_what_changed_while_the_page_was_open_is_shown_first(oauth_flow: OAuthFl
     assert b"Someone else changed this in the meantime" in response.content
 
 
-def test_a_code_works_once_in_time_and_for_its_app_and_shop_alone(
-    oauth_flow: OAuthFlow, other_shop: Shop, shop: Shop
-) -> None:
+def test_a_code_works_once_in_time_for_its_app_and_shop(oauth_flow: OAuthFlow, other_shop: Shop, shop: Shop) -> None:
     other = app_installation.create_app(name="Other")
     used, expired, unused = oauth_flow.code(), "", ""
     assert oauth_flow.exchange(used).status_code == 200
@@ -375,7 +374,7 @@ def test_a_wrong_secret_gets_nothing_and_uses_nothing_up(oauth_flow: OAuthFlow) 
     assert oauth_flow.exchange(code).status_code == 200
 
 
-def test_while_a_secret_is_replaced_both_count_and_then_one(oauth_flow: OAuthFlow) -> None:
+def test_both_secrets_are_valid_during_a_rotation_and_then_one(oauth_flow: OAuthFlow) -> None:
     old = oauth_flow.app.api_secret
     app_secrets.rotate_secret(oauth_flow.app, at=timezone.now())
     parameters = get_callback_parameters(oauth_flow.answer())
@@ -395,7 +394,7 @@ def test_while_a_secret_is_replaced_both_count_and_then_one(oauth_flow: OAuthFlo
     assert [response.status_code for response in (by_old, by_new, ended)] == [200, 200, 401]
 
 
-def test_a_code_dies_with_the_standing_of_who_gave_it_and_with_the_app(oauth_flow: OAuthFlow, shop: Shop) -> None:
+def test_a_code_expires_with_the_membership_of_its_giver_and_the_app(oauth_flow: OAuthFlow, shop: Shop) -> None:
     token = oauth_flow.token()["access_token"]
     owner = factories.make_member(shop, owner=True)
     with shop_scope(shop):
@@ -452,17 +451,7 @@ def test_other_methods_and_grants_are_refused(oauth_flow: OAuthFlow) -> None:
     assert (password.status_code, password.json()["error"]) == (400, "unsupported_grant_type")
 
 
-@pytest.fixture
-def rate_limited(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, time_machine: Any) -> Any:
-    """Turn on the rate limit with empty buckets and freeze the clock."""
-    settings.RATE_LIMIT = True
-    buckets = FileBucketStore(tmp_path / "buckets")
-    monkeypatch.setattr(throttling, "_buckets", lambda: buckets)
-    time_machine.move_to("2026-03-02T12:00:00Z", tick=False)
-    return time_machine
-
-
-def test_clients_that_guess_secrets_or_codes_must_wait_and_no_others(oauth_flow: OAuthFlow, rate_limited: Any) -> None:
+def test_clients_that_guess_secrets_or_codes_must_wait(oauth_flow: OAuthFlow, rate_limited: TimeMachineFixture) -> None:
     def guess(number: int, **options: Any) -> Response:
         wrong = {"client_secret": f"guess-{number}"} if number % 2 else {"code": f"guess-{number}"}
         values = {"client_id": oauth_flow.app.api_key, "client_secret": oauth_flow.app.api_secret, "code": "none"}
@@ -488,14 +477,14 @@ def test_clients_that_guess_secrets_or_codes_must_wait_and_no_others(oauth_flow:
     assert (elsewhere.status_code, later.status_code) == (200, 200)
 
 
-def test_right_exchanges_are_never_too_many(shop: Shop, rate_limited: Any) -> None:
+def test_right_exchanges_are_never_too_many(shop: Shop, rate_limited: TimeMachineFixture) -> None:
     app = factories.make_installation(shop, ("read_products",), distribution="custom").app
     body = {"client_id": app.api_key, "client_secret": app.api_secret, "grant_type": "client_credentials"}
 
     assert {exchange_code(body).status_code for _ in range(30)} == {200}
 
 
-def test_who_tries_many_keys_is_counted_by_the_network(db: None, rate_limited: Any) -> None:
+def test_attempts_with_many_keys_are_counted_by_network(db: None, rate_limited: TimeMachineFixture) -> None:
     def guess(number: int, address: str) -> int:
         return exchange_code({"client_id": f"app-{number}", "client_secret": "x"}, REMOTE_ADDR=address).status_code
 
@@ -618,8 +607,8 @@ def test_a_person_uninstalls_through_an_app_only_what_they_may(oauth_flow: OAuth
     assert get_status(token) == 200
 
 
-def test_what_a_person_does_through_an_app_bears_their_name(oauth_flow: OAuthFlow, shop: Shop) -> None:
-    from apps.events.models import Event
+def test_actions_of_staff_through_an_app_have_their_name(oauth_flow: OAuthFlow, shop: Shop) -> None:
+    from apps.core.events.models import Event
 
     owner = factories.make_member(shop, owner=True)
     with shop_scope(shop):
@@ -636,9 +625,9 @@ def test_what_a_person_does_through_an_app_bears_their_name(oauth_flow: OAuthFlo
 
 
 def test_every_scope_has_the_permissions_that_it_needs() -> None:
-    from apps.shops.models.scopes import SCOPES
-    from apps.staff.domain.delegated_scopes import REQUIRED_PERMISSIONS, get_delegated_scopes
-    from apps.staff.domain.permissions import NAMES
+    from apps.core.tenancy.access_scopes import SCOPES
+    from apps.core.tenancy.permissions import NAMES
+    from apps.core.tenancy.staff_access import REQUIRED_PERMISSIONS, get_delegated_scopes
 
     assert {name for needed in REQUIRED_PERMISSIONS.values() for verbs in needed for name in verbs} <= set(NAMES)
     assert {scope.split("_", 1)[1] for scope in SCOPES} == REQUIRED_PERMISSIONS.keys()
@@ -647,7 +636,7 @@ def test_every_scope_has_the_permissions_that_it_needs() -> None:
     assert get_delegated_scopes([], NAMES) == {scope for scope in SCOPES if scope.startswith("read_")}
 
 
-def test_who_may_only_view_lends_no_writing_to_an_app(oauth_flow: OAuthFlow, shop: Shop) -> None:
+def test_viewers_grant_no_write_access_to_an_app(oauth_flow: OAuthFlow, shop: Shop) -> None:
     with shop_scope(shop):
         Membership.objects.filter(user=oauth_flow.panel.user).update(
             permissions=["applications"], view_only=["products"]
@@ -665,8 +654,8 @@ def test_who_may_only_view_lends_no_writing_to_an_app(oauth_flow: OAuthFlow, sho
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.race(control="test_without_the_deletion_a_code_works_twice")
-def test_of_two_who_have_a_code_one_gets_a_token(oauth_flow: OAuthFlow, shop: Shop) -> None:
+@pytest.mark.race(control="test_codes_work_twice_without_deletion")
+def test_one_of_two_requests_with_a_code_gets_a_token(oauth_flow: OAuthFlow, shop: Shop) -> None:
     code = oauth_flow.code()
 
     results = run_concurrently(
@@ -680,9 +669,7 @@ def test_of_two_who_have_a_code_one_gets_a_token(oauth_flow: OAuthFlow, shop: Sh
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_the_deletion_a_code_works_twice(
-    oauth_flow: OAuthFlow, shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_codes_work_twice_without_deletion(oauth_flow: OAuthFlow, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Show what goes wrong if codes are not deleted: a code can be exchanged twice."""
     code = oauth_flow.code()
     monkeypatch.setattr(TimestampedQuerySet, "delete", lambda rows: (rows.count(), {}))

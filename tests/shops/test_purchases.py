@@ -4,32 +4,33 @@ import json
 from datetime import timedelta
 from decimal import Decimal
 from io import StringIO
-from typing import Any
 
 import orjson
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from apps.events.models import Event
-from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.shops.domain import app_installation, purchases
-from apps.shops.models import AppPurchase, Installation, Shop
+from apps.shops.models import AppPurchase
 from apps.webhooks.domain.engine import fan_out
 from apps.webhooks.models import Delivery
-from tests import factories
-from tests.shops.factories import make_purchase
-from tests.webhooks.scenarios import make_subscription
+from tests.support import factories
+from tests.support.factories import make_purchase
+from tests.support.types import JsonObject
+from tests.support.webhooks import make_subscription
 
 TOPIC = "app_purchases_one_time/update"
 MEMBERS = {"admin_graphql_api_id", "name", "status", "admin_graphql_api_shop_id", "created_at", "updated_at"}
 
 
-def get_actor_arguments() -> dict[str, Any]:
+def get_actor_arguments() -> JsonObject:
     return {"actor": "system", "at": timezone.now()}
 
 
-def get_deliveries(shop: Shop) -> list[tuple[int, dict[str, Any]]]:
+def get_deliveries(shop: Shop) -> list[tuple[int, JsonObject]]:
     """Return the app id and the purchase of each delivery."""
     while fan_out.create_deliveries().events:
         continue
@@ -38,7 +39,7 @@ def get_deliveries(shop: Shop) -> list[tuple[int, dict[str, Any]]]:
         return [(row.app_id, orjson.loads(bytes(row.payload.body))["app_purchase_one_time"]) for row in rows]
 
 
-def test_only_the_requesting_app_gets_a_webhook_for_every_step(shop: Shop) -> None:
+def test_webhooks_for_every_step_go_to_the_requesting_app_only(shop: Shop) -> None:
     mine, other = factories.make_installation(shop, ()), factories.make_installation(shop, ())
     for installation in (mine, other):
         make_subscription(installation, f"https://apps.example.com/{installation.pk}", topic=TOPIC)
@@ -84,7 +85,7 @@ def test_an_undecided_purchase_expires_after_two_days(in_shop: Shop) -> None:
     assert Event.objects.filter(topic=TOPIC).count() == 3
 
 
-def test_what_cannot_be_asked_is_refused_with_its_field(in_shop: Shop) -> None:
+def test_invalid_purchases_are_refused_with_their_field(in_shop: Shop) -> None:
     installation = factories.make_installation(in_shop, ())
     for values, field in (
         ({"name": "  "}, "name"),

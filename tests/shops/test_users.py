@@ -6,9 +6,9 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.test import Client
 
-from apps.shops.models import Shop
-from tests import factories
-from tests.wire_tables import assert_fits
+from apps.core.tenancy.models import Shop
+from tests.support import factories
+from tests.support.wire_tables import assert_fits
 
 
 @pytest.mark.parametrize(("plan", "distribution"), [("basic", "custom"), ("premium", "public")])

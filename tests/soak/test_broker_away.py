@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from apps.ground.tenancy import shop_scope
-from apps.jobs.models import Job
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.orders.models import Order
-from apps.shops.models import Shop
-from tests import factories
-from tests.client.conftest import LiveServer, find_free_port, get_database_url, stop_process
-from tests.soak.concurrent_clients import PREFIX
-from tests.timing import scale_for_soak, wait_until
+from tests.support import factories
+from tests.support.servers.concurrent_clients import PREFIX
+from tests.support.servers.live import LiveServer, find_free_port, get_database_url, stop_process
+from tests.support.timing import scale_for_soak, wait_until
 
 pytestmark = [
     pytest.mark.soak,

@@ -15,16 +15,17 @@ from typing import Any
 
 import psycopg
 import pytest
+from pytest_django import Settings
 
-from apps.shops.models import Shop
-from apps.webhooks.webhook_receiver import WebhookReceiver
-from tests import factories
-from tests.client.conftest import LiveServer, get_database_url, stop_process
+from apps.core.tenancy.models import Shop
+from apps.demo.webhook_receiver import WebhookReceiver
 from tests.faults.test_restarts import copy_database
-from tests.soak.postgres_pair import PostgresPair, run_pair
 from tests.soak.test_kills import COMPLETION_SECONDS, TOPIC, OrderWriters
-from tests.timing import scale_for_soak, wait_until
-from tests.webhooks.scenarios import make_subscription
+from tests.support import factories
+from tests.support.databases.postgres_pair import PostgresPair, run_pair
+from tests.support.servers.live import LiveServer, get_database_url, stop_process
+from tests.support.timing import scale_for_soak, wait_until
+from tests.support.webhooks import make_subscription
 
 pytestmark = [
     pytest.mark.soak,
@@ -68,7 +69,7 @@ def fail_over(pair: PostgresPair, writers: OrderWriters) -> float:
 
 
 def test_a_killed_primary_is_replaced_and_loses_no_write(
-    shop: Shop, pair: PostgresPair, tmp_path: Path, settings: Any, capsys: pytest.CaptureFixture[str]
+    shop: Shop, pair: PostgresPair, tmp_path: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     token = factories.make_token(factories.make_installation(shop, ("write_orders",)))

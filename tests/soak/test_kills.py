@@ -16,22 +16,22 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pytest_django import Settings
 
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.jobs.models import Job
+from apps.core.events.models import Event
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.demo.webhook_receiver import WebhookReceiver
 from apps.orders.models import Order
-from apps.shops.models import Shop
 from apps.webhooks.models import Delivery, Pending
-from apps.webhooks.webhook_receiver import WebhookReceiver
-from tests import factories
-from tests.client.conftest import LiveServer, get_database_url, stop_process
-from tests.soak.concurrent_clients import PREFIX
-from tests.timing import scale_for_soak, wait_until
-from tests.webhooks.scenarios import make_subscription
+from tests.support import factories
+from tests.support.servers.concurrent_clients import PREFIX
+from tests.support.servers.live import LiveServer, get_database_url, stop_process
+from tests.support.timing import scale_for_soak, wait_until
+from tests.support.webhooks import make_subscription
 
 pytestmark = [
     pytest.mark.soak,
@@ -57,11 +57,14 @@ class KillableProcesses:
     def __init__(self, server: LiveServer) -> None:
         self.server = server
         self.workers = [self._worker(), self._worker()]
-        self.others = [server.start("backoffice.webhooks"), server.start("backoffice.scheduler")]
+        self.others = [
+            server.start("backoffice.entrypoints.webhooks"),
+            server.start("backoffice.entrypoints.scheduler"),
+        ]
         self.killed: Counter[str] = Counter()
 
     def _worker(self) -> subprocess.Popen[bytes]:
-        return self.server.start("backoffice.worker")
+        return self.server.start("backoffice.entrypoints.worker")
 
     def kill_web(self) -> None:
         """Kill a random web process."""
@@ -146,7 +149,7 @@ def count_pending(shop: Shop) -> int:
 
 
 def test_killed_processes_lose_no_write_and_no_event(
-    shop: Shop, killable_processes: KillableProcesses, settings: Any, capsys: pytest.CaptureFixture[str]
+    shop: Shop, killable_processes: KillableProcesses, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     seconds = float(os.environ.get("SOAK_SECONDS") or scale_for_soak(120))

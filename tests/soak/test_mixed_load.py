@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from apps.ground.tenancy import all_shops_scope
+from apps.core.tenancy.scope import all_shops_scope
 from benchmarks.catalog_data import fill_orders, fill_products
 from benchmarks.data import fill_customers
 from benchmarks.servers import RunningServer
-from tests import factories
-from tests.client.conftest import LiveServer, get_database_url, stop_process
-from tests.soak.concurrent_clients import ApiRequest, RequestStatistics, send_at_rate
-from tests.soak.process_monitor import ProcessMonitor
-from tests.timing import scale_for_soak
+from tests.support import factories
+from tests.support.servers.concurrent_clients import ApiRequest, RequestStatistics, send_at_rate
+from tests.support.servers.live import LiveServer, get_database_url, stop_process
+from tests.support.servers.process_monitor import ProcessMonitor
+from tests.support.timing import scale_for_soak
 
 pytestmark = [
     pytest.mark.soak,

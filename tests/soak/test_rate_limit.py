@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from tests import factories
-from tests.client.conftest import LiveServer, get_database_url
-from tests.soak.concurrent_clients import (
+from tests.support import factories
+from tests.support.servers.concurrent_clients import (
     ApiRequest,
     PersistentClient,
     RequestStatistics,
     send_at_rate,
     send_concurrently,
 )
-from tests.timing import scale_for_soak
+from tests.support.servers.live import LiveServer, get_database_url
+from tests.support.timing import scale_for_soak
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(0), pytest.mark.django_db(transaction=True)]
 

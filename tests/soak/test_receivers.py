@@ -9,19 +9,19 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pytest_django import Settings
 
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.demo.webhook_receiver import WebhookReceiver
 from apps.webhooks.models import Delivery, Pending
-from apps.webhooks.webhook_receiver import WebhookReceiver
-from tests import factories
-from tests.client.conftest import LiveServer, get_database_url, stop_process
-from tests.soak.concurrent_clients import ApiRequest, send_at_rate
-from tests.timing import scale_for_soak, wait_until
-from tests.webhooks.scenarios import make_subscription
+from tests.support import factories
+from tests.support.servers.concurrent_clients import ApiRequest, send_at_rate
+from tests.support.servers.live import LiveServer, get_database_url, stop_process
+from tests.support.timing import scale_for_soak, wait_until
+from tests.support.webhooks import make_subscription
 
 pytestmark = [
     pytest.mark.soak,
@@ -39,7 +39,7 @@ DELIVERY_SECONDS = 60
 def server(transactional_db: None, tmp_path: Path) -> Iterator[LiveServer]:
     running = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2")
     running.wait()
-    dispatcher = running.start("backoffice.webhooks")
+    dispatcher = running.start("backoffice.entrypoints.webhooks")
     yield running
     stop_process(dispatcher)
     running.stop()
@@ -56,7 +56,7 @@ def count_pending(shop: Shop) -> int:
 
 
 def test_writes_reach_five_receivers(
-    shop: Shop, server: LiveServer, settings: Any, capsys: pytest.CaptureFixture[str]
+    shop: Shop, server: LiveServer, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     seconds = float(os.environ.get("SOAK_SECONDS") or scale_for_soak(600))

@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from backoffice import heartbeat
-from tests.startup.telemetry_receiver import run_telemetry_server
+from backoffice.observability import heartbeat
+from tests.support.servers.telemetry import run_telemetry_server
 
 FAILS = """
 import django
 django.setup()
 import logging
 from django.test import RequestFactory
-from backoffice.logs import request_id, current_request
+from apps.core.events.context import request_id
+from backoffice.observability.logs import current_request
 current_request.set(RequestFactory().post("/admin/api/x.json?email=ann@example.com", {"note": "of ann"}))
 request_id.set("0af7651916cd")
 buyer = "ann@example.com"
@@ -58,9 +59,7 @@ def run_code(code: str, folder: Path, **env: str) -> subprocess.CompletedProcess
     )
 
 
-def test_an_error_is_reported_with_its_location_and_without_personal_data(
-    sentry: tuple[str, list[str]], tmp_path: Path
-) -> None:
+def test_an_error_report_has_no_personal_data(sentry: tuple[str, list[str]], tmp_path: Path) -> None:
     address, bodies = sentry
 
     ended = run_code(FAILS, tmp_path, SENTRY_DSN=address)
@@ -76,25 +75,27 @@ def test_an_error_is_reported_with_its_location_and_without_personal_data(
 
 def test_processes_without_a_port_write_heartbeats(tmp_path: Path) -> None:
     env = {**os.environ, "BACKOFFICE_DATA_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
-    before = run_code("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
-    process = subprocess.Popen([sys.executable, "-m", "backoffice.scheduler"], cwd=settings.BASE_DIR, env=env)
+    before = run_code("backoffice.observability.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "backoffice.entrypoints.scheduler"], cwd=settings.BASE_DIR, env=env
+    )
     try:
         for _ in range(600):
             if list(tmp_path.glob("backoffice-*-scheduler.alive")):
                 break
             process.poll()
             threading.Event().wait(0.1)
-        during = run_code("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
+        during = run_code("backoffice.observability.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
     finally:
         process.terminate()
         process.wait(30)
     (beat,) = tmp_path.glob("backoffice-*-scheduler.alive")
     old = beat.stat().st_mtime - heartbeat.MAX_SILENCE_SECONDS - 1
     os.utime(beat, (old, old))
-    after = run_code("backoffice.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
-    web = run_code("backoffice.heartbeat web", tmp_path, PORT="1")
+    after = run_code("backoffice.observability.heartbeat scheduler", tmp_path, TMPDIR=str(tmp_path))
+    web = run_code("backoffice.observability.heartbeat web", tmp_path, PORT="1")
 
     assert (before.returncode, during.returncode, after.returncode) == (1, 0, 1)
     assert after.stderr == "No heartbeat of a scheduler process for 60 seconds.\n"
     assert (web.returncode, web.stderr) == (1, "The web server does not answer on port 1.\n")
-    assert run_code("backoffice.heartbeat nobody", tmp_path).returncode == 1
+    assert run_code("backoffice.observability.heartbeat nobody", tmp_path).returncode == 1

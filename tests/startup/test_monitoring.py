@@ -14,15 +14,17 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError, connection
 from django.test import Client
+from pytest_django import Settings
 
-from apps.ground.tenancy import shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
-from apps.shops.models import Shop
-from backoffice import logs
-from backoffice.metrics import database_gauges
-from tests import factories
-from tests.client.conftest import LiveServer, get_database_url
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
+from backoffice.observability import logs
+from backoffice.observability.metrics import database_gauges
+from tests.support import factories
+from tests.support.servers.live import LiveServer, get_database_url
 
 TOKEN = "a-token-of-operators"
 SERIES = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
@@ -83,9 +85,7 @@ def send_request(server: MonitoredServer, path: str, **headers: str) -> dict[str
 
 
 @pytest.mark.slow
-def test_figures_add_up_over_the_processes_and_each_request_is_a_line(
-    monitored_server: MonitoredServer, shop: Shop
-) -> None:
+def test_metrics_add_up_over_the_processes(monitored_server: MonitoredServer, shop: Shop) -> None:
     token = factories.make_token(factories.make_installation(shop))
     for _ in range(20):
         answered = send_request(
@@ -127,9 +127,7 @@ def get_series_names(text: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_the_sample_dashboard_and_alarms_ask_for_figures_that_there_are(
-    monitored_server: MonitoredServer, shop: Shop
-) -> None:
+def test_the_sample_dashboard_uses_existing_metrics(monitored_server: MonitoredServer, shop: Shop) -> None:
     send_request(monitored_server, "/accounts/login/")
     metrics = fetch_metrics(monitored_server)
     there = {name for name, _, _ in SERIES.findall(metrics)} | set(re.findall(r"^# TYPE (\w+) ", metrics, re.MULTILINE))
@@ -145,7 +143,7 @@ def test_the_sample_dashboard_and_alarms_ask_for_figures_that_there_are(
 
 
 @pytest.mark.django_db
-def test_metrics_need_the_token(client: Client, settings: Any) -> None:
+def test_metrics_need_the_token(client: Client, settings: Settings) -> None:
     settings.METRICS_TOKEN = ""
     switched_off = client.get("/metrics").status_code
     settings.METRICS_TOKEN = TOKEN
@@ -157,8 +155,8 @@ def test_metrics_need_the_token(client: Client, settings: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_a_database_that_is_away_is_a_figure_too(
-    client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
+def test_an_unavailable_database_is_a_metric(
+    client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away() -> None:
         raise OperationalError("no connection")
@@ -185,7 +183,7 @@ def test_a_database_that_is_away_is_a_figure_too(
     ],
 )
 def test_an_id_is_taken_from_proxies_that_are_trusted(
-    client: Client, settings: Any, peer: str, request_id: str, is_accepted: bool
+    client: Client, settings: Settings, peer: str, request_id: str, is_accepted: bool
 ) -> None:
     settings.TRUSTED_PROXIES = (ip_network("10.0.0.0/8"),)
 
@@ -212,13 +210,13 @@ def test_lines_are_objects_without_secrets() -> None:
 
 @pytest.mark.django_db
 def test_lines_of_a_job_name_it_and_its_shop(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines: list[dict[str, Any]] = []
+    lines: list[Attrs] = []
 
-    def work(job: Job, **_: Any) -> None:
+    def work(job: Job, **_: object) -> None:
         record = logging.LogRecord("x", logging.INFO, "", 1, "working", (), None)
         lines.append(json.loads(logs.JsonFormatter().format(record)))
 
-    monkeypatch.setitem(queue._tasks, "test.watched", queue._RegisteredTask(work, None))
+    monkeypatch.setitem(queue.tasks, "test.watched", queue.Task(work))
     with shop_scope(shop):
         job = queue.enqueue("test.watched")
 

@@ -1,18 +1,18 @@
 """Tests that clients behind trusted proxies are identified by their own address, which they cannot fake."""
 
 from ipaddress import ip_network
-from typing import Any
 
 import pytest
 from allauth.usersessions.models import UserSession
 from django.test import Client
+from pytest_django import Settings
 
-from apps.events.models import Event
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from backoffice.middleware import get_client_address
-from tests import factories
-from tests.collect_failures import Subtests
+from tests.support import factories
+from tests.support.subtests import Subtests
 
 PROXY = "10.0.0.1"
 
@@ -34,25 +34,25 @@ CASES = [
 
 
 @pytest.fixture(autouse=True)
-def trusted_proxy(settings: Any) -> None:
+def trusted_proxy(settings: Settings) -> None:
     settings.TRUSTED_PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 
 
-def test_the_address_is_that_of_the_last_hop_that_is_no_proxy_of_ours() -> None:
+def test_the_client_address_is_the_last_hop_before_our_proxies() -> None:
     with Subtests() as subtest:
         for peer, forwarded, address in CASES:
             with subtest(peer, forwarded):
                 assert get_client_address({"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": forwarded}) == address
 
 
-def test_without_trusted_proxies_the_header_counts_for_nothing(settings: Any) -> None:
+def test_the_header_is_ignored_without_trusted_proxies(settings: Settings) -> None:
     settings.TRUSTED_PROXIES = ()
 
     assert get_client_address({"REMOTE_ADDR": PROXY, "HTTP_X_FORWARDED_FOR": "198.51.100.7"}) == PROXY
 
 
 @pytest.mark.django_db
-def test_wrong_logins_of_one_client_lock_no_other_out_and_the_trail_shows_who_it_was(shop: Shop, settings: Any) -> None:
+def test_failed_logins_lock_out_only_their_client_and_are_logged(shop: Shop, settings: Settings) -> None:
     # With a fast hasher, thirty failed logins take less than a minute, even on a busy machine.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     member = factories.make_member(shop, "orders")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.client.conftest import find_free_port
-from tests.collect_failures import Subtests
+from tests.support.servers.live import find_free_port
+from tests.support.subtests import Subtests
 
 SECONDS = 60
 BAD = {
@@ -76,7 +76,7 @@ def assert_one_sentence(ended: subprocess.CompletedProcess[str], variable: str) 
 
 ALL_AT_ONCE = """
 import os
-from backoffice.env import exit_on_configuration_error
+from backoffice.configuration.env import exit_on_configuration_error
 from importlib import reload
 import backoffice.settings
 for name, value in {pairs!r}:
@@ -111,11 +111,11 @@ def test_every_bad_value_gives_one_sentence_that_names_its_variable(tmp_path: Pa
     "arguments",
     [
         ["manage.py", "migrate"],
-        ["-m", "backoffice.serve"],
-        ["-m", "backoffice.worker"],
-        ["-m", "backoffice.scheduler"],
-        ["-m", "backoffice.webhooks"],
-        ["-m", "backoffice.run_all"],
+        ["-m", "backoffice.entrypoints.serve"],
+        ["-m", "backoffice.entrypoints.worker"],
+        ["-m", "backoffice.entrypoints.scheduler"],
+        ["-m", "backoffice.entrypoints.webhooks"],
+        ["-m", "backoffice.entrypoints.run_all"],
     ],
 )
 def test_every_process_says_so_and_ends(tmp_path: Path, arguments: list[str]) -> None:
@@ -137,7 +137,7 @@ def test_a_port_in_use_is_reported_before_anything_is_written(tmp_path: Path) ->
         listening_socket.bind(("127.0.0.1", 0))
         listening_socket.listen()
         port = str(listening_socket.getsockname()[1])
-        ended = run_product(folder, "-m", "backoffice.run_all", PORT=port)
+        ended = run_product(folder, "-m", "backoffice.entrypoints.run_all", PORT=port)
 
     assert_one_sentence(ended, f"127.0.0.1:{port}")
     assert not folder.exists()
@@ -157,7 +157,7 @@ def test_a_port_in_use_is_reported_before_anything_is_written(tmp_path: Path) ->
 def test_a_part_that_does_not_answer_is_named_in_seconds(tmp_path: Path, variable: str, value: str) -> None:
     values = {"PORT": str(find_free_port()), variable: value.format(port=find_free_port())}
 
-    ended = run_product(tmp_path, "-m", "backoffice.run_all", **values)
+    ended = run_product(tmp_path, "-m", "backoffice.entrypoints.run_all", **values)
 
     assert_one_sentence(ended, variable)
     assert "secret" not in ended.stderr

@@ -1,7 +1,7 @@
 """Create the fixture for upgrade tests from a past release: ``python -m tests.upgrades.make_fixture REF``.
 
 The command needs the git history and a PostgreSQL server. ``--postgres`` is the URL of a role that can create
-databases. The command writes these files to ``tests/upgrades/release``:
+databases. The command writes these files to ``tests/upgrades/1.0.0``:
 
 - ``sqlite.tar.xz``: the data folder with a SQLite database
 - ``postgres.sql.xz`` and ``postgres-files.tar.xz``: the dump of a PostgreSQL database, and the data folder

@@ -16,7 +16,7 @@ from psycopg import sql
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-RELEASE = HERE / "release"
+RELEASE = HERE / "1.0.0"
 
 
 def run_inside(code: Path, data: Path, database: str, *arguments: str) -> Any:

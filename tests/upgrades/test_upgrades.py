@@ -1,7 +1,7 @@
 """Tests that the current code can use a database and a data folder from the last release.
 
-``release/`` is created for each release, see CONTRIBUTING. The tests also prove that the last release can write to the
-new schema: no column was removed, every new column has a default, and a row of each table can be deleted and inserted
+``1.0.0/`` was created from the last release, see CONTRIBUTING. The tests also prove that the last release can write to
+the new schema: no column was removed, every new column has a default, and a row of each table can be deleted and inserted
 with the old columns. See check F14 in docs/reliability.md.
 """
 
@@ -21,8 +21,8 @@ import pytest
 from django.db import connection
 from psycopg.types.json import Jsonb
 
-from tests.client.conftest import get_database_url
-from tests.services import is_postgres, require_service
+from tests.support.servers.live import get_database_url
+from tests.support.services import is_postgres, require_service
 from tests.upgrades.make_fixture import extract_release
 from tests.upgrades.paths import RELEASE, ROOT, run_inside, scratch_database
 
@@ -158,7 +158,7 @@ def delete_and_insert(plain: Any, table: str, row: dict[str, Any]) -> None:
         plain.execute("ROLLBACK")
 
 
-def test_what_the_last_release_wrote_is_all_there_after_an_upgrade(released_installation: ReleasedInstallation) -> None:
+def test_data_of_the_last_release_is_complete_after_an_upgrade(released_installation: ReleasedInstallation) -> None:
     rows, files, columns, demanding = (
         released_installation.rows(),
         released_installation.files(),

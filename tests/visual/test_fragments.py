@@ -35,7 +35,7 @@ def build_texts(pieces: list[str]) -> list[str]:
     return [*pieces, *combined, *within]
 
 
-def test_what_is_not_touched_stays_byte_for_byte(tmp_path: Path, node_packages: Path) -> None:
+def test_unedited_markup_stays_byte_for_byte(tmp_path: Path, node_packages: Path) -> None:
     script = tmp_path / "check.cjs"
     options = ("--bundle", "--platform=node", "--format=cjs", "--log-level=error", f"--outfile={script}")
     subprocess.run([node_packages / ".bin" / "esbuild", str(HERE / "check.js"), *options], check=True)

@@ -4,7 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.collect_failures import Subtests
+from tests.support.subtests import Subtests
 
 # For each piece of invalid Liquid code, a part of the expected error message.
 BROKEN = {

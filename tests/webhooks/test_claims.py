@@ -9,30 +9,20 @@ from uuid import uuid4
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.shops.models import Installation, Shop
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.webhooks.domain.engine import claims, fan_out, maintenance, matching, results
 from apps.webhooks.domain.engine.claims import Claim
 from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
 from apps.webhooks.domain.engine.results import DeliveryResult
 from apps.webhooks.models import Attempt, Delivery, Pending
-from tests import factories
-from tests.races import run_concurrently
-from tests.webhooks.scenarios import create_blogs, make_subscription
+from tests.support.databases.races import run_concurrently
+from tests.support.webhooks import create_blogs, make_subscription
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allow_loopback")]
 URI = "http://127.0.0.1:9/"
-
-
-@pytest.fixture(autouse=True)
-def loopback(settings: Any) -> None:
-    settings.OUTGOING_ALLOW = ["127.0.0.1"]
-
-
-@pytest.fixture
-def installation(shop: Shop) -> Installation:
-    return factories.make_installation(shop, scopes=["read_content"])
 
 
 def make_due_deliveries(shop: Shop, installation: Installation, count: int = 1, **values: Any) -> list[Delivery]:
@@ -108,7 +98,7 @@ def test_a_dispatcher_that_lives_keeps_what_is_its_own_and_nothing_else(shop: Sh
     assert maintenance.expire_leases() == 1
 
 
-def test_what_shares_a_payload_is_claimed_with_its_bytes(shop: Shop, installation: Installation) -> None:
+def test_deliveries_that_share_a_payload_are_claimed_with_its_bytes(shop: Shop, installation: Installation) -> None:
     for number in range(3):
         make_subscription(installation, f"{URI}{number}")
     make_subscription(installation, f"{URI}part", include_fields=["title"])
@@ -124,7 +114,7 @@ def test_what_shares_a_payload_is_claimed_with_its_bytes(shop: Shop, installatio
     assert len({*matches.values()}) == 4
 
 
-def test_what_kills_each_worker_is_given_up(shop: Shop, installation: Installation) -> None:
+def test_deliveries_that_kill_every_worker_are_given_up(shop: Shop, installation: Installation) -> None:
     rows = make_due_deliveries(shop, installation)
     states = []
     for number in range(20):
@@ -187,7 +177,7 @@ def test_breakers_are_known_to_other_processes() -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.race(control="test_without_the_lock_two_claims_take_the_same")
+@pytest.mark.race(control="test_deliveries_are_claimed_twice_without_lock")
 def test_claims_at_once_take_different_deliveries(shop: Shop, installation: Installation) -> None:
     rows = make_due_deliveries(shop, installation, 60)
 
@@ -201,7 +191,7 @@ def test_claims_at_once_take_different_deliveries(shop: Shop, installation: Inst
 
 
 @pytest.mark.postgres
-def test_without_the_lock_two_claims_take_the_same(
+def test_deliveries_are_claimed_twice_without_lock(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Show what goes wrong without the row locks: a delivery is leased twice."""
@@ -235,7 +225,7 @@ def test_fan_out_at_once_makes_one_delivery_of_each_event(shop: Shop, installati
     assert sum(reported_results) <= 40
 
 
-def test_fan_out_that_fails_changes_nothing_and_can_be_done_again(
+def test_failed_fan_out_can_be_repeated(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_subscription(installation, URI)
@@ -254,7 +244,7 @@ def test_fan_out_that_fails_changes_nothing_and_can_be_done_again(
     assert fan_out.create_deliveries().deliveries == 3
 
 
-def test_a_filter_that_fails_loses_no_other_delivery(
+def test_a_failing_filter_loses_nothing(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: object) -> bool:
@@ -272,9 +262,9 @@ def test_a_filter_that_fails_loses_no_other_delivery(
         assert broken.health.filter_errors == 1
 
 
-def test_what_one_action_tells_twice_counts_once(shop: Shop, installation: Installation) -> None:
+def test_events_repeated_by_one_action_count_once(shop: Shop, installation: Installation) -> None:
     from apps.content.domain.blogs import create_blog, update_blog
-    from apps.events.domain.context import event_context
+    from apps.core.events.context import event_context
 
     make_subscription(installation, URI, topic="blogs/update")
     with shop_scope(Shop.objects.get(pk=shop.pk)):
@@ -290,9 +280,7 @@ def test_what_one_action_tells_twice_counts_once(shop: Shop, installation: Insta
     assert [body.split(b'"title":"')[1][:1] for body in bodies] == [b"c", b"d"]
 
 
-def test_an_extract_that_repeats_itself_is_not_sent_for_a_while(
-    shop: Shop, installation: Installation, settings: Any
-) -> None:
+def test_a_repeated_extract_is_not_sent(shop: Shop, installation: Installation, settings: Settings) -> None:
     from apps.content.domain.blogs import create_blog, update_blog
 
     make_subscription(installation, f"{URI}extract", topic="blogs/update", include_fields=["id", "title"])

@@ -1,27 +1,27 @@
 """Tests for privacy webhooks: recipients, and the delay of erasure requests."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 import orjson
 import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
 from apps.orders.models import Order
 from apps.shops.domain.app_installation import install_app, uninstall_app
-from apps.shops.models import Installation, Shop
 from apps.webhooks.domain import subscriptions, topics
 from apps.webhooks.domain.engine import fan_out
 from apps.webhooks.models import Delivery, Payload
-from tests import factories
-from tests.customers.factories import make_customer
-from tests.orders.factories import make_order
+from tests.support import factories
+from tests.support.factories.customers import make_customer
+from tests.support.factories.orders import make_order
+from tests.support.types import JsonObject
 
 pytestmark = pytest.mark.django_db
 
@@ -40,7 +40,7 @@ def create_customer_with_order(shop: Shop) -> Customer:
         return make_customer(email="ada@example.com")
 
 
-def get_pending_deliveries(shop: Shop) -> list[tuple[int, str, dict[str, Any]]]:
+def get_pending_deliveries(shop: Shop) -> list[tuple[int, str, JsonObject]]:
     """Return the app id, the topic and the payload of each delivery."""
     while fan_out.create_deliveries().events:
         continue
@@ -62,7 +62,7 @@ def let_time_pass(shop: Shop, task: str) -> None:
         assert queue.run_job(key)
 
 
-def get_shop_payload(shop: Shop) -> dict[str, Any]:
+def get_shop_payload(shop: Shop) -> JsonObject:
     return {"shop_id": shop.pk, "shop_domain": shop.domain}
 
 
@@ -144,7 +144,7 @@ def test_an_app_that_asked_for_nothing_leaves_nothing_behind(shop: Shop) -> None
     assert run_due_jobs(shop, "webhooks.tell_shop_redact") == []
 
 
-def test_what_was_asked_for_is_erased_with_the_person(shop: Shop) -> None:
+def test_requested_personal_data_is_erased_with_the_customer(shop: Shop) -> None:
     create_subscribed_app(shop, "read_customers")
     customer = create_customer_with_order(shop)
     with shop_scope(Shop.objects.get(pk=shop.pk)):

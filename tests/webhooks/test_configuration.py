@@ -1,18 +1,18 @@
 """Tests for app configuration files, which create, change and delete subscriptions, and for error messages."""
 
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.ground.tenancy import all_shops_scope
-from apps.shops.models import App, Shop
+from apps.core.tenancy.models import App, Shop
+from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.models import Subscription
-from tests import factories
-from tests.conftest import ApiClient
+from tests.support import factories
+from tests.support.api_client import ApiClient
 
 FILE = """
 client_id = "{key}"
@@ -50,8 +50,11 @@ def app(shop: Shop) -> App:
     return factories.make_installation(shop, ["read_products"]).app
 
 
+ApplyConfiguration = Callable[..., list[str]]
+
+
 @pytest.fixture
-def apply_configuration(app: App, tmp_path: Path) -> Any:
+def apply_configuration(app: App, tmp_path: Path) -> ApplyConfiguration:
     """Return a function that applies a configuration file and returns the lines of the command's output."""
 
     def run(text: str, *options: str) -> list[str]:
@@ -69,7 +72,7 @@ def get_configured(app: App) -> dict[str, tuple[str, str, str | None]]:
         return {row.topic: (row.uri, row.filter, row.name) for row in subscriptions.get_configured_subscriptions(app)}
 
 
-def test_a_file_says_how_fast_and_in_which_order(app: App, apply_configuration: Any) -> None:
+def test_a_file_says_how_fast_and_in_which_order(app: App, apply_configuration: ApplyConfiguration) -> None:
     def paces() -> set[tuple[bool, int, int | None]]:
         with all_shops_scope():
             rows = subscriptions.get_configured_subscriptions(app)
@@ -84,7 +87,7 @@ def test_a_file_says_how_fast_and_in_which_order(app: App, apply_configuration: 
     assert paces() == {(False, 10, None)}
 
 
-def test_a_file_is_the_whole_truth(app: App, apply_configuration: Any, api: ApiClient) -> None:
+def test_a_file_is_the_whole_truth(app: App, apply_configuration: ApplyConfiguration, api: ApiClient) -> None:
     before = get_configured(app)
     output = apply_configuration(FILE, "--dry-run")
     untouched = get_configured(app)
@@ -183,7 +186,7 @@ WRONG = {
 }
 
 
-def test_errors_are_reported_with_their_position_and_change_nothing(app: App, apply_configuration: Any) -> None:
+def test_errors_are_reported_with_their_position(app: App, apply_configuration: ApplyConfiguration) -> None:
     results = {}
     for text in WRONG:
         with pytest.raises(CommandError) as error:
@@ -195,7 +198,7 @@ def test_errors_are_reported_with_their_position_and_change_nothing(app: App, ap
         assert not Subscription.objects.exists()
 
 
-def test_a_file_registers_an_app(apply_configuration: Any, shop: Shop) -> None:
+def test_a_file_registers_an_app(apply_configuration: ApplyConfiguration, shop: Shop) -> None:
     text = FILE.replace('client_id = "{key}"', 'distribution = "public"')
 
     printed = apply_configuration(text, "--create")
@@ -211,7 +214,7 @@ def test_a_file_registers_an_app(apply_configuration: Any, shop: Shop) -> None:
     assert len(get_configured(new_app)) == 5
 
 
-def test_the_app_must_be_known(app: App, apply_configuration: Any) -> None:
+def test_the_app_must_be_known(app: App, apply_configuration: ApplyConfiguration) -> None:
     with pytest.raises(CommandError, match=r"app.s key with --app"):
         apply_configuration("")
     with pytest.raises(CommandError, match="No app has the key nobody"):

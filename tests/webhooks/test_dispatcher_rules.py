@@ -17,7 +17,7 @@ from apps.webhooks.domain.engine.dispatcher.endpoint_slots import (
     SlotAllocator,
 )
 from apps.webhooks.domain.engine.retry_policy import judge_failure, judge_response, parse_retry_after
-from apps.webhooks.domain.field_selection import add_metafields, select_fields
+from apps.webhooks.domain.filters import add_metafields, select_fields
 
 # --- schedules -------------------------------------------------------------------------------------------------------
 
@@ -70,7 +70,7 @@ def test_a_receiver_may_delay_but_neither_hurry_nor_stop_us() -> None:
 
 
 @given(st.text(max_size=60))
-def test_no_text_breaks_the_reading_of_retry_after(text: str) -> None:
+def test_any_text_in_retry_after_can_be_parsed(text: str) -> None:
     assert 0 <= parse_retry_after(text) < 10**10
 
 
@@ -84,7 +84,7 @@ def build_open_breaker(pause: float = 10.0) -> CircuitBreaker:
     return breaker
 
 
-def test_five_silent_failures_in_a_row_open_a_breaker_and_a_success_between_keeps_it_shut() -> None:
+def test_five_consecutive_failures_open_the_breaker_unless_one_succeeds() -> None:
     breaker = CircuitBreaker()
     for _ in range(4):
         assert not breaker.record_failure(0.0, silent=True)
@@ -97,7 +97,7 @@ def test_five_silent_failures_in_a_row_open_a_breaker_and_a_success_between_keep
     assert breaker.get_free_calls(1.0) == 0
 
 
-def test_after_the_pause_one_call_tries_the_host() -> None:
+def test_one_request_tries_the_host_after_the_pause() -> None:
     breaker = build_open_breaker()
     later = breaker.open_until
 
@@ -183,7 +183,7 @@ def test_shops_get_equal_shares_for_any_number_of_endpoints() -> None:
     assert (allocation[1000], allocation[1001]) == (10, 10)
 
 
-def test_another_lane_is_first_each_time() -> None:
+def test_endpoints_take_turns_at_being_first() -> None:
     lanes = build_lanes(*(build_lane(number) for number in range(10)), slots=1)
 
     first = [next(iter(lanes.allocate(AttemptKind.DUE, 1.0))) for _ in range(20)]

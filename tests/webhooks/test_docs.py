@@ -9,8 +9,8 @@ import sys
 import pytest
 from django.conf import settings
 
+from apps.webhooks.domain.engine.headers import sign_body
 from apps.webhooks.domain.engine.retry_policy import RETRY_SECONDS
-from apps.webhooks.domain.engine.signing import sign_body
 
 SECRET = "bks_secret"
 BODY = '{"id": 1, "title": "Müsli"}'

@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.ground.tenancy import all_shops_scope
+from apps.core.tenancy.scope import all_shops_scope
+from apps.core.types import Attrs
 from apps.webhooks.domain import endpoints, subscriptions
 from apps.webhooks.models import Subscription
-from tests.conftest import ApiClient, ClientWith
-from tests.graphql.test_graphql import execute, get_data, get_error_codes
+from tests.support.api_client import ApiClient, ClientWith
+from tests.support.graphql_client import execute, get_data, get_error_codes
+from tests.support.types import JsonObject
 
 URI = "https://app.example/hooks"
 FIELDS = """
@@ -68,11 +70,11 @@ mutation($topic: WebhookSubscriptionTopic!, $callbackUrl: URL!) {
 """
 
 
-def post_subscription(api: ApiClient, topic: str = "PRODUCTS_UPDATE", **values: Any) -> dict[str, Any]:
+def post_subscription(api: ApiClient, topic: str = "PRODUCTS_UPDATE", **values: object) -> JsonObject:
     input_values = {"topic": topic, "webhookSubscription": {"uri": URI, **values}}
     webhook_subscription_create = get_data(api, CREATE, input_values)["webhookSubscriptionCreate"]
     assert webhook_subscription_create["userErrors"] == []
-    row: dict[str, Any] = webhook_subscription_create["webhookSubscription"]
+    row: Attrs = webhook_subscription_create["webhookSubscription"]
     return row
 
 
@@ -170,11 +172,11 @@ def test_refusals_are_sentences_with_the_path_of_their_field(api: ApiClient) -> 
     assert not Subscription.objects.exists()
 
 
-def test_what_may_be_there_once_is_refused_twice(api: ApiClient) -> None:
+def test_unique_subscriptions_are_refused_the_second_time(api: ApiClient) -> None:
     first = post_subscription(api, name="mine")
     second = post_subscription(api, uri=f"{URI}/2")
 
-    def told(document: str, values: dict[str, Any]) -> Any:
+    def get_user_errors(document: str, values: JsonObject) -> Any:
         server_data = get_data(api, document, values)
         return next(iter(server_data.values()))["userErrors"]
 
@@ -183,10 +185,10 @@ def test_what_may_be_there_once_is_refused_twice(api: ApiClient) -> None:
         {"field": ["webhookSubscription", "callbackUrl"], "message": "Address for this topic has already been taken"}
     ]
     name = [{"field": ["webhookSubscription", "name"], "message": "Name already exists, no duplicate allowed"}]
-    assert told(CREATE, {**topic, "webhookSubscription": {"uri": URI}}) == durations
-    assert told(CREATE, {**topic, "webhookSubscription": {"uri": f"{URI}/3", "name": "mine"}}) == name
-    assert told(UPDATE, {"id": second["id"], "webhookSubscription": {"uri": URI}}) == durations
-    assert told(UPDATE, {"id": first["id"], "webhookSubscription": {}}) == []
+    assert get_user_errors(CREATE, {**topic, "webhookSubscription": {"uri": URI}}) == durations
+    assert get_user_errors(CREATE, {**topic, "webhookSubscription": {"uri": f"{URI}/3", "name": "mine"}}) == name
+    assert get_user_errors(UPDATE, {"id": second["id"], "webhookSubscription": {"uri": URI}}) == durations
+    assert get_user_errors(UPDATE, {"id": first["id"], "webhookSubscription": {}}) == []
 
 
 def test_a_topic_needs_its_scope(client_with: ClientWith) -> None:
@@ -220,7 +222,7 @@ def test_queues_have_mutations_of_their_own(api: ApiClient, monkeypatch: pytest.
     queue = {"input": {"pubSubProject": "my-project", "pubSubTopic": "products"}}
     arn = f"arn:aws:events:eu-west-1::event-source/aws.partner/backoffice/{api.installation.app_id}/mine"
     absent = get_data(api, PUBSUB, queue)["pubSubWebhookSubscriptionCreate"]
-    monkeypatch.setattr(endpoints, "_enabled", {"pubsub", "arn"})
+    monkeypatch.setattr(endpoints, "get_enabled_schemes", lambda: ["pubsub", "arn"])
 
     created_row, errors = (
         get_data(api.at("2025-07"), PUBSUB, queue)["pubSubWebhookSubscriptionCreate"] for _ in range(2)
@@ -284,13 +286,13 @@ def test_lists_go_by_pages_both_ways(api: ApiClient) -> None:
     configured = {"topic": "products/update", "uri": URI, "api_version": "2026-07"}
     subscriptions.create_configured_subscription(api.installation.app, configured, at=start)
 
-    def page(**arguments: Any) -> tuple[str, dict[str, Any]]:
+    def page(**arguments: Any) -> tuple[str, Attrs]:
         webhook_subscriptions = get_data(api, LIST, arguments)["webhookSubscriptions"]
         return "".join(node["uri"][-1] for node in webhook_subscriptions["nodes"]), webhook_subscriptions["pageInfo"]
 
     def walk(size: str, cursor: str, end: str, more: str, **arguments: Any) -> list[str]:
         pages: list[str] = []
-        index: dict[str, Any] = {}
+        index: Attrs = {}
         while True:
             rows, info = page(**{size: 2}, **index, **arguments)
             pages.append(rows)

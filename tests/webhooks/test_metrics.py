@@ -5,23 +5,16 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.ground.tenancy import all_shops_scope
-from apps.shops.models import Installation, Shop
+from apps.core.tenancy.models import Installation
+from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain.metrics import SAMPLE_PERIOD, collect_webhook_metrics
 from apps.webhooks.models import Attempt, Delivery, Host
-from tests import factories
-from tests.webhooks.factories import URI, make_attempt, make_delivery
-from tests.webhooks.scenarios import make_subscription
+from tests.support.webhooks import URI, make_attempt, make_delivery, make_subscription
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def installation(shop: Shop) -> Installation:
-    return factories.make_installation(shop, scopes=["read_content"])
-
-
-def test_nothing_happened() -> None:
+def test_metrics_of_an_empty_installation_are_zero() -> None:
     with all_shops_scope():
         webhook_metrics = collect_webhook_metrics()
 
@@ -52,7 +45,7 @@ def test_recent_attempts_are_reported_by_outcome_and_lag(installation: Installat
     assert webhook_metrics.lags == {0.5: 11.0, 0.95: 20.0, 0.99: 20.0}
 
 
-def test_what_is_due_waits_and_what_is_planned_does_not(installation: Installation) -> None:
+def test_due_deliveries_count_as_waiting_and_planned_ones_do_not(installation: Installation) -> None:
     now, mine = timezone.now(), make_subscription(installation, URI)
     make_delivery(installation, mine, state=Delivery.State.RETRY, next_at=now + timedelta(hours=1))
     with all_shops_scope():

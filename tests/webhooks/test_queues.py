@@ -9,23 +9,31 @@ import json
 import uuid
 from base64 import b64encode
 from collections.abc import Iterator
-from datetime import timedelta
 from importlib import import_module
 from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.shops.models import Installation, Shop
-from apps.webhooks.domain import endpoints, subscriptions
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.models import Attempt, Delivery
-from backoffice import env
-from tests import factories, services
-from tests.faults.proxy import Fault, Proxy
-from tests.timing import wait_until
-from tests.webhooks.scenarios import TOPIC, create_blogs, make_subscription, run_dispatchers, wait_until_settled
+from backoffice.configuration import env
+from tests.support import factories, services
+from tests.support.databases.proxy import Fault, Proxy
+from tests.support.timing import wait_until
+from tests.support.types import Json
+from tests.support.webhooks import (
+    TOPIC,
+    create_blogs,
+    make_due_again,
+    make_subscription,
+    run_dispatchers,
+    wait_until_settled,
+)
 
 # The library has no type annotations.
 kombu: Any = import_module("kombu")
@@ -60,12 +68,11 @@ class BrokerExchange:
 
 
 @pytest.fixture
-def broker(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[BrokerExchange]:
+def broker(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[BrokerExchange]:
     url = services.require_service("RabbitMQ", services.get_rabbitmq_url())
     with kombu.Connection(url) as connection:
         new_broker = BrokerExchange(connection.channel())
         settings.WEBHOOK_BROKERS = {"warehouse": f"{url}?exchange={new_broker.exchange.name}"}
-        monkeypatch.setattr(endpoints, "_enabled", {"amqp"})
         yield new_broker
         new_broker.exchange.delete()
 
@@ -80,12 +87,6 @@ def wait_for_outcomes(shop: Shop, count: int = 1) -> dict[str, int]:
     return wait_until(
         lambda: wait_until_settled(shop, seconds=60), lambda states: sum(states.values()) == count, seconds=60
     )
-
-
-def make_due_again(shop: Shop) -> None:
-    """Set the retry time of all deliveries that wait for a retry to the past."""
-    with shop_scope(shop):
-        Delivery.objects.filter(state="retry").update(next_at=timezone.now() - timedelta(seconds=1))
 
 
 def test_a_message_holds_what_a_request_would(shop: Shop, installation: Installation, broker: BrokerExchange) -> None:
@@ -113,7 +114,7 @@ def test_a_message_holds_what_a_request_would(shop: Shop, installation: Installa
     assert (attempt.outcome, attempt.status, attempt.excerpt) == ("ok", None, "")
 
 
-def test_what_no_queue_takes_is_tried_again(shop: Shop, installation: Installation, broker: BrokerExchange) -> None:
+def test_refused_messages_are_retried(shop: Shop, installation: Installation, broker: BrokerExchange) -> None:
     make_subscription(installation, "amqp://warehouse/lost")
     with run_dispatchers():
         create_blogs(shop)
@@ -132,8 +133,8 @@ def test_what_no_queue_takes_is_tried_again(shop: Shop, installation: Installati
 
 # The library does not await one of its coroutines if a connection ends while it is being opened.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_connection_that_broke_is_made_again(
-    shop: Shop, installation: Installation, broker: BrokerExchange, settings: Any
+def test_broken_connections_reconnect(
+    shop: Shop, installation: Installation, broker: BrokerExchange, settings: Settings
 ) -> None:
     broker.bind("#")
     address = settings.WEBHOOK_BROKERS["warehouse"]
@@ -167,7 +168,7 @@ def test_an_exchange_that_is_not_there_is_named(shop: Shop, installation: Instal
 
 
 def test_a_removed_configuration_is_reported(
-    shop: Shop, installation: Installation, broker: BrokerExchange, settings: Any
+    shop: Shop, installation: Installation, broker: BrokerExchange, settings: Settings
 ) -> None:
     make_subscription(installation, "amqp://warehouse/all")
     settings.WEBHOOK_BROKERS = {}
@@ -189,7 +190,7 @@ def test_a_removed_configuration_is_reported(
         "amqps://warehouse/orders": "protocol amqps:// is not supported",
     }.items(),
 )
-def test_only_brokers_of_the_operator_can_be_named(
+def test_unknown_brokers_are_refused(
     shop: Shop, installation: Installation, broker: BrokerExchange, uri: str, words: str
 ) -> None:
     values = {"topic": TOPIC, "uri": uri, "api_version": "2026-07"}
@@ -225,13 +226,13 @@ class EventBusQueue:
         target = {"Id": "1", "Arn": arn["Attributes"]["QueueArn"]}
         events.put_targets(Rule="all", Targets=[target])
 
-    def take(self) -> Any:
+    def take(self) -> Json:
         results = wait_until(lambda: self._queues.receive_message(QueueUrl=self._url).get("Messages"), bool)
         return json.loads(results[0]["Body"])
 
 
 @pytest.fixture
-def bus(installation: Installation, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[EventBusQueue]:
+def bus(installation: Installation, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[EventBusQueue]:
     import boto3
     from moto.server import ThreadedMotoServer
 
@@ -246,7 +247,6 @@ def bus(installation: Installation, settings: Any, monkeypatch: pytest.MonkeyPat
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     settings.WEBHOOK_EVENTBRIDGE = True
-    monkeypatch.setattr(endpoints, "_enabled", {"arn"})
     yield EventBusQueue(boto3.session.Session(), f"http://{host}:{port}", installation.app_id)
     server.stop()
 

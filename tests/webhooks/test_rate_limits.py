@@ -7,8 +7,9 @@ import pytest
 from django.db.models import DateTimeField, Value
 from django.utils import timezone
 
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.shops.models import Installation, Shop
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.demo.webhook_receiver import WebhookReceiver
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.engine import rate_limits
 from apps.webhooks.domain.engine.dispatcher.circuit_breaker import CircuitBreaker
@@ -17,22 +18,13 @@ from apps.webhooks.domain.engine.matching import get_or_create_endpoint
 from apps.webhooks.domain.engine.rate_limits import TokenGrant
 from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.models import Delivery, Endpoint, Subscription
-from apps.webhooks.webhook_receiver import WebhookReceiver
-from tests import factories, races
-from tests.timing import wait_until
-from tests.webhooks.scenarios import create_blogs, make_subscription, run_dispatchers, wait_until_settled
+from tests.support.databases import races
+from tests.support.timing import wait_until
+from tests.support.webhooks import create_blogs, make_subscription, run_dispatchers, wait_until_settled
+
+pytestmark = pytest.mark.usefixtures("allow_loopback")
 
 URI = "http://127.0.0.1:9/"
-
-
-@pytest.fixture(autouse=True)
-def loopback(settings: Any) -> None:
-    settings.OUTGOING_ALLOW = ["127.0.0.1"]
-
-
-@pytest.fixture
-def installation(shop: Shop) -> Installation:
-    return factories.make_installation(shop, scopes=["read_content"])
 
 
 class FakeClock:
@@ -74,9 +66,7 @@ def change_subscription(shop: Shop, subscription: Subscription, **values: Any) -
 
 
 @pytest.mark.django_db
-def test_a_bucket_fills_with_time_and_holds_a_tenth_of_a_second(
-    shop: Shop, installation: Installation, clock: FakeClock
-) -> None:
+def test_a_bucket_fills_up_to_a_tenth_of_a_second(shop: Shop, installation: Installation, clock: FakeClock) -> None:
     subscription = make_subscription(installation, URI, max_per_second=50)
     row = get_endpoint(shop)
 
@@ -93,7 +83,7 @@ def test_a_bucket_fills_with_time_and_holds_a_tenth_of_a_second(
 
 
 @pytest.mark.django_db
-def test_what_was_not_used_is_given_back(shop: Shop, installation: Installation, clock: FakeClock) -> None:
+def test_unused_tokens_are_given_back(shop: Shop, installation: Installation, clock: FakeClock) -> None:
     make_subscription(installation, URI, max_per_second=1)
     row = get_endpoint(shop)
 
@@ -104,8 +94,8 @@ def test_what_was_not_used_is_given_back(shop: Shop, installation: Installation,
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.race(control="test_without_its_row_held_two_take_the_same_token")
-def test_of_two_who_take_at_once_one_gets_the_token(shop: Shop, installation: Installation, clock: FakeClock) -> None:
+@pytest.mark.race(control="test_a_token_is_taken_twice_without_the_row_lock")
+def test_one_of_two_requests_gets_the_token(shop: Shop, installation: Installation, clock: FakeClock) -> None:
     make_subscription(installation, URI, max_per_second=1)
     row = get_endpoint(shop)
     durations: list[int] = []
@@ -119,7 +109,7 @@ def test_of_two_who_take_at_once_one_gets_the_token(shop: Shop, installation: In
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_without_its_row_held_two_take_the_same_token(shop: Shop, installation: Installation, clock: FakeClock) -> None:
+def test_a_token_is_taken_twice_without_the_row_lock(shop: Shop, installation: Installation, clock: FakeClock) -> None:
     """Show what goes wrong without the lock: both dispatchers see one available token and take it."""
     make_subscription(installation, URI, max_per_second=1)
     row = get_endpoint(shop)
@@ -159,7 +149,7 @@ def test_an_endpoint_has_the_strictest_of_what_is_asked_for(shop: Shop, installa
 
 
 @pytest.mark.django_db
-def test_what_is_no_pace_is_refused(shop: Shop, installation: Installation) -> None:
+def test_invalid_rate_limits_are_refused(shop: Shop, installation: Installation) -> None:
     for value in (0, 1001, -1, True, "5", 2.5):
         with pytest.raises(SubscriptionRefused) as refused:
             make_subscription(installation, URI, max_per_second=value)
@@ -167,9 +157,7 @@ def test_what_is_no_pace_is_refused(shop: Shop, installation: Installation) -> N
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_rate_limited_delivery_delays_no_other_and_is_sent_later(
-    shop: Shop, installation: Installation, clock: FakeClock
-) -> None:
+def test_a_rate_limited_delivery_delays_no_other(shop: Shop, installation: Installation, clock: FakeClock) -> None:
     with WebhookReceiver() as slow, WebhookReceiver() as quick:
         capped = make_subscription(installation, slow.url, max_per_second=5)
         get_endpoint(shop, slow.url, tokens=0.0, tokens_at=clock.now)
@@ -187,7 +175,7 @@ def test_a_rate_limited_delivery_delays_no_other_and_is_sent_later(
     assert len(slow.requests) == 12
 
 
-def test_where_calls_are_rationed_first_and_further_attempts_take_turns() -> None:
+def test_first_and_further_attempts_take_turns_under_a_rate_limit() -> None:
     lanes, lane = (
         SlotAllocator(),
         EndpointSlots(1, 1, "a.example", 10, CircuitBreaker(), max_per_second=1, has_responded=True),

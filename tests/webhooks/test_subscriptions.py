@@ -9,26 +9,28 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.content.domain.blogs import create_blog
-from apps.events.models import Event
-from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.core.events.models import Event
+from apps.core.search_query.predicate import MISSING_FIELD
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.metafields.domain import write
-from apps.query.predicate import MISSING_FIELD
 from apps.shops.domain import app_installation
-from apps.shops.models import Installation, Shop
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.models import Pending, Subscription
-from tests import factories
-from tests.catalog.factories import make_product
-from tests.conftest import ApiClient, ClientWith
-from tests.wire_tables import assert_fits
+from apps.webhooks.models.subscriptions import decode_warnings
+from tests.support import factories
+from tests.support.api_client import ApiClient, ClientWith
+from tests.support.factories.catalog import make_product
+from tests.support.types import JsonObject
+from tests.support.wire_tables import assert_fits
 
 NOT_INCLUDED = "The specified filter is invalid, please ensure that include_fields has the field(s) you filter on"
 ADDRESS = "https://app.example/hooks"
 TOPIC = "products/update"
 
 
-def post_subscription(api: ApiClient, **values: Any) -> dict[str, Any]:
+def post_subscription(api: ApiClient, **values: Any) -> JsonObject:
     response = api.post("webhooks.json", {"webhook": {"address": ADDRESS, "topic": TOPIC, **values}})
     assert response.status_code == 201, response.content
     return response.json()["webhook"]
@@ -145,7 +147,7 @@ def test_a_host_that_may_be_reached_takes_plain_http_too(api: ApiClient) -> None
         ),
     ],
 )
-def test_values_are_refused_all_at_once(api: ApiClient, values: dict[str, Any], errors: Any) -> None:
+def test_values_are_refused_all_at_once(api: ApiClient, values: JsonObject, errors: Any) -> None:
     assert get_create_errors(api, **values) == errors
 
 
@@ -222,19 +224,20 @@ FORESEEN: dict[str, list[str]] = {
 }
 
 
-def test_what_never_matches_is_foreseen(shop: Shop) -> None:
+def test_filters_that_never_match_are_reported(shop: Shop) -> None:
     installation = factories.make_installation(shop)
     messages_by_field: dict[str, list[str]] = {}
     with shop_scope(shop):
         for text in FORESEEN:
             values = {"uri": ADDRESS, "topic": TOPIC, "api_version": "2026-07", "filter": text}
             row = subscriptions.create_subscription(installation, values, actor="system", at=timezone.now())
-            messages_by_field[text] = [warning["message"] for warning in row.warnings]
+            messages_by_field[text] = [warning["message"] for warning in decode_warnings(row.warnings)]
         narrow = {"uri": ADDRESS, "topic": TOPIC, "api_version": "2026-07", "include_fields": ["id", "prise"]}
         row = subscriptions.create_subscription(installation, narrow, actor="system", at=timezone.now())
 
     assert messages_by_field == FORESEEN
-    assert row.warnings == [{"field": "include_fields", "message": "prise is not in the payload."}]
+    [warning] = decode_warnings(row.warnings)
+    assert warning == {"field": "include_fields", "message": "prise is not in the payload."}
 
 
 # --- which app receives which events ---------------------------------------------------------------------------------
@@ -247,7 +250,7 @@ def get_pending_events(shop: Shop) -> list[tuple[str, list[str]]]:
         return [(row.event.topic, sorted(row.event.payload or {})) for row in rows]
 
 
-def test_only_subscribed_events_are_pending(api: ApiClient, shop: Shop) -> None:
+def test_pending_events_are_only_those_subscribed_to(api: ApiClient, shop: Shop) -> None:
     api.post("blogs.json", {"blog": {"title": "Before"}})
     created = post_subscription(api, topic="blogs/create")
     post_subscription(api.at("2025-01"), topic="blogs/create", address="https://app.example/older")
@@ -314,9 +317,7 @@ def test_a_subscription_that_is_rolled_back_listens_to_nothing(api: ApiClient, s
     assert get_pending_events(shop) == []
 
 
-def test_configured_subscriptions_hold_for_every_shop_that_has_the_app(
-    api: ApiClient, shop: Shop, other_shop: Shop
-) -> None:
+def test_configured_subscriptions_hold_for_every_shop(api: ApiClient, shop: Shop, other_shop: Shop) -> None:
     app = api.installation.app
     values = {"uri": ADDRESS, "topic": "blogs/create", "api_version": "2026-07", "name": "all"}
     configured = subscriptions.create_configured_subscription(app, values, at=timezone.now())

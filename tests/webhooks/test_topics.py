@@ -10,26 +10,27 @@ from django.utils import timezone
 from jsonschema import Draft202012Validator
 
 from apps.catalog.models import Product
+from apps.core.events.models import Event
+from apps.core.events.topics import get_all_topics
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.domain import customers
 from apps.customers.models import Customer
-from apps.events.domain.topics import get_all_topics
-from apps.events.models import Event
-from apps.fulfillment.domain import transitions
-from apps.ground.tenancy import shop_scope
+from apps.fulfillment.domain.fulfillment_orders import transitions
 from apps.inventory.domain import stock
 from apps.orders.domain import payments
 from apps.orders.models import Transaction
-from apps.shops.models import Shop
 from apps.webhooks.domain import topic_examples
 from apps.webhooks.domain.engine import fan_out
-from apps.webhooks.domain.topic_catalog import CATALOG
+from apps.webhooks.domain.topics import CATALOG
 from apps.webhooks.models import Delivery
-from tests import factories
-from tests.customers.factories import make_customer
-from tests.fulfillment.factories import make_fulfillment_order
-from tests.orders.factories import make_order, make_variant
-from tests.refunds.factories import create_bogus_order, refund_amount, run_refund_jobs
-from tests.webhooks.scenarios import make_subscription
+from tests.support import factories
+from tests.support.factories.customers import make_customer
+from tests.support.factories.fulfillment import make_fulfillment_order
+from tests.support.factories.orders import make_order, make_variant
+from tests.support.factories.refunds import create_bogus_order, refund_amount, run_refund_jobs
+from tests.support.types import JsonObject
+from tests.support.webhooks import make_subscription
 
 VERSION = "2026-07"
 ASPECTS = {
@@ -85,7 +86,7 @@ EXTENSIONS = {
 }
 
 
-def test_every_known_topic_is_there_unless_its_part_of_a_store_is_not() -> None:
+def test_known_topics_exist_unless_their_part_of_a_shop_does_not() -> None:
     offered = {topic.name for topic in get_all_topics()}
 
     missing = CATALOG - offered
@@ -94,7 +95,7 @@ def test_every_known_topic_is_there_unless_its_part_of_a_store_is_not() -> None:
     assert not {name for name in offered if name.partition("/")[0] in NO_FAMILY}
 
 
-def test_what_is_offered_beyond_is_an_extension_that_is_named() -> None:
+def test_additional_topics_are_named_extensions() -> None:
     beyond = {topic.name for topic in get_all_topics() if topic.is_subscribable} - CATALOG
 
     other_beyond = {name for name in beyond if name.partition("/")[0] not in EXTENSIONS and "_metafields/" not in name}
@@ -105,7 +106,7 @@ def test_every_topic_that_is_offered_knows_its_shape_and_its_example() -> None:
     assert not [
         topic.name
         for topic in get_all_topics()
-        if topic.is_subscribable and not (topic.get_schema and topic.get_example)
+        if topic.is_subscribable and None in (topic.get_schema, topic.get_example)
     ]
 
 
@@ -127,7 +128,7 @@ def get_derived_events() -> list[tuple[str, Any]]:
     return [(row.topic, (row.payload or {}).get(VERSION)) for row in rows]
 
 
-def get_actor_arguments() -> dict[str, Any]:
+def get_actor_arguments() -> JsonObject:
     return {"actor": "system", "at": timezone.now()}
 
 
@@ -172,14 +173,14 @@ def test_each_change_creates_one_event(subscribed_app: Shop) -> None:
     assert Delivery.objects.filter(topic=released).count() == 2
 
 
-def test_without_subscribers_nothing_is_written(in_shop: Shop) -> None:
+def test_events_without_subscribers_write_nothing(in_shop: Shop) -> None:
     trigger_all(in_shop)
     refund_amount(create_bogus_order(in_shop), "5.00")
 
     assert get_derived_events() == []
 
 
-def test_what_is_not_counted_is_never_out_of_stock(subscribed_app: Shop) -> None:
+def test_untracked_items_are_never_out_of_stock(subscribed_app: Shop) -> None:
     variant = make_variant(subscribed_app)
 
     stock.adjust_available(variant.inventory_item_id, stock.get_primary_location().pk, 1, **get_actor_arguments())

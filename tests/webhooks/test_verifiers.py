@@ -1,20 +1,21 @@
 """Tests that public libraries accept the signatures of deliveries: Standard Webhooks and a Node client."""
 
+import base64
 import json
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from pytest_django import Settings
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from apps.shops.models import Shop
-from apps.webhooks.domain.engine.signing import format_standard_secret
-from apps.webhooks.webhook_receiver import WebhookReceiver
-from tests import factories
-from tests.webhooks.scenarios import create_blogs, make_subscription, run_dispatchers, wait_until_settled
+from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs
+from apps.demo.webhook_receiver import WebhookReceiver
+from tests.support import factories
+from tests.support.webhooks import create_blogs, make_subscription, run_dispatchers, wait_until_settled
 
 PAGE = (django_settings.BASE_DIR / "docs" / "webhooks.md").read_text()
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,7 +23,7 @@ Sent = tuple[str, dict[str, str], bytes]
 
 
 @pytest.fixture
-def sent_delivery(shop: Shop, settings: Any) -> Sent:
+def sent_delivery(shop: Shop, settings: Settings) -> Sent:
     """Send a delivery with the client's header names; return the app's secret, the headers and the body."""
     settings.OUTGOING_ALLOW = ["127.0.0.1"]
     settings.BRAND = "shopify"
@@ -33,6 +34,11 @@ def sent_delivery(shop: Shop, settings: Any) -> Sent:
         (caught,) = catcher.wait_for(1)
         wait_until_settled(shop)
     return installation.app.api_secret, dict(caught.headers), caught.body
+
+
+def format_standard_secret(secret: str) -> str:
+    """Format a secret for the libraries of Standard Webhooks."""
+    return f"whsec_{base64.b64encode(secret.encode()).decode()}"
 
 
 def test_the_library_of_standard_webhooks_verifies_them(sent_delivery: Sent) -> None:
@@ -64,7 +70,7 @@ def test_docs_list_every_header(sent_delivery: Sent) -> None:
 
 def test_documented_python_line_verifies_deliveries(sent_delivery: Sent) -> None:
     secret, headers, body = sent_delivery
-    scope: dict[str, Any] = {}
+    scope: Attrs = {}
     exec(get_snippet("py"), scope)
 
     assert scope["verify"](secret, body, headers)["title"] == "Müsli 0"

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.db.backends.postgresql.client import DatabaseClient
 
 from apps.backups.domain.manifests import BackupRefused
-from apps.ground.pooling import uses_transaction_pooling
+from apps.core.db.connections import uses_transaction_pooling
 
 
 def copy_database(folder: Path) -> dict[str, int]:

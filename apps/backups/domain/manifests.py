@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from apps.ground.exceptions import DomainError
+from apps.core.exceptions import DomainError
 
 MANIFEST_NAME = "manifest.json"
 _FORMAT = 1

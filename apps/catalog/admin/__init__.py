@@ -17,37 +17,41 @@ from apps.catalog.models import (
     SmartCollection,
     Variant,
 )
-from apps.panel.admin_base.delete_preview import hide_from_delete_page, register_delete_label
-from apps.staff.domain.permissions import grant_permissions
+from apps.core.admin.model_admin.delete_preview import DeleteLabel, delete_labels, hidden_models
+from apps.core.tenancy.permissions import allow, grants
 
-grant_permissions(
-    "products",
-    "vacd",
-    "catalog.product",
-    "catalog.variant",
-    "catalog.productimage",
-    "catalog.customcollection",
-    "catalog.smartcollection",
-    "catalog.collect",
+grants.add(
+    allow(
+        "products",
+        "vacd",
+        "catalog.product",
+        "catalog.variant",
+        "catalog.productimage",
+        "catalog.customcollection",
+        "catalog.smartcollection",
+        "catalog.collect",
+    )
 )
 
-register_delete_label(
-    Variant, gettext_lazy("variant, with its inventory"), gettext_lazy("variants, with their inventory"), with_=Product
-)
-register_delete_label(ProductImage, gettext_lazy("image"), gettext_lazy("images"))
-register_delete_label(ProductOption, gettext_lazy("option"), gettext_lazy("options"))
-register_delete_label(ProductTag, gettext_lazy("tag"), gettext_lazy("tags"))
-register_delete_label(
-    Collect, gettext_lazy("entry in a collection"), gettext_lazy("entries in collections"), with_=Product
+delete_labels.add(
+    DeleteLabel(
+        Variant, gettext_lazy("variant, with its inventory"), gettext_lazy("variants, with their inventory"), Product
+    ),
+    DeleteLabel(ProductImage, gettext_lazy("image"), gettext_lazy("images")),
+    DeleteLabel(ProductOption, gettext_lazy("option"), gettext_lazy("options")),
+    DeleteLabel(ProductTag, gettext_lazy("tag"), gettext_lazy("tags")),
+    DeleteLabel(Collect, gettext_lazy("entry in a collection"), gettext_lazy("entries in collections"), Product),
 )
 for kind in (CustomCollection, SmartCollection):
-    register_delete_label(
-        Collect,
-        gettext_lazy("collection entry (the product will not be deleted)"),
-        gettext_lazy("collection entries (the products will not be deleted)"),
-        with_=kind,
+    delete_labels.add(
+        DeleteLabel(
+            Collect,
+            gettext_lazy("collection entry (the product will not be deleted)"),
+            gettext_lazy("collection entries (the products will not be deleted)"),
+            kind,
+        )
     )
 # Manual positions are deleted with the product. Staff do not know these rows, so the delete page hides them.
-hide_from_delete_page(ManualPlace)
+hidden_models.add(ManualPlace)
 
 __all__ = ["CustomCollectionAdmin", "ProductAdmin", "SmartCollectionAdmin", "VariantAdmin"]

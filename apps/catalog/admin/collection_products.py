@@ -10,18 +10,17 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django_stubs_ext import WithAnnotations
 
-from apps.catalog.admin.images import move_id
-from apps.catalog.admin.thumbnails import thumbnail
+from apps.catalog.admin.images import move_id, thumbnail
 from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.collects import add_collect, remove_collect
 from apps.catalog.domain.collections.membership import ORDERS, annotate_sort_values, get_collection_products
 from apps.catalog.models import Collect, Collection, Product, ProductImage
-from apps.ground.exceptions import DomainError
-from apps.ground.sort_tables import order_rows
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.error_display import format_unchanged_error
-from apps.panel.permissions import require_permission
-from apps.panel.staff_request import EventKwargs
+from apps.core.admin.forms.error_display import format_unchanged_error
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.permissions import require_permission
+from apps.core.admin.staff_request import EventKwargs
+from apps.core.db.sort_tables import order_rows
+from apps.core.exceptions import DomainError
 
 MANUAL = Collection.SortOrder.MANUAL
 MAX_LISTED_PRODUCTS, MAX_SEARCH_RESULTS, MAX_TERM_LENGTH = 250, 10, 200

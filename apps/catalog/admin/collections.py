@@ -15,22 +15,22 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.admin.collection_products import CollectionProductsPage
-from apps.catalog.admin.thumbnails import thumbnail
+from apps.catalog.admin.images import thumbnail
 from apps.catalog.api.fields import HandleField
 from apps.catalog.domain import image_files
 from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.lifecycle import CollectionParts
 from apps.catalog.domain.collections.membership import get_collection_products
 from apps.catalog.models import Collection, CustomCollection
-from apps.ground.error_messages import format_bytes
-from apps.ground.stored_messages import translate_stored
-from apps.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
+from apps.core.admin.forms.forms import PanelForm, Values, validate_with_api_field
+from apps.core.admin.forms.html_fields import MarkupField
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import Fieldset, ThemedFileInput, display
+from apps.core.i18n.error_messages import format_bytes
+from apps.core.i18n.messages import translate
+from apps.core.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
 from apps.metafields.admin.inline import MetafieldInline
-from apps.panel.admin_base.forms import PanelForm, Values, validate_with_api_field
-from apps.panel.admin_base.html_fields import MarkupField
-from apps.panel.menu import MenuItem
-from apps.panel.staff_request import Context
-from apps.panel.theme import Fieldset, ThemedFileInput, display
 
 COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
 
@@ -78,7 +78,7 @@ class CollectionForm(PanelForm[Collection]):
         """Check the file size. The service checks that the file is an image."""
         file: UploadedFile[bytes] | None = self.cleaned_data["picture"]
         if file and (file.size or 0) > MAX_BYTES:
-            raise ValidationError(_("The image {refusal}.").format(refusal=translate_stored(TOO_MANY_BYTES)))
+            raise ValidationError(_("The image {refusal}.").format(refusal=translate(TOO_MANY_BYTES)))
         return file
 
     def attrs(self) -> Values:

@@ -8,12 +8,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.models import Product, ProductTag, Variant
-from apps.ground.case_folding import casefold_text
-from apps.ground.lookups import in_materialized
-from apps.ground.tenancy import get_current_shop
+from apps.core.admin.lists.filters import Choices, Screen, SelectFilter
+from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, WordFilter
+from apps.core.db.case_folding import casefold_text
+from apps.core.db.lookups import in_materialized
+from apps.core.tenancy.scope import get_current_shop
 from apps.inventory.domain.low_stock import get_low_items
-from apps.panel.admin_base.filters import Choices, Screen, SelectFilter
-from apps.panel.admin_base.typed_filters import AmountsFilter, DaysFilter, WordFilter
 
 
 class VendorFilter(WordFilter):

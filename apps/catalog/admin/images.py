@@ -1,26 +1,47 @@
-"""Panel page for a product's images, where staff upload, describe, reorder and delete images."""
+"""Product images in the panel."""
 
 from collections.abc import Container, Iterable
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.catalog.domain import image_files, products
-from apps.catalog.domain.image_files import StoredImage
+from apps.catalog.domain.image_files import StoredImage, get_local_image_url
 from apps.catalog.domain.images import MAX_IMAGES, add_image
 from apps.catalog.domain.inputs import ImageInput, ProductParts
 from apps.catalog.models import Product, ProductImage
-from apps.ground.exceptions import DomainError
-from apps.ground.stored_messages import translate_stored
-from apps.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
-from apps.media.uploads import UploadRefused
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.error_display import format_unchanged_error
-from apps.panel.permissions import require_permission
-from apps.panel.staff_request import Context
+from apps.core.admin.forms.error_display import format_unchanged_error
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.permissions import require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import translate
+from apps.core.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
+from apps.core.media.names import parse_transformation
+from apps.core.media.uploads import UploadRefused
+
+
+def thumbnail(shop_id: int, key: str, name: str, alt: str = "", side: int = 48) -> SafeString:
+    """Return the HTML of a thumbnail, or of an empty square if there is no image."""
+    if not key:
+        # The empty square may be the only content of a link, so it needs an accessible name.
+        label_attrs = format_html(' role="img" aria-label="{}"', alt) if alt else ""
+        return format_html('<span class="bo-thumb" data-side="{}"{}></span>', side, label_attrs)
+    stem, _, extension = name.rpartition(".")
+    small = f"{stem}_{2 * side}x{2 * side}.{extension}"
+    file_name = small if parse_transformation(small) else name
+    return format_html(
+        '<img class="bo-thumb" data-side="{}" src="{}" alt="{}" loading="lazy">',
+        side,
+        get_local_image_url(shop_id, key, file_name),
+        alt,
+    )
+
 
 VIEW, CHANGE = "catalog.view_product", "catalog.change_product"
 MAX_ALT = 512
@@ -68,7 +89,7 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
         try:
             for file in files:
                 if (file.size or 0) > MAX_BYTES:
-                    raise UploadRefused(f"{file.name} {translate_stored(TOO_MANY_BYTES)}.", field="base")
+                    raise UploadRefused(f"{file.name} {translate(TOO_MANY_BYTES)}.", field="base")
                 stored_images.append(image_files.store_uploaded_image(product.shop_id, file.read(), file.name or ""))
             with transaction.atomic():
                 for image in stored_images:

@@ -15,12 +15,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
-from apps.api.resources.fields import TagsField
 from apps.catalog.admin import search
 from apps.catalog.admin.filters import CreatedFilter, TagFilter, TypeFilter, VendorFilter
-from apps.catalog.admin.images import ProductImagesPage
+from apps.catalog.admin.images import ProductImagesPage, thumbnail
 from apps.catalog.admin.option_fields import OptionRow, OptionsField
-from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.admin.uploads import MAX_FILES, ProductUploads, StagedImage, collect_uploads
 from apps.catalog.admin.variant_grid import MAX_GRID_ROWS, VariantFormSet, VariantInline, get_stock_cells_by_item
 from apps.catalog.api.fields import HandleField
@@ -29,19 +27,19 @@ from apps.catalog.domain.inputs import ImageInput, OptionInput, ProductParts
 from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.options import check_options, match_options
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
-from apps.ground.exceptions import DomainError
+from apps.core.admin.forms.error_display import as_sentence
+from apps.core.admin.forms.forms import PanelForm, Values, mark_formset_saved, validate_with_api_field
+from apps.core.admin.forms.html_fields import MarkupField
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.registry import Inline
+from apps.core.admin.pages.tour import TourStep
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import display
+from apps.core.exceptions import DomainError
+from apps.core.rest.resources.fields import TagsField
 from apps.inventory.domain import stock_grid
 from apps.inventory.models import StockMovement
 from apps.metafields.admin.inline import MetafieldInline
-from apps.panel.admin_base.forms import PanelForm, Values, validate_with_api_field
-from apps.panel.admin_base.html_fields import MarkupField
-from apps.panel.admin_base.inlines import mark_formset_saved
-from apps.panel.admin_base.registry import Inline
-from apps.panel.error_display import as_sentence
-from apps.panel.menu import MenuItem
-from apps.panel.staff_request import Context
-from apps.panel.theme import display
-from apps.panel.tour import TourStep
 
 COLUMN_NAMES = {field.name for field in Product._meta.concrete_fields}
 

@@ -6,9 +6,9 @@ from django.db.models import QuerySet, Value
 from django.db.models.functions import Left, Upper
 
 from apps.catalog.models import Product, ProductTag, Variant
-from apps.ground.case_folding import casefold_text
-from apps.ground.lookups import MIN_TRIGRAM_LENGTH, in_materialized
-from apps.ground.tenancy import get_current_shop
+from apps.core.db.case_folding import casefold_text
+from apps.core.db.lookups import MIN_TRIGRAM_LENGTH, in_materialized
+from apps.core.tenancy.scope import get_current_shop
 from apps.metafields.models import Metafield
 from apps.metafields.models.metafields import INDEXED_LENGTH
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.catalog.admin.collections import _IMAGE_FIELDSET, _STORE, CollectionAdmin, CollectionForm
-from apps.catalog.admin.thumbnails import thumbnail
+from apps.catalog.admin.images import thumbnail
 from apps.catalog.domain.collections.smart_rules import (
     COLUMNS,
     MAX_RULES,
@@ -27,10 +27,10 @@ from apps.catalog.domain.collections.smart_rules import (
     get_relations,
 )
 from apps.catalog.models import Collection, Product, SmartCollection
-from apps.ground.stored_messages import translate_stored
-from apps.panel.menu import MenuItem
-from apps.panel.permissions import require_permission
-from apps.panel.staff_request import Context
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.permissions import require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.i18n.messages import translate
 
 PREVIEW_SIZE = 12
 PERMISSIONS = ("catalog.view_smartcollection", "catalog.add_smartcollection", "catalog.change_smartcollection")
@@ -134,8 +134,8 @@ def _format_error(field: str, texts: list[str]) -> str:
     """Format an error for staff. ``field`` is an error key, such as ``rules.0.condition``."""
     parts = field.split(".")
     if len(parts) == 1:
-        return _("Rules: {refusal}.").format(refusal=translate_stored(texts[0]))
-    values = {"number": int(parts[1]) + 1, "refusal": translate_stored(texts[0])}
+        return _("Rules: {refusal}.").format(refusal=translate(texts[0]))
+    values = {"number": int(parts[1]) + 1, "refusal": translate(texts[0])}
     if len(parts) == 2:
         return _("Rule {number} {refusal}.").format(**values)
     return _("Rule {number}: {part} {refusal}.").format(**values, part=_(_PART_LABELS[parts[2]]))

@@ -8,18 +8,17 @@ from django.urls import URLPattern
 from django.utils.translation import gettext as _
 
 from apps.catalog.domain import image_files
-from apps.catalog.domain.image_files import StoredImage
+from apps.catalog.domain.image_files import StoredImage, load_staged_image, sign_ticket
 from apps.catalog.domain.inputs import ImageInput
-from apps.catalog.domain.staged_uploads import load_staged_image, sign_ticket
 from apps.catalog.models import Product
-from apps.ground.exceptions import DomainError
-from apps.ground.stored_messages import translate_stored
-from apps.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
-from apps.media.storage import StorageFailed
-from apps.media.uploads import UploadRefused
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.error_display import format_errors
-from apps.panel.permissions import require_permission
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.permissions import require_permission
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import translate
+from apps.core.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
+from apps.core.media.storage import StorageFailed
+from apps.core.media.uploads import UploadRefused
 
 ADD, CHANGE = "catalog.add_product", "catalog.change_product"
 MAX_ALT = 512
@@ -67,7 +66,7 @@ def stage_upload(shop_id: int, data: bytes, size: int, name: str) -> StagedImage
         StorageFailed: The storage rejects the file.
     """
     if size > MAX_BYTES:
-        raise UploadRefused(f"{name} {translate_stored(TOO_MANY_BYTES)}.", field="base")
+        raise UploadRefused(f"{name} {translate(TOO_MANY_BYTES)}.", field="base")
     image = image_files.store_uploaded_image(shop_id, data, name)
     return StagedImage(image, sign_ticket(image), "")
 

@@ -13,26 +13,24 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.catalog.admin.images import thumbnail
 from apps.catalog.admin.option_fields import get_option_labels
-from apps.catalog.admin.thumbnails import thumbnail
 from apps.catalog.admin.uploads import SIDE, StagedImage
 from apps.catalog.admin.variants import BaseVariantForm
 from apps.catalog.domain.image_files import get_local_image_url
 from apps.catalog.domain.inputs import OptionInput, VariantInput
-from apps.catalog.domain.option_matrix import Combination, list_new_combinations
 from apps.catalog.domain.options import COLUMNS, OptionsRefused, match_options
-from apps.catalog.domain.variants import LastVariant
+from apps.catalog.domain.variants import Combination, LastVariant, list_new_combinations
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
 from apps.catalog.models.variants import DEFAULT_VALUE
-from apps.ground.types import Attrs
+from apps.core.admin.display.money import MoneyField
+from apps.core.admin.forms.forms import ShopOwnedTabularInline, Values
+from apps.core.admin.permissions import has_permission
+from apps.core.admin.theme import ThemedSelect, ThemedTextInput, display
+from apps.core.types import Attrs
 from apps.inventory.domain.stock import get_primary_location
 from apps.inventory.domain.stock_grid import Cell
 from apps.inventory.models import MAX_AVAILABLE, InventoryLevel, Location
-from apps.panel.admin_base.forms import Values
-from apps.panel.admin_base.inlines import ShopOwnedTabularInline
-from apps.panel.money import MoneyField
-from apps.panel.permissions import has_permission
-from apps.panel.theme import ThemedSelect, ThemedTextInput, display
 
 # Products with more variants have no grid, because browsers and servers limit the size of a form.
 MAX_GRID_ROWS = 100

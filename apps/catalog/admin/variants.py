@@ -21,16 +21,16 @@ from apps.catalog.domain.options import COLUMNS
 from apps.catalog.domain.presentment_prices import FixedPrice, build_fixed_price, get_prices_in_currency
 from apps.catalog.models import ProductImage, Variant
 from apps.catalog.models.variants import DEFAULT_VALUE
-from apps.ground import languages
-from apps.ground.money import format_plain
-from apps.ground.tenancy import get_current_shop
-from apps.panel.admin_base.forms import PanelForm, ShopOwnedForm, Values
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.menu import MenuItem
-from apps.panel.money import MoneyField
-from apps.panel.theme import Fieldset, ThemedTextInput, display
-from apps.shops.domain.presentment import get_presentments
-from apps.shops.models import Shop
+from apps.core.admin.display.money import MoneyField
+from apps.core.admin.forms.forms import PanelForm, ShopOwnedForm, Values
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.theme import Fieldset, ThemedTextInput, display
+from apps.core.i18n import formats
+from apps.core.money import format_plain
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.presentment import get_presentments
+from apps.core.tenancy.scope import get_current_shop
 
 ITEM_FIELDS = ("sku", "tracked")
 COLUMN_NAMES = {field.name for field in Variant._meta.concrete_fields} - {"id", "product"}
@@ -134,7 +134,7 @@ class PricedVariantForm(VariantForm):
                     self.initial[name] = Decimal(fixed_price[key])
                 converted = None if amount is None else presentment.price(amount)
                 if name in self.fields and converted is not None:
-                    amount_text = languages.format_amount(converted, code)
+                    amount_text = formats.format_amount(converted, code)
                     text = _("Leave blank to use the converted price of {amount}.").format(amount=amount_text)
                     self.fields[name].help_text = text if key == "price" else ""
 
@@ -239,7 +239,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
             )
             for presentment in get_presentments(get_current_shop())
         }
-        return ", ".join(languages.format_money(tag[0], code) for code, tag in tags.items() if tag)
+        return ", ".join(formats.format_money(tag[0], code) for code, tag in tags.items() if tag)
 
     def formfield_for_foreignkey(
         self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
@@ -287,7 +287,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     @display(description=gettext_lazy("Price"), ordering="price")
     def price_shown(self, variant: Variant) -> str:
         """Return the price, formatted in the shop currency."""
-        return languages.format_amount(variant.price, get_current_shop().currency)
+        return formats.format_amount(variant.price, get_current_shop().currency)
 
     @display(description=gettext_lazy("Barcode"), empty_value="–")
     def scanned(self, variant: Variant) -> str | None:
@@ -297,13 +297,13 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     def compared(self, variant: Variant) -> str | None:
         """Return the compare-at price, formatted in the shop currency, or None."""
         price = variant.compare_at_price
-        return None if price is None else languages.format_amount(price, get_current_shop().currency)
+        return None if price is None else formats.format_amount(price, get_current_shop().currency)
 
     @display(description=gettext_lazy("Cost"), empty_value="–")
     def cost(self, variant: Variant) -> str | None:
         """Return the cost per item, formatted in the shop currency, or None."""
         cost = variant.inventory_item.cost
-        return None if cost is None else languages.format_amount(cost, get_current_shop().currency)
+        return None if cost is None else formats.format_amount(cost, get_current_shop().currency)
 
     @display(description=gettext_lazy("Vendor"))
     def vendor(self, variant: Variant) -> str:

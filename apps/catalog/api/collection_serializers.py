@@ -7,9 +7,19 @@ products costs a query.
 from collections.abc import Mapping
 from datetime import datetime
 
-from apps.api.exceptions import Unprocessable
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import (
+from apps.catalog.api.fields import HandleField, HtmlField, parse_id
+from apps.catalog.api.parsing import parse_object_metafields
+from apps.catalog.api.serializers import set_published_at
+from apps.catalog.domain.collections.collects import MAX_PLACEMENTS, Placement
+from apps.catalog.domain.collections.lifecycle import CollectionParts
+from apps.catalog.domain.collections.smart_rules import COLUMNS, RELATIONS, RulesRefused, check_rules
+from apps.catalog.domain.image_files import StoredImage, get_image_url
+from apps.catalog.models import Collection, CustomCollection, SmartCollection
+from apps.core.i18n.error_messages import BLANK, INVALID
+from apps.core.media.uploads import UploadRefused
+from apps.core.rest.exceptions import Unprocessable
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import (
     ApiField,
     BooleanField,
     ComputedField,
@@ -21,18 +31,8 @@ from apps.api.resources.fields import (
     TextField,
     global_id_field,
 )
-from apps.api.resources.serializers import Resource, ResourceSerializer, check_body
-from apps.api.types import Attrs, Errors, Rendered, RequestData
-from apps.catalog.api.fields import HandleField, HtmlField, parse_id
-from apps.catalog.api.parsing import parse_object_metafields
-from apps.catalog.api.serializers import set_published_at
-from apps.catalog.domain.collections.collects import MAX_PLACEMENTS, Placement
-from apps.catalog.domain.collections.lifecycle import CollectionParts
-from apps.catalog.domain.collections.smart_rules import COLUMNS, RELATIONS, RulesRefused, check_rules
-from apps.catalog.domain.image_files import StoredImage, get_image_url
-from apps.catalog.models import Collection, CustomCollection, SmartCollection
-from apps.ground.error_messages import BLANK, INVALID
-from apps.media.uploads import UploadRefused
+from apps.core.rest.resources.serializers import Resource, ResourceSerializer, check_body
+from apps.core.types import Attrs, Errors, Rendered, RequestData
 
 
 def _image(  # noqa: PLR0917 - the columns of one row

@@ -8,19 +8,6 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.exceptions import BadRequest, Unprocessable
-from apps.api.resources.filters import (
-    MAX_IDS,
-    DateTimeFilter,
-    IdFilter,
-    PublishedFilter,
-    ResourceFilter,
-    TextFilter,
-    apply_filters,
-)
-from apps.api.rows import keyset_pagination
-from apps.api.types import RequestData, Schema
-from apps.api.viewsets import ShopViewSet
 from apps.catalog.api.collection_serializers import (
     CollectionSerializer,
     CustomCollectionSerializer,
@@ -29,8 +16,8 @@ from apps.catalog.api.collection_serializers import (
 )
 from apps.catalog.api.extra_schemas import get_collection_schemas
 from apps.catalog.api.fields import parse_id
+from apps.catalog.api.images import ImageUploadViewSet, has_image
 from apps.catalog.api.serializers import ProductSummarySerializer
-from apps.catalog.api.uploads import ImageUploadViewSet, has_image
 from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.membership import (
     ORDERS,
@@ -41,8 +28,21 @@ from apps.catalog.domain.collections.membership import (
 from apps.catalog.domain.image_files import StoredImage, get_image_url
 from apps.catalog.domain.inputs import Attrs
 from apps.catalog.models import Collection, CustomCollection, Product, SmartCollection
-from apps.ground.error_messages import INVALID, NOT_IN_LIST, at_most_ids
-from apps.media.uploads import UploadRefused
+from apps.core.i18n.error_messages import INVALID, NOT_IN_LIST, at_most_ids
+from apps.core.media.uploads import UploadRefused
+from apps.core.rest.exceptions import BadRequest, Unprocessable
+from apps.core.rest.reading import keyset_pagination
+from apps.core.rest.resources.filters import (
+    MAX_IDS,
+    DateTimeFilter,
+    IdFilter,
+    PublishedFilter,
+    ResourceFilter,
+    TextFilter,
+    apply_filters,
+)
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import RequestData, Schema
 
 
 class ProductCountViewSet(ShopViewSet[Collection]):

@@ -1,12 +1,12 @@
 """Views for collects, the memberships of products in custom collections."""
 
-from apps.api.resources.fields import ComputedField, IntegerField, ModelDerivedField
-from apps.api.resources.filters import IdFilter, ResourceFilter
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Attrs
-from apps.api.viewsets import ShopViewSet
 from apps.catalog.domain.collections import collects
 from apps.catalog.models import Collect
+from apps.core.rest.resources.fields import ComputedField, IntegerField, ModelDerivedField
+from apps.core.rest.resources.filters import IdFilter, ResourceFilter
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs
 
 
 class CollectSerializer(ResourceSerializer[Collect]):

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from apps.api.openapi.schemas import IMAGE_PROPERTIES, IMAGE_SCHEMA, build_body_schema, build_list_schema
-from apps.api.types import Schema
 from apps.catalog.api.parsing import GLOBAL_METAFIELDS
 from apps.catalog.api.serializers import ImageBody, VariantSerializer
 from apps.catalog.models import Collection
-from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
+from apps.core.rest.openapi.schemas import IMAGE_PROPERTIES, IMAGE_SCHEMA, build_body_schema, build_list_schema
+from apps.core.types import Schema
+from apps.metafields.api.metafields import METAFIELDS_SCHEMA
 
 _ID: Schema = {"type": ["integer", "null"]}
 _OPTION: Schema = {

@@ -9,10 +9,10 @@ from django.conf import settings
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from apps.api.resources.fields import ApiField, DecimalField, Render, TextField
-from apps.api.resources.fields.options import DecimalOptions, TextOptions
-from apps.ground.handles import MAX_LENGTH, slugify_text
-from apps.ground.html_sanitizing import find_html_error
+from apps.core.handles import MAX_LENGTH, slugify_text
+from apps.core.rest.resources.fields import ApiField, DecimalField, Render, TextField
+from apps.core.rest.resources.fields.base import DecimalOptions, InvalidValue, TextOptions
+from apps.core.sanitizing import find_html_error
 
 
 class WeightField(DecimalField):
@@ -102,7 +102,7 @@ class HtmlField(TextField):
         """Return the HTML if it is small enough."""
         text = super().to_internal_value(data)
         if error := find_html_error(text):
-            raise serializers.ValidationError(error)
+            raise InvalidValue(error)
         return text
 
 

@@ -1,16 +1,53 @@
-"""Views for product images."""
+"""REST resources for images and their upload."""
 
 from collections.abc import Mapping
+from typing import TypeGuard, TypeVar
 
-from apps.api.requests.deprecations import Deprecation
-from apps.api.types import Attrs, Schema
+from django.http import HttpRequest, HttpResponseBase
+
 from apps.catalog.api.extra_schemas import get_image_schemas
 from apps.catalog.api.parsing import parse_image
 from apps.catalog.api.serializers import ImageSerializer
-from apps.catalog.api.uploads import ImageUploadViewSet
-from apps.catalog.domain import images
+from apps.catalog.domain import image_files, images
 from apps.catalog.domain.image_files import StoredImage
 from apps.catalog.models import Product, ProductImage
+from apps.core.rest.requests.deprecations import Deprecation
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.tenancy.shop_owned import ShopOwned
+from apps.core.types import Attrs, RequestData, Schema
+
+M = TypeVar("M", bound=ShopOwned)
+
+
+class ImageUploadViewSet(ShopViewSet[M]):
+    """Base class for views that accept images in request bodies, as attachments or URLs."""
+
+    takes_uploads = True
+
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        """Handle the request, then delete the stored files that no row refers to."""
+        self.stored_images: list[StoredImage] = []
+        response = super().dispatch(request, *args, **kwargs)
+        failed = response.status_code >= 400
+        image_files.discard_images(image for image in self.stored_images if failed or not image.is_referenced)
+        return response
+
+    def store_image(self, entry: RequestData, *, seconds: float = 10) -> StoredImage:
+        """Store the image of an object in the request body.
+
+        Raises:
+            UploadRefused: The image cannot be downloaded, read or stored.
+        """
+        image = image_files.store_image_from_body(
+            self.shop.pk,
+            attachment=entry.get("attachment"),
+            src=entry.get("src"),
+            filename=entry.get("filename"),
+            seconds=seconds,
+        )
+        self.stored_images.append(image)
+        return image
+
 
 _DEPRECATED = Deprecation("product-images", since="2025-01")
 
@@ -57,3 +94,8 @@ class ProductImageViewSet(ImageUploadViewSet[ProductImage]):
     def perform_destroy(self, instance: ProductImage) -> None:
         """Delete the image and close the gap in the positions."""
         images.delete_image(instance, actor=self.actor, at=self.at)
+
+
+def has_image(entry: object) -> TypeGuard[RequestData]:
+    """Return True if an object in a request body contains an image."""
+    return isinstance(entry, Mapping) and (entry.get("attachment") is not None or entry.get("src") is not None)

@@ -4,9 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext
 
-from apps.api.exceptions import Unprocessable
-from apps.api.resources.serializers import Resource, check_body
-from apps.api.types import Errors, RequestData
 from apps.catalog.api.fields import parse_id, parse_texts
 from apps.catalog.api.serializers import ImageBody, ProductSerializer, VariantSerializer
 from apps.catalog.domain.image_files import StoredImage
@@ -15,8 +12,11 @@ from apps.catalog.domain.inputs import Attrs, ImageInput, OptionInput, ProductPa
 from apps.catalog.domain.options import COLUMNS
 from apps.catalog.domain.variants import MAX_VARIANTS
 from apps.catalog.models import Product
-from apps.ground.error_messages import BLANK, INVALID, too_many
-from apps.ground.exceptions import DomainError
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, INVALID, too_many
+from apps.core.rest.exceptions import Unprocessable
+from apps.core.rest.resources.serializers import Resource, check_body
+from apps.core.types import Errors, RequestData
 from apps.metafields.domain import references
 from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput

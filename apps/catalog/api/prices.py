@@ -7,20 +7,20 @@ from typing import Any, TypeVar
 from django.db.models import Model, QuerySet
 from rest_framework import serializers
 
-from apps.api.exceptions import BadRequest
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import ApiField
-from apps.api.resources.fields.scalar import DecimalField
-from apps.api.resources.filters import ApiFilter
-from apps.api.resources.nested_objects import check_objects
-from apps.api.types import Attrs, Errors, Rendered, RequestData
-from apps.api.viewsets import ShopViewSet
 from apps.catalog.domain.presentment_prices import FixedPrice, build_fixed_price, get_prices_in_currency
-from apps.ground.base_models import ShopOwned
-from apps.ground.error_messages import BLANK, INVALID, NOT_IN_LIST
-from apps.ground.money import format_decimal, has_valid_precision, is_currency
-from apps.ground.tenancy import get_current_shop
-from apps.shops.domain.presentment import MAX_CURRENCIES, find_presentment
+from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST
+from apps.core.money import format_decimal, has_valid_precision, is_currency
+from apps.core.rest.exceptions import BadRequest
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import ApiField
+from apps.core.rest.resources.fields.scalar import DecimalField
+from apps.core.rest.resources.filters import ApiFilter
+from apps.core.rest.resources.nested_objects import check_objects
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.tenancy.presentment import MAX_CURRENCIES, find_presentment
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.tenancy.shop_owned import ShopOwned
+from apps.core.types import Attrs, Errors, Rendered, RequestData
 
 M = TypeVar("M", bound=ShopOwned)
 FILTER = "presentment_currencies"

@@ -5,20 +5,27 @@ from collections.abc import Mapping
 
 from django.db.models import Model, QuerySet
 
-from apps.api.resources.filters import ApiFilter, DateTimeFilter, IdFilter, PublishedFilter, ResourceFilter, TextFilter
-from apps.api.types import Schema
 from apps.catalog.api.extra_schemas import get_product_schemas
+from apps.catalog.api.images import ImageUploadViewSet
 from apps.catalog.api.parsing import list_new_images, parse_product
 from apps.catalog.api.prices import CurrenciesFilter, PresentmentPricesViewSet
 from apps.catalog.api.serializers import ProductSerializer
-from apps.catalog.api.uploads import ImageUploadViewSet
 from apps.catalog.domain import products
 from apps.catalog.domain.collections.membership import get_collection_products
 from apps.catalog.domain.image_files import StoredImage
 from apps.catalog.domain.inputs import Attrs, ProductParts
 from apps.catalog.domain.locks import lock_stock
 from apps.catalog.models import Collection, Product
-from apps.media.uploads import UploadRefused
+from apps.core.media.uploads import UploadRefused
+from apps.core.rest.resources.filters import (
+    ApiFilter,
+    DateTimeFilter,
+    IdFilter,
+    PublishedFilter,
+    ResourceFilter,
+    TextFilter,
+)
+from apps.core.types import Schema
 
 # The maximum total download time of all images in one request body.
 DOWNLOAD_SECONDS = 30.0

@@ -5,22 +5,6 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import (
-    BooleanField,
-    ChoiceField,
-    ComputedField,
-    IntegerField,
-    ModelDerivedField,
-    ReadOnlyColumn,
-    TagsField,
-    TextField,
-    global_id_field,
-)
-from apps.api.resources.fields.money import PriceField
-from apps.api.resources.nested_rows import NestedRows
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Attrs, Errors, Rendered
 from apps.catalog.api.fields import (
     HandleField,
     HtmlField,
@@ -33,8 +17,24 @@ from apps.catalog.api.prices import FixedPricesField, render_presentment_prices
 from apps.catalog.domain.fulfillment_service_choices import MANUAL, get_service_handles
 from apps.catalog.domain.image_files import get_image_url
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
-from apps.ground.error_messages import NOT_IN_LIST, at_most
-from apps.shops.models import Shop
+from apps.core.i18n.error_messages import NOT_IN_LIST, at_most
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import (
+    BooleanField,
+    ChoiceField,
+    ComputedField,
+    IntegerField,
+    ModelDerivedField,
+    ReadOnlyColumn,
+    TagsField,
+    TextField,
+    global_id_field,
+)
+from apps.core.rest.resources.fields.scalar import PriceField
+from apps.core.rest.resources.nested_rows import NestedRows
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs, Errors, Rendered
 
 _INTEGER = {"type": "integer"}
 _OBJECTS = {"type": "array", "items": {"type": "object"}}

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from apps.api.resources.filters import ResourceFilter
-from apps.api.types import Attrs, Schema
 from apps.catalog.api.parsing import parse_variant
 from apps.catalog.api.prices import CurrenciesFilter, PresentmentPricesViewSet
 from apps.catalog.api.serializers import VariantSerializer
 from apps.catalog.domain import variants
 from apps.catalog.models import Product, Variant
-from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
+from apps.core.rest.resources.filters import ResourceFilter
+from apps.core.types import Attrs, Schema
+from apps.metafields.api.metafields import METAFIELDS_SCHEMA
 
 
 class VariantFilter(ResourceFilter):

@@ -4,20 +4,17 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from apps.catalog.models import Product, Variant
-from apps.events.domain.recording import EventInput, record_events
+from apps.core.events.recording import EventInput, record_events
+from apps.core.registry import Registry
 
 MANUAL = "manual"
-_handle_sources: list[Callable[[], Iterable[str]]] = []
-
-
-def register_service_handles(handles: Callable[[], Iterable[str]]) -> None:
-    """Register a function that returns the service handles of the current shop."""
-    _handle_sources.append(handles)
+# Functions that return the service handles of the current shop.
+service_handles = Registry[str, Callable[[], Iterable[str]]]("fulfillment service handles")
 
 
 def get_service_handles() -> set[str]:
     """Return the service handles that variants of the current shop may use."""
-    return {MANUAL, *(handle for source in _handle_sources for handle in source())}
+    return {MANUAL, *(handle for source in service_handles.values() for handle in source())}
 
 
 def reset_fulfillment_service(handle: str, *, actor: str, at: datetime) -> int:

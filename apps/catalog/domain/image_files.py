@@ -10,17 +10,24 @@ import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 from django.conf import settings
+from django.core import signing
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.media import uploads
-from apps.media.metadata import strip_metadata
-from apps.media.storage import StorageFailed, convert_storage_errors, list_files, read_file
+from apps.catalog.models import ProductImage
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import define_text
+from apps.core.media import uploads
+from apps.core.media.metadata import strip_metadata
+from apps.core.media.storage import StorageFailed, convert_storage_errors, list_files, read_file
+
+_GONE = define_text("images.gone", "no longer exists")
 
 _IMAGE_PATH = re.compile(
     r"([0-9]{1,18})/([0-9a-f]{32})/([A-Za-z0-9][A-Za-z0-9_@-]{0,199}\.(?:png|gif|jpe?g))", re.ASCII
@@ -53,7 +60,7 @@ class StoredImage:
 def store_image_from_body(
     shop_id: int, *, attachment: object, src: object, filename: object, seconds: float
 ) -> StoredImage:
-    """Store the image of a request body (see ``apps.media.uploads.load_image_from_body``).
+    """Store the image of a request body (see ``apps.core.media.uploads.load_image_from_body``).
 
     Raises:
         UploadRefused: The body has no image or two images, or the image cannot be downloaded, read or stored.
@@ -103,7 +110,7 @@ def store_image_from_url(shop_id: int, src: str, *, seconds: float) -> StoredIma
         with convert_storage_errors(path, "read"):
             data = read_file(default_storage, path)
         if data is None:
-            raise uploads.UploadRefused(_("no longer exists"), field="src")
+            raise uploads.UploadRefused(_GONE, field="src")
         image = store_uploaded_image(shop_id, data, served[2])
     image.source = hash_source_url(src)
     return image
@@ -186,3 +193,37 @@ def delete_image_files(shop_id: int, key: str) -> None:
         for name in list_files(default_storage, path):
             default_storage.delete(f"{path}/{name}")
         default_storage.delete(path)
+
+
+# A file without a reference is deleted after this time.
+ORPHAN_MIN_AGE = timedelta(days=1)
+TICKET_MAX_AGE = ORPHAN_MIN_AGE - timedelta(hours=2)
+_SALT = "catalog.staged-picture"
+
+
+class StagedImageUnavailable(DomainError):
+    """Raised when a staged image has expired or was never uploaded."""
+
+    code = "not_staged"
+    field = "pictures"
+
+
+def sign_ticket(image: StoredImage) -> str:
+    """Return a signed ticket that identifies a stored image until a product uses the image."""
+    values = [image.shop_id, image.key, image.name, image.width, image.height]
+    return signing.dumps(values, salt=_SALT, compress=True)
+
+
+def load_staged_image(ticket: str, shop_id: int) -> StoredImage:
+    """Return the stored image that a ticket identifies.
+
+    Raises:
+        StagedImageUnavailable: The ticket is invalid, expired or from another shop, or the image is already in use.
+    """
+    try:
+        ticket_shop_id, key, name, width, height = signing.loads(ticket, salt=_SALT, max_age=TICKET_MAX_AGE)
+    except (signing.BadSignature, ValueError) as error:
+        raise StagedImageUnavailable(_("The uploaded image has expired. Upload it again.")) from error
+    if ticket_shop_id != shop_id or ProductImage.objects.filter(key=key).exists():
+        raise StagedImageUnavailable(_("The uploaded image is already in use. Upload it again."))
+    return StoredImage(shop_id, key, name, width, height)

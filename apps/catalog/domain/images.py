@@ -9,7 +9,6 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import F
-from django.utils.translation import gettext as _
 
 from apps.catalog.domain.image_files import StoredImage, delete_files_on_commit
 from apps.catalog.domain.inputs import ImageInput
@@ -17,11 +16,13 @@ from apps.catalog.domain.locks import lock_product
 from apps.catalog.domain.positions import arrange_rows, renumber_rows
 from apps.catalog.domain.variants import UnknownRow, touch_product
 from apps.catalog.models import Product, ProductImage, Variant
-from apps.events.domain.diffs import apply_changes
-from apps.events.domain.recording import record_event
-from apps.ground.error_messages import BLANK, INVALID
-from apps.ground.exceptions import DomainError, RowDeleted
+from apps.core.events.recording import apply_changes, record_event
+from apps.core.exceptions import DomainError, RowDeleted
+from apps.core.i18n.error_messages import BLANK, INVALID
+from apps.core.i18n.messages import define_message
 from apps.metafields.domain import write as metafields
+
+_TOO_MANY_IMAGES = define_message("products.too_many_images", "A product can have at most {limit} images.")
 
 MAX_IMAGES = 250
 
@@ -86,22 +87,6 @@ def delete_image(image: ProductImage, *, actor: str, at: datetime) -> None:
     _touch_and_record(product, actor=actor, at=at)
 
 
-@transaction.atomic
-def reorder_images(product_id: int, image_ids: Sequence[int], *, actor: str, at: datetime) -> None:
-    """Sort a product's images by a list of ids. Images that are not listed move to the end.
-
-    Raises:
-        UnknownRow: An id is not an image of the product.
-    """
-    product = lock_product(product_id)
-    rows = {row.pk: row for row in ProductImage.objects.filter(product=product).order_by("position", "id")}
-    if set(image_ids) - rows.keys():
-        raise UnknownRow(INVALID, field="images")
-    ordered = [rows.pop(pk) for pk in dict.fromkeys(image_ids)]
-    if _save_positions([*ordered, *rows.values()]):
-        _touch_and_record(product, actor=actor, at=at)
-
-
 def replace_images(product: Product, requested: Sequence[ImageInput], *, actor: str, at: datetime) -> bool:
     """Replace a product's images with a list: update images that have an id, create new images, delete all others.
 
@@ -153,7 +138,7 @@ def _save_positions(rows: Sequence[ProductImage]) -> bool:
 
 
 def _too_many_images() -> TooManyImages:
-    return TooManyImages(_("A product can have at most {limit} images.").format(limit=MAX_IMAGES))
+    return TooManyImages(_TOO_MANY_IMAGES(limit=MAX_IMAGES))
 
 
 def _get_row(image: ProductImage) -> ProductImage:

@@ -13,13 +13,13 @@ from django.utils import timezone
 
 from apps.catalog.domain.options import COLUMNS
 from apps.catalog.models import Product, Variant
-from apps.events.domain.recording import EventInput, has_audience, record_secondary_events
-from apps.ground.base_models import create_version
-from apps.ground.compiled_queries import CompiledQuery, bind_ids, get_any_operator
-from apps.ground.lookups import MIN_TRIGRAM_LENGTH, in_materialized
-from apps.ground.prepared_sql import StatementCall
-from apps.ground.statement_batches import StatementBatch
-from apps.ground.tenancy import get_current_shop
+from apps.core.db.compiled_queries import CompiledQuery, bind_ids, get_any_operator
+from apps.core.db.lookups import MIN_TRIGRAM_LENGTH, in_materialized
+from apps.core.db.prepared_sql import StatementCall
+from apps.core.db.statement_batches import StatementBatch
+from apps.core.events.recording import EventInput, has_audience, record_secondary_events
+from apps.core.models import create_version
+from apps.core.tenancy.scope import get_current_shop
 
 _PRODUCTS: CompiledQuery[tuple[int]] = CompiledQuery(
     lambda items: (

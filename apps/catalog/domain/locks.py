@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from django.db.models import Q
 
 from apps.catalog.models import Collection, Product
-from apps.ground.row_locks import get_for_update
+from apps.core.db.row_locks import get_for_update
 from apps.inventory.models import InventoryItem, InventoryLevel
 
 

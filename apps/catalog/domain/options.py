@@ -6,15 +6,19 @@ Every variant has one value per option, and no two variants of a product have th
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.catalog.domain.inputs import OptionInput
 from apps.catalog.models import Product, ProductOption, Variant
 from apps.catalog.models.products import MAX_OPTIONS
 from apps.catalog.models.variants import DEFAULT_VALUE
-from apps.ground.error_messages import BLANK, too_many
-from apps.ground.exceptions import DomainError
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, too_many
+from apps.core.i18n.messages import define_message, define_text
+
+_SAME_NAME = define_text("options.same_name", "has two options with the same name")
+_VARIANT_EXISTS = define_message("options.variant_exists", "The variant '{name}' already exists.")
+_MUST_BE_BLANK = define_message("options.must_be_blank", "must be blank because the product has only {options}")
 
 DEFAULT_NAME = "Title"
 COLUMNS = ("option1", "option2", "option3")
@@ -36,7 +40,7 @@ def check_options(requested: Sequence[OptionInput]) -> None:
     if len(requested) > MAX_OPTIONS:
         raise OptionsRefused(too_many("options", MAX_OPTIONS))
     if len({option.name.casefold() for option in requested}) < len(requested):
-        raise OptionsRefused(_("has two options with the same name"))
+        raise OptionsRefused(_SAME_NAME)
 
 
 def get_options(product: Product) -> list[ProductOption]:
@@ -109,18 +113,14 @@ def check_option_values(variants: Sequence[Variant], count: int, *, prefix: str 
             if number <= count and not value:
                 errors[prefix.format(index) + column] = [BLANK]
             elif number > count and value:
-                errors[prefix.format(index) + column] = [
-                    _("must be blank because the product has only {options}").format(
-                        options=_format_option_count(count)
-                    )
-                ]
+                errors[prefix.format(index) + column] = [_MUST_BE_BLANK(options=_format_option_count(count))]
         variant.title = " / ".join(variant.options)
     if errors:
         raise OptionsRefused(errors)
     counts = Counter(variant.options for variant in variants)
     double = next((options for options, times in counts.items() if times > 1), None)
     if double is not None:
-        raise OptionsRefused(_("The variant '{name}' already exists.").format(name=" / ".join(double)), field="base")
+        raise OptionsRefused(_VARIANT_EXISTS(name=" / ".join(double)), field="base")
 
 
 def _format_option_count(count: int) -> str:

@@ -5,9 +5,9 @@ from decimal import Decimal
 from typing import TypedDict
 
 from apps.catalog.models import Variant
-from apps.ground.money import format_decimal
-from apps.shops.domain.presentment import Presentment, find_presentment
-from apps.shops.models import Shop
+from apps.core.money import format_decimal
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.presentment import Presentment, find_presentment
 
 
 class FixedPrice(TypedDict):

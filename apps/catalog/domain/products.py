@@ -7,15 +7,13 @@ from django.db import transaction
 from apps.catalog.domain import images, variants
 from apps.catalog.domain.collections import collects
 from apps.catalog.domain.image_files import delete_files_on_commit
-from apps.catalog.domain.inputs import ProductParts
+from apps.catalog.domain.inputs import ProductParts, write_tags
 from apps.catalog.domain.locks import lock_product, lock_stock
-from apps.catalog.domain.tags import write_tags
 from apps.catalog.models import Product, ProductImage, Variant
-from apps.events.domain.diffs import apply_changes
-from apps.events.domain.recording import record_event
-from apps.ground.handles import build_handle_stem, save_with_handle
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import Attrs
+from apps.core.events.recording import apply_changes, record_event
+from apps.core.handles import build_handle_stem, save_with_handle
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs
 from apps.inventory.domain import stock as inventory
 from apps.metafields.domain import write as metafields
 

@@ -7,8 +7,8 @@ Products with equal sales are sorted by id.
 from collections.abc import Iterable, Mapping
 
 from apps.catalog.models import Product
-from apps.ground.prepared_sql import execute_many
-from apps.ground.tenancy import get_current_shop
+from apps.core.db.prepared_sql import execute_many
+from apps.core.tenancy.scope import get_current_shop
 
 
 def lock_sold_products(product_ids: Iterable[int]) -> None:

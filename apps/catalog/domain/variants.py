@@ -3,8 +3,10 @@
 Each variant has its own inventory item, which is created and deleted with the variant.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import product as combine
+from math import prod
 
 from django.db import transaction
 from django.db.models import Min
@@ -16,17 +18,19 @@ from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.positions import arrange_rows, renumber_rows
 from apps.catalog.domain.presentment_prices import merge_fixed_prices
 from apps.catalog.models import Product, ProductImage, ProductOption, Variant
-from apps.events.domain.recording import record_event
-from apps.ground.base_models import delete_rows, get_column_values
-from apps.ground.error_messages import INVALID
-from apps.ground.exceptions import DomainError, RowDeleted
-from apps.ground.tenancy import get_current_shop
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError, RowDeleted
+from apps.core.i18n.error_messages import INVALID
+from apps.core.i18n.messages import define_message
+from apps.core.models import delete_rows, get_column_values
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import get_current_shop
 from apps.inventory.domain import stock as inventory
 from apps.metafields.domain import write as metafields
-from apps.shops.domain.currency_change import has_finer_amounts
-from apps.shops.models import Shop
+from apps.shops.domain.settings import has_finer_amounts
 
 MAX_VARIANTS = 2048
+TOO_MANY_VARIANTS = define_message("products.too_many_variants", "A product can have at most {limit} variants.")
 _BATCH = 200
 # Stored column values before the change, keyed by variant id.
 _StoredValues = Mapping[int, Mapping[str, object]]
@@ -279,7 +283,7 @@ def _save_variants(
         True if anything was saved.
     """
     if len(variants) > MAX_VARIANTS:
-        raise TooManyVariants(_("A product can have at most {limit} variants.").format(limit=MAX_VARIANTS))
+        raise TooManyVariants(TOO_MANY_VARIANTS(limit=MAX_VARIANTS))
     requests = [(row, inputs[id(row)]) for row in variants if id(row) in inputs]
     item_requests = [(row.inventory_item, variant_input.item) for row, variant_input in requests if row.pk]
     has_changes = inventory.update_items(item_requests, actor=actor, at=at)
@@ -338,3 +342,39 @@ def check_price_decimals(shop: Shop, currency: str) -> str | None:
 def touch_product(product: Product) -> None:
     """Increase the product's version because one of its parts changed."""
     Product.objects.filter(pk=product.pk).update()
+
+
+Combination = tuple[str, ...]
+
+
+def list_new_combinations(
+    options: Sequence[OptionInput], present: Sequence[Combination], new_values: Sequence[Collection[str]]
+) -> list[Combination]:
+    """Return the combinations that contain at least one new value.
+
+    Combinations of existing values are omitted, because staff may have removed those variants on purpose.
+
+    Args:
+        options: The requested options with their ordered values. If an option has no values, it keeps the values that
+            the variants use.
+        present: The option values of the existing variants.
+        new_values: The new values of each option.
+
+    Raises:
+        TooManyVariants: The product would exceed the maximum number of variants.
+    """
+    columns = [
+        list(dict.fromkeys([*option.values, *(row[index] for row in present if row[index])]))
+        for index, option in enumerate(options)
+    ]
+    if not any(new_values):
+        return []
+    existing = set(present)
+    old_count = prod(len(set(values) - set(new)) for values, new in zip(columns, new_values, strict=True))
+    if prod(map(len, columns)) - old_count > MAX_VARIANTS:
+        raise TooManyVariants(TOO_MANY_VARIANTS(limit=MAX_VARIANTS))
+    return [
+        row
+        for row in combine(*columns)
+        if row not in existing and any(value in new for value, new in zip(row, new_values, strict=True))
+    ]

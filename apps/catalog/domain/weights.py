@@ -2,8 +2,8 @@
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from apps.ground.types import Attrs
-from apps.shops.models import Shop
+from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs
 
 GRAMS = {
     Shop.WeightUnit.GRAM: Decimal(1),

@@ -11,12 +11,13 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from apps.catalog.models.products import Product, PublishedScope
-from apps.ground.base_models import ShopOwned, TimestampedQuerySet, VersionField, create_shop_manager
-from apps.ground.case_folding import CaseFoldedField
-from apps.ground.error_messages import BLANK
+from apps.core.db.case_folding import CaseFoldedField
+from apps.core.i18n.error_messages import BLANK
+from apps.core.models import TimestampedQuerySet, VersionField, create_shop_manager
+from apps.core.tenancy.shop_owned import ShopOwned
 
 if TYPE_CHECKING:
-    from apps.ground.base_models import ShopManager
+    from apps.core.models import ShopManager
 
 
 class Collection(ShopOwned):
@@ -63,6 +64,18 @@ class Collection(ShopOwned):
     image_height = models.PositiveIntegerField(null=True, editable=False)
     image_created_at = models.DateTimeField(null=True, editable=False)
     version = VersionField()
+
+    non_personal_fields = (
+        "title",
+        "title_key",
+        "handle",
+        "body_html",
+        "template_suffix",
+        "rules",
+        "image_key",
+        "image_name",
+        "image_alt",
+    )
 
     class Meta:
         verbose_name = gettext_lazy("collection")

@@ -4,7 +4,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy
 
 from apps.catalog.models.products import Product
-from apps.ground.base_models import ShopOwned
+from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class ProductImage(ShopOwned):
@@ -32,6 +32,8 @@ class ProductImage(ShopOwned):
     )
     width = models.PositiveIntegerField(editable=False)
     height = models.PositiveIntegerField(editable=False)
+
+    non_personal_fields = ("alt", "key", "name", "source")
 
     class Meta:
         verbose_name = gettext_lazy("product image")

@@ -5,9 +5,10 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from apps.ground.base_models import MAX_FOLDED, ShopOwned, VersionField, unindexed_shop_fk
-from apps.ground.case_folding import CaseFoldedField
-from apps.ground.error_messages import BLANK
+from apps.core.db.case_folding import CaseFoldedField
+from apps.core.i18n.error_messages import BLANK
+from apps.core.models import MAX_FOLDED, VersionField
+from apps.core.tenancy.shop_owned import ShopOwned, unindexed_shop_fk
 
 MAX_OPTIONS = 3
 
@@ -59,6 +60,19 @@ class Product(ShopOwned):
     units_sold = models.PositiveBigIntegerField(default=0, editable=False)
     version = VersionField()
 
+    non_personal_fields = (
+        "title",
+        "title_key",
+        "handle",
+        "body_html",
+        "vendor",
+        "vendor_key",
+        "product_type",
+        "product_type_key",
+        "tags",
+        "template_suffix",
+    )
+
     class Meta:
         verbose_name = gettext_lazy("product")
         verbose_name_plural = gettext_lazy("products")
@@ -99,6 +113,8 @@ class ProductOption(ShopOwned):
     position = models.PositiveSmallIntegerField(gettext_lazy("position"))
     values = models.JSONField(default=list, help_text="The values, in order.")
 
+    non_personal_fields = ("name", "values")
+
     class Meta:
         verbose_name = gettext_lazy("product option")
         verbose_name_plural = gettext_lazy("product options")
@@ -124,6 +140,8 @@ class ProductTag(ShopOwned):
     )
     name = models.CharField(gettext_lazy("name"), max_length=255)
     key = models.CharField(max_length=MAX_FOLDED, help_text="The case-folded name.")
+
+    non_personal_fields = ("name", "key")
 
     class Meta:
         verbose_name = gettext_lazy("product tag")

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from apps.ground.sort_tables import Rank, sort_table_key
+from apps.core.db.sort_tables import Rank, sort_table_key
 
 
 class ProductRank(Rank):

@@ -6,11 +6,11 @@ from django.utils.translation import gettext_lazy
 
 from apps.catalog.models.images import ProductImage
 from apps.catalog.models.products import Product
-from apps.ground.base_models import ShopOwned, unindexed_shop_fk
-from apps.ground.case_folding import CaseFoldedField
-from apps.ground.error_messages import at_least
+from apps.core.db.case_folding import CaseFoldedField
+from apps.core.i18n.error_messages import at_least
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.shop_owned import ShopOwned, unindexed_shop_fk
 from apps.inventory.models import InventoryItem
-from apps.shops.models import Shop
 
 DEFAULT_VALUE = "Default Title"
 
@@ -74,6 +74,18 @@ class Variant(ShopOwned):
     weight = models.DecimalField(gettext_lazy("weight"), max_digits=15, decimal_places=6, default=0)
     weight_unit = models.CharField(
         gettext_lazy("weight unit"), max_length=2, choices=Shop.WeightUnit, default=Shop.WeightUnit.KILOGRAM
+    )
+
+    non_personal_fields = (
+        "title",
+        "title_key",
+        "option1",
+        "option2",
+        "option3",
+        "fixed_prices",
+        "barcode",
+        "tax_code",
+        "fulfillment_service",
     )
 
     class Meta:

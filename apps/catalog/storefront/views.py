@@ -11,11 +11,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from apps.catalog.domain.image_files import get_image_path, get_sizes_folder
-from apps.media.image_validation import ImageRefused
-from apps.media.names import Transformation, parse_transformation
-from apps.media.renditions import get_or_create_rendition
-from apps.media.storage import StorageFailed, convert_storage_errors, read_file
-from apps.media.transform import transform_image
+from apps.core.media.image_validation import ImageRefused
+from apps.core.media.names import Transformation, parse_transformation
+from apps.core.media.storage import StorageFailed, convert_storage_errors, read_file
+from apps.core.media.transform import get_or_create_rendition, transform_image
 
 HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",

@@ -16,33 +16,33 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.api.resources.fields import TagsField
 from apps.content.domain import articles, blogs
 from apps.content.domain.article_images import ArticleImage, store_article_image
 from apps.content.domain.public_urls import get_article_image_url, get_local_path
 from apps.content.models import Article, ArticleVersion, Blog
-from apps.ground.error_messages import format_bytes
-from apps.ground.html_sanitizing import find_html_error, sanitize_html
-from apps.ground.row_locks import get_for_update
-from apps.ground.stored_messages import translate_stored
-from apps.media.image_validation import MAX_BYTES, MAX_MEGAPIXELS
-from apps.media.storage import StorageFailed
-from apps.media.uploads import UploadRefused
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.forms import PanelForm, validate_with_api_field
+from apps.core.admin.forms.html_fields import MarkupArea, MarkupField
+from apps.core.admin.lists.filters import Choices, Screen
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context, StaffRequest, as_staff_request
+from apps.core.admin.theme import ThemedFileInput, ThemedTextInput, display
+from apps.core.db.row_locks import get_for_update
+from apps.core.i18n.error_messages import format_bytes
+from apps.core.i18n.messages import translate
+from apps.core.media.image_validation import MAX_BYTES, MAX_MEGAPIXELS
+from apps.core.media.storage import StorageFailed
+from apps.core.media.uploads import UploadRefused
+from apps.core.rest.resources.fields import TagsField
+from apps.core.sanitizing import find_html_error, sanitize_html
+from apps.core.tenancy.actor_names import get_actor_names
+from apps.core.tenancy.models import Membership
+from apps.core.tenancy.permissions import allow, grants
 from apps.metafields.admin.inline import MetafieldInline
-from apps.panel.admin_base.filters import Choices, Screen
-from apps.panel.admin_base.forms import PanelForm, validate_with_api_field
-from apps.panel.admin_base.html_fields import MarkupArea, MarkupField
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.error_display import format_errors
-from apps.panel.menu import MenuItem
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context, StaffRequest, as_staff_request
-from apps.panel.theme import ThemedFileInput, ThemedTextInput, display
-from apps.staff.domain.actor_names import get_actor_names
-from apps.staff.domain.permissions import grant_permissions
-from apps.staff.models import Membership
 
-grant_permissions("pages", "vacd", "content.blog", "content.article")
+grants.add(allow("pages", "vacd", "content.blog", "content.article"))
 
 # The preview must not run scripts or load anything from other hosts. The sandbox also gives the preview a separate
 # origin.
@@ -304,7 +304,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         markup = request.POST.get("html", "")
         if (error := find_html_error(markup)) is not None:
             return HttpResponse(
-                _("The text {refusal}.").format(refusal=translate_stored(error)),
+                _("The text {refusal}.").format(refusal=translate(error)),
                 status=422,
                 content_type="text/plain; charset=utf-8",
             )
@@ -325,7 +325,7 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
             try:
                 cast("_ArticleRequest", request).image = store_article_image(upload.read(), str(upload.name))
             except UploadRefused as error:
-                message = _("The image {refusal}.").format(refusal=translate_stored(error.errors["image"][0]))
+                message = _("The image {refusal}.").format(refusal=translate(error.errors["image"][0]))
                 as_staff_request(request).domain_error = UploadRefused(message, field="picture")
             except StorageFailed as failure:
                 as_staff_request(request).domain_error = UploadRefused(

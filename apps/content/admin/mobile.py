@@ -10,13 +10,13 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.content.domain import mobile_apps
 from apps.content.models import MobilePlatformApplication
-from apps.panel.admin_base.forms import PanelForm, Values
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.menu import MenuItem
-from apps.panel.theme import Fieldset, ThemedTextarea, display
-from apps.staff.domain.permissions import grant_permissions
+from apps.core.admin.forms.forms import PanelForm, Values
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.theme import Fieldset, ThemedTextarea, display
+from apps.core.tenancy.permissions import allow, grants
 
-grant_permissions("preferences", "vacd", "content.mobileplatformapplication")
+grants.add(allow("preferences", "vacd", "content.mobileplatformapplication"))
 
 
 class MobileAppForm(PanelForm[MobilePlatformApplication]):

@@ -4,23 +4,25 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
-from apps.content.domain.script_loader import is_vintage
+from apps.content.domain.script_tags import is_vintage
 from apps.content.models import ScriptTag, Theme
-from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
-from apps.panel.menu import MenuItem
-from apps.panel.staff_request import Context
-from apps.panel.theme import display
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import display
+from apps.core.tenancy.permissions import allow, grants
 from apps.shops.admin.filters import AppFilter
-from apps.shops.admin.uninstall_preview import register_uninstall_count
-from apps.staff.domain.permissions import grant_permissions
+from apps.shops.admin.uninstall_preview import uninstall_counts
 
 THEME_WITHOUT_SCRIPT_TAGS = gettext_lazy(
     "These scripts are not loaded, because the published theme uses JSON templates, which don't support script tags."
 )
 
-grant_permissions("themes", "v", "content.scripttag")
-grant_permissions("applications", "v", "content.scripttag")
-register_uninstall_count(
+grants.add(
+    allow("themes", "v", "content.scripttag"),
+    allow("applications", "v", "content.scripttag"),
+)
+uninstall_counts.register(
     gettext_noop("script tags"), lambda installation: ScriptTag.rows().filter(app_id=installation.app_id).count()
 )
 

@@ -14,24 +14,24 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from apps.content.domain import store_files
 from apps.content.domain.public_urls import get_local_path, get_store_file_url
 from apps.content.models import StoreFile
-from apps.ground.error_messages import format_bytes
-from apps.ground.exceptions import DomainError
-from apps.ground.stored_messages import translate_stored
-from apps.media.image_validation import MAX_BYTES, MAX_MEGAPIXELS, TOO_MANY_BYTES
-from apps.media.uploads import UploadRefused
-from apps.panel.admin_base.forms import PanelForm
-from apps.panel.admin_base.html_fields import register_image_route
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.error_display import format_errors
-from apps.panel.menu import MenuItem
-from apps.panel.permissions import require_permission
-from apps.panel.staff_request import Context, as_staff_request
-from apps.panel.theme import Fieldset, ThemedFileInput, display
-from apps.staff.domain.permissions import grant_permissions
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.forms import PanelForm
+from apps.core.admin.forms.html_fields import image_routes
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.permissions import require_permission
+from apps.core.admin.staff_request import Context, as_staff_request
+from apps.core.admin.theme import Fieldset, ThemedFileInput, display
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import format_bytes
+from apps.core.i18n.messages import translate
+from apps.core.media.image_validation import MAX_BYTES, MAX_MEGAPIXELS, TOO_MANY_BYTES
+from apps.core.media.uploads import UploadRefused
+from apps.core.tenancy.permissions import allow, grants
 
 for _name in ("pages", "products", "themes"):
-    grant_permissions(_name, "vad", "content.storefile")
-register_image_route("admin:content_storefile_pick")
+    grants.add(allow(_name, "vad", "content.storefile"))
+image_routes.register("files", "admin:content_storefile_pick")
 
 
 class StoreFileForm(PanelForm[StoreFile]):
@@ -144,7 +144,7 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         """Check the permission and the file size, then store the uploaded file."""
         require_permission(request, "content.add_storefile")
         if (upload.size or 0) > MAX_BYTES:
-            raise UploadRefused(_("The image {refusal}.").format(refusal=translate_stored(TOO_MANY_BYTES)))
+            raise UploadRefused(_("The image {refusal}.").format(refusal=translate(TOO_MANY_BYTES)))
         return store_files.save_store_file(upload.read(), str(upload.name), **self.event_kwargs(request))
 
 

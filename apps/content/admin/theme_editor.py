@@ -16,18 +16,18 @@ from apps.content.domain.media_types import get_media_type
 from apps.content.domain.public_urls import get_asset_url, get_local_path
 from apps.content.domain.theme_archive import DEFAULT_LIMITS, LAYOUT
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
-from apps.ground.error_messages import larger_than
-from apps.ground.exceptions import DomainError
-from apps.ground.stored_messages import translate_stored
-from apps.media.storage import StorageFailed
-from apps.panel.admin_base.html_fields import restore_line_endings
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.error_display import format_errors
-from apps.panel.palette_search import ROWS_PER_MODEL, register_search
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context
-from apps.panel.theme import SearchResult
-from apps.staff.domain.actor_names import get_actor_names
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.html_fields import restore_line_endings
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.palette.search import ROWS_PER_MODEL, search_functions
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import SearchResult
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import larger_than
+from apps.core.i18n.messages import translate
+from apps.core.media.storage import StorageFailed
+from apps.core.tenancy.actor_names import get_actor_names
 
 VIEW_ASSET, CHANGE_ASSET = "content.view_asset", "content.change_asset"
 SEARCHED_FILES, SHOWN_HITS, LONGEST_LINE = 2000, 200, 200
@@ -103,7 +103,7 @@ def search_theme(theme: Theme, term: str) -> list[SearchHit]:
     return hits
 
 
-@register_search
+@search_functions.add
 def find_theme_files(request: HttpRequest, term: str) -> Iterable[SearchResult]:
     """Yield theme files with a matching key for the panel-wide search, starting with the published theme."""
     if not (has_permission(request, VIEW_ASSET) or has_permission(request, CHANGE_ASSET)):
@@ -157,7 +157,7 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
             if upload is not None and upload.size is not None and upload.size > DEFAULT_LIMITS.binary_bytes:
                 raise assets.AssetRefused(
                     _("The file {key} is {size}").format(
-                        key=key, size=translate_stored(larger_than(DEFAULT_LIMITS.binary_bytes))
+                        key=key, size=translate(larger_than(DEFAULT_LIMITS.binary_bytes))
                     )
                 )
             if upload is None and "text" not in request.POST and current is not None and expected:

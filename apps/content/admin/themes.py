@@ -23,25 +23,25 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.content.admin.theme_editor import ThemeEditorPages
 from apps.content.domain import blob_store, theme_extraction, themes
-from apps.content.domain.script_loader import is_vintage
+from apps.content.domain.script_tags import is_vintage
 from apps.content.domain.theme_archive import DEFAULT_LIMITS
 from apps.content.models import Theme
-from apps.ground import languages
-from apps.ground.error_messages import format_bytes, larger_than
-from apps.ground.exceptions import DomainError, RowDeleted
-from apps.ground.stored_messages import translate_stored
-from apps.jobs.models import Job
-from apps.media.storage import StorageFailed
-from apps.outgoing.ssrf_guard import UrlRefused, check_url
-from apps.panel.error_display import format_errors
-from apps.panel.form_idempotency import submit_once_or_redirect
-from apps.panel.menu import MenuItem
-from apps.panel.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context
-from apps.staff.domain.permissions import grant_permissions
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.idempotency import submit_once_or_redirect
+from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.exceptions import DomainError, RowDeleted
+from apps.core.http.ssrf_guard import UrlRefused, check_url
+from apps.core.i18n import formats
+from apps.core.i18n.error_messages import format_bytes, larger_than
+from apps.core.i18n.messages import translate
+from apps.core.jobs.models import Job
+from apps.core.media.storage import StorageFailed
+from apps.core.tenancy.permissions import allow, grants
 
-grant_permissions("themes", "vacd", "content.theme", "content.asset")
+grants.add(allow("themes", "vacd", "content.theme", "content.asset"))
 
 VIEW, ADD, CHANGE, DELETE = (f"content.{verb}_theme" for verb in ("view", "add", "change", "delete"))
 WHEN_READY = gettext_lazy(
@@ -66,7 +66,7 @@ class ThemeForm(forms.Form):
             gettext_lazy("Up to {packed} and {files} files, and up to {unpacked} when unpacked."),
             packed=format_bytes(DEFAULT_LIMITS.packed_bytes),
             unpacked=format_bytes(DEFAULT_LIMITS.unpacked_bytes),
-            files=lazy(languages.format_integer, str)(DEFAULT_LIMITS.entries),
+            files=lazy(formats.format_integer, str)(DEFAULT_LIMITS.entries),
         ),
     )
     src = forms.CharField(
@@ -95,9 +95,7 @@ class ThemeForm(forms.Form):
             try:
                 check_url(src, schemes=("http", "https"))
             except UrlRefused as error:
-                raise forms.ValidationError(
-                    _("The URL {refusal}.").format(refusal=translate_stored(str(error)))
-                ) from None
+                raise forms.ValidationError(_("The URL {refusal}.").format(refusal=translate(str(error)))) from None
         return src
 
     def clean_archive(self) -> UploadedFile[bytes] | None:
@@ -105,7 +103,7 @@ class ThemeForm(forms.Form):
         archive: UploadedFile[bytes] | None = self.cleaned_data["archive"]
         if archive is not None and (archive.size or 0) > DEFAULT_LIMITS.packed_bytes:
             raise forms.ValidationError(
-                _("The archive is {size}.").format(size=translate_stored(larger_than(DEFAULT_LIMITS.packed_bytes)))
+                _("The archive is {size}.").format(size=translate(larger_than(DEFAULT_LIMITS.packed_bytes)))
             )
         return archive
 

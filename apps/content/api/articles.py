@@ -8,10 +8,17 @@ from django.http import Http404, HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
-from apps.api.exceptions import Unprocessable
-from apps.api.openapi.schemas import IMAGE_SCHEMA
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import (
+from apps.content.domain import articles
+from apps.content.domain.article_images import ArticleImage, store_article_image_from_body
+from apps.content.domain.public_urls import get_article_image_url
+from apps.content.models import Article, Blog
+from apps.core.db.row_locks import get_for_update
+from apps.core.i18n.error_messages import INVALID, too_long
+from apps.core.rest.exceptions import Unprocessable
+from apps.core.rest.openapi.schemas import IMAGE_SCHEMA
+from apps.core.rest.reading.keyset_pagination import parse_limit
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import (
     ComputedField,
     ModelDerivedField,
     PublishedField,
@@ -20,19 +27,12 @@ from apps.api.resources.fields import (
     TextField,
     global_id_field,
 )
-from apps.api.resources.filters import ApiFilter, DateTimeFilter, PublishedFilter, ResourceFilter, TextFilter
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.rows.keyset_pagination import parse_limit
-from apps.api.types import Attrs, Errors, Rendered, RequestData, Schema
-from apps.api.viewsets import ApiView, ShopViewSet
-from apps.content.domain import articles
-from apps.content.domain.article_images import ArticleImage, store_article_image_from_body
-from apps.content.domain.public_urls import get_article_image_url
-from apps.content.models import Article, Blog
-from apps.ground.error_messages import INVALID, too_long
-from apps.ground.html_sanitizing import find_html_error
-from apps.ground.row_locks import get_for_update
-from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
+from apps.core.rest.resources.filters import ApiFilter, DateTimeFilter, PublishedFilter, ResourceFilter, TextFilter
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ApiView, ShopViewSet
+from apps.core.sanitizing import find_html_error
+from apps.core.types import Attrs, Errors, Rendered, RequestData, Schema
+from apps.metafields.api.metafields import METAFIELDS_SCHEMA
 from apps.metafields.domain.write import MetafieldInput, validate_metafields
 
 MAX_ALT = 512

@@ -6,19 +6,19 @@ from django.db import transaction
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.exceptions import BadRequest
-from apps.api.render_context import RenderContext
-from apps.api.requests.scopes import SAFE_METHODS, ScopeMissing
-from apps.api.requests.views import ONE
-from apps.api.resources.fields import ComputedField, DateTimeField, ReadOnlyColumn
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.viewsets import ShopViewSet
 from apps.content.domain import assets, blob_store
 from apps.content.domain.media_types import get_media_type
 from apps.content.domain.public_urls import get_asset_url
 from apps.content.models import Asset, FileContent, Theme
-from apps.ground.error_messages import PARAMETER_MISSING
-from apps.shops.models import App
+from apps.core.i18n.error_messages import PARAMETER_MISSING
+from apps.core.rest.exceptions import BadRequest
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.requests.authentication import SAFE_METHODS, ScopeMissing
+from apps.core.rest.requests.views import ONE
+from apps.core.rest.resources.fields import ComputedField, DateTimeField, ReadOnlyColumn
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.tenancy.models import App
 
 KEY = "asset[key]"
 PROTECTED_SCOPE = "write_theme_code"

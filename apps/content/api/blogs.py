@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from apps.api.resources.fields import ConstantField, ModelDerivedField, ReadOnlyColumn, TextField, global_id_field
-from apps.api.resources.filters import ResourceFilter, TextFilter
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Attrs, Schema
-from apps.api.viewsets import ShopViewSet
 from apps.content.domain import blogs
 from apps.content.models import Blog
-from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
+from apps.core.rest.resources.fields import ConstantField, ModelDerivedField, ReadOnlyColumn, TextField, global_id_field
+from apps.core.rest.resources.filters import ResourceFilter, TextFilter
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs, Schema
+from apps.metafields.api.metafields import METAFIELDS_SCHEMA
 from apps.metafields.domain.write import MetafieldInput, validate_metafields
 
 

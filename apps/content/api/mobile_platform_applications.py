@@ -4,13 +4,13 @@ from typing import TypeVar
 
 from rest_framework import serializers
 
-from apps.api.resources.fields import ApiField, BooleanField, ModelDerivedField, TextField
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Attrs, Errors
-from apps.api.viewsets import ShopViewSet
 from apps.content.domain import mobile_apps
 from apps.content.models import MobilePlatformApplication
-from apps.ground.error_messages import INVALID
+from apps.core.i18n.error_messages import INVALID
+from apps.core.rest.resources.fields import ApiField, BooleanField, ModelDerivedField, TextField
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs, Errors
 
 V = TypeVar("V")
 

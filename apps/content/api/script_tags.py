@@ -2,15 +2,15 @@
 
 from django.db.models import QuerySet
 
-from apps.api.requests.deprecations import Deprecation
-from apps.api.resources.fields import ModelDerivedField, UrlField
-from apps.api.resources.filters import ResourceFilter, TextFilter
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Attrs, Errors
-from apps.api.viewsets import ShopViewSet
 from apps.content.domain.script_tags import create_script_tag
 from apps.content.models import ScriptTag
-from apps.ground.error_messages import BLANK, INVALID, NOT_SECURE
+from apps.core.i18n.error_messages import BLANK, INVALID, NOT_SECURE
+from apps.core.rest.requests.deprecations import Deprecation
+from apps.core.rest.resources.fields import ModelDerivedField, UrlField
+from apps.core.rest.resources.filters import ResourceFilter, TextFilter
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs, Errors
 
 
 class ScriptTagSerializer(ResourceSerializer[ScriptTag]):

@@ -5,17 +5,17 @@ from django.db import transaction
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from apps.api.exceptions import Unprocessable
-from apps.api.requests.views import BARE
-from apps.api.resources.fields import ConstantField, ModelDerivedField, TextField, global_id_field
-from apps.api.resources.filters import ResourceFilter, TextFilter
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Attrs, Errors
-from apps.api.viewsets import ShopViewSet
 from apps.content.domain import themes
 from apps.content.models import Theme
-from apps.ground.error_messages import NOT_IN_LIST
-from apps.outgoing.ssrf_guard import UrlRefused, check_url
+from apps.core.http.ssrf_guard import UrlRefused, check_url
+from apps.core.i18n.error_messages import NOT_IN_LIST
+from apps.core.rest.exceptions import Unprocessable
+from apps.core.rest.requests.views import BARE
+from apps.core.rest.resources.fields import ConstantField, ModelDerivedField, TextField, global_id_field
+from apps.core.rest.resources.filters import ResourceFilter, TextFilter
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs, Errors
 
 ROLES = ("main", "unpublished")
 

@@ -1,6 +1,6 @@
 """Store article images and their resized versions.
 
-``apps.media`` decides which images are valid.
+``apps.core.media`` decides which images are valid.
 """
 
 import logging
@@ -13,14 +13,14 @@ from django.utils import timezone
 
 from apps.content.domain import blob_store
 from apps.content.models import Article, FileContent
-from apps.events.domain.recording import record_event
-from apps.media import renditions, uploads
-from apps.media.image_validation import ImageFormat, ImageRefused
-from apps.media.metadata import strip_metadata
-from apps.media.names import Transformation
-from apps.media.storage import get_content_storage
-from apps.media.transform import transform_image
-from apps.media.uploads import UploadRefused
+from apps.core.events.recording import record_event
+from apps.core.media import transform, uploads
+from apps.core.media.image_validation import ImageFormat, ImageRefused
+from apps.core.media.metadata import METADATA_REMOVED, strip_metadata
+from apps.core.media.names import Transformation
+from apps.core.media.storage import get_content_storage
+from apps.core.media.transform import transform_image
+from apps.core.media.uploads import UploadRefused
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ def get_image_format(name: str) -> ImageFormat:
 
 def get_image_rendition(content: FileContent, transformation: Transformation) -> bytes:
     """Return a resized version of a stored image, creating it on the first request."""
-    return renditions.get_or_create_rendition(
+    return transform.get_or_create_rendition(
         get_content_storage(),
         content.renditions,
         str(transformation),
@@ -106,6 +106,6 @@ def strip_article_images() -> int:
         with transaction.atomic():
             if Article.objects.filter(pk=article.pk, image=article.image).update(image=image.content, **size):
                 row = Article.objects.get(pk=article.pk)
-                record_event("articles/update", row, actor="system", at=timezone.now(), message="Removed metadata")
+                record_event("articles/update", row, actor="system", at=timezone.now(), message=METADATA_REMOVED)
                 cleaned += 1
     return cleaned

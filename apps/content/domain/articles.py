@@ -11,12 +11,11 @@ from django.db.models import Count, Max
 
 from apps.content.domain.article_images import ArticleImage
 from apps.content.models import Article, ArticleTag, ArticleVersion, Blog
-from apps.events.domain.diffs import apply_changes, compute_changes
-from apps.events.domain.recording import record_event
-from apps.ground.handles import build_handle, find_free_handle
-from apps.ground.row_locks import get_for_update, refresh_for_update
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import Attrs
+from apps.core.db.row_locks import get_for_update, refresh_for_update
+from apps.core.events.recording import apply_changes, compute_changes, record_event
+from apps.core.handles import build_handle, find_free_handle
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs
 from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
 from apps.staff.domain.memberships import find_user_by_name

@@ -13,27 +13,27 @@ from typing import NoReturn
 from django.db import transaction
 from django.db.models import Count, Q, Sum
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from apps.content.domain import blob_store
 from apps.content.domain.theme_archive import DEFAULT_LIMITS, LAYOUT, TEXT_SUFFIXES, is_theme_key
 from apps.content.models import Asset, AssetVersion, FileContent, Theme
-from apps.events.domain.recording import record_event
-from apps.ground.error_messages import BLANK, INVALID, format_bytes, larger_than, too_long
-from apps.ground.exceptions import DomainError
-from apps.ground.stored_messages import register_message, translate_stored
-from apps.media.attachments import AttachmentRefused, decode_attachment
-from apps.outgoing.errors import HttpRequestFailed
-from apps.outgoing.sync_client import Limits, download_file
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError
+from apps.core.http.errors import HttpRequestFailed
+from apps.core.http.sync_client import Limits, download_file
+from apps.core.i18n.error_messages import BLANK, INVALID, format_bytes, larger_than, too_long
+from apps.core.i18n.messages import Message, as_message, define_message, define_text, translate
+from apps.core.media.attachments import AttachmentRefused, decode_attachment
 
-_SAVED = register_message(gettext_noop("Saved {key}"))
-_DELETED = register_message(gettext_noop("Deleted {key}"))
-_KEY_IS = register_message(gettext_noop("key {problem}"), problem=translate_stored)
-_TOO_LARGE = register_message(gettext_noop("The file {key} is larger than {size}"))
-_NO_TEXT = register_message(gettext_noop("The file {key} is not UTF-8 text"))
-_NO_JSON = register_message(gettext_noop("The file {key} is not valid JSON: {problem}"), problem=translate_stored)
-_EXACTLY_ONE = register_message(gettext_noop("must have exactly one of {names}"))
-_FULL = register_message(gettext_noop("The theme already has the maximum of {number} files"))
+_SAVED = define_message("theme_files.saved", "Saved {key}")
+_DELETED = define_message("theme_files.deleted", "Deleted {key}")
+_KEY_IS = define_message("theme_files.key", "key {problem}")
+_TOO_LARGE = define_message("theme_files.too_large", "The file {key} is larger than {size}")
+_NO_TEXT = define_message("theme_files.not_text", "The file {key} is not UTF-8 text")
+_NO_JSON = define_message("theme_files.not_json", "The file {key} is not valid JSON: {problem}")
+_NESTED = define_text("theme_files.nested", "it is nested too deeply")
+_EXACTLY_ONE = define_message("theme_files.exactly_one", "must have exactly one of {names}")
+_FULL = define_message("theme_files.theme_full", "The theme already has the maximum of {number} files")
 
 MAX_KEY = 255
 MAX_VERSIONS = 50
@@ -76,13 +76,13 @@ def check_asset_key(key: object) -> str:
         AssetRefused: The key is invalid.
     """
     if key is None or key == "":
-        raise AssetRefused(_KEY_IS.format(problem=BLANK))
+        raise AssetRefused(_KEY_IS(problem=BLANK))
     if not isinstance(key, str):
-        raise AssetRefused(_KEY_IS.format(problem=INVALID))
+        raise AssetRefused(_KEY_IS(problem=INVALID))
     if len(key) > MAX_KEY:
-        raise AssetRefused(_KEY_IS.format(problem=too_long(MAX_KEY)))
+        raise AssetRefused(_KEY_IS(problem=too_long(MAX_KEY)))
     if not is_theme_key(key):
-        raise AssetRefused(_KEY_IS.format(problem=INVALID))
+        raise AssetRefused(_KEY_IS(problem=INVALID))
     return key
 
 
@@ -94,13 +94,13 @@ def check_asset_content(key: str, data: bytes) -> None:
     """
     limit = DEFAULT_LIMITS.asset_bytes(key)
     if len(data) > limit:
-        raise AssetRefused(_TOO_LARGE.format(key=key, size=format_bytes(limit)))
+        raise AssetRefused(_TOO_LARGE(key=key, size=format_bytes(limit)))
     if not is_text_file(key):
         return
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise AssetRefused(_NO_TEXT.format(key=key)) from None
+        raise AssetRefused(_NO_TEXT(key=key)) from None
     if key.lower().endswith(".json"):
         _check_json(key, text)
 
@@ -113,8 +113,8 @@ def _check_json(key: str, text: str) -> None:
             text[comment.end() :] if comment else text, parse_int=str, parse_float=str, parse_constant=_reject_constant
         )
     except (ValueError, RecursionError) as error:
-        reason = gettext_noop("it is nested too deeply") if isinstance(error, RecursionError) else str(error)
-        raise AssetRefused(_NO_JSON.format(key=key, problem=reason)) from None
+        reason = _NESTED if isinstance(error, RecursionError) else as_message(str(error))
+        raise AssetRefused(_NO_JSON(key=key, problem=reason)) from None
 
 
 def _reject_constant(name: str) -> NoReturn:
@@ -137,7 +137,7 @@ def store_asset_content(theme: Theme, values: Mapping[str, object]) -> tuple[str
     key = check_asset_key(values.get("key"))
     sources = [name for name in SOURCES if values.get(name) is not None]
     if len(sources) != 1:
-        raise AssetRefused(_EXACTLY_ONE.format(names=", ".join(SOURCES)))
+        raise AssetRefused(_EXACTLY_ONE(names=", ".join(SOURCES)))
     value = values[sources[0]]
     if not isinstance(value, str):
         raise AssetRefused(f"{sources[0]} {INVALID}")
@@ -169,7 +169,7 @@ def _download_content(src: str) -> bytes:
         with download_file(src, limits=limits) as download:
             return download.file.read()
     except HttpRequestFailed as error:
-        raise AssetRefused(_("Could not download src: {error}").format(error=error)) from None
+        raise AssetRefused(_("Could not download src: {error}").format(error=translate(str(error)))) from None
 
 
 @transaction.atomic
@@ -210,7 +210,7 @@ def save_asset(
         _save_version(asset)
         asset.content, asset.actor = content, actor
         asset.save(update_fields=["content", "actor"])
-    _record(theme, _SAVED.format(key=key), {key: [before or None, content.md5]}, actor=actor, at=at)
+    _record(theme, _SAVED(key=key), {key: [before or None, content.md5]}, actor=actor, at=at)
     return asset
 
 
@@ -230,7 +230,7 @@ def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
         raise AssetNotFound(_("The file {key} does not exist").format(key=key))
     _save_version(asset)
     asset.delete()
-    _record(theme, _DELETED.format(key=key), {key: [asset.content.md5, None]}, actor=actor, at=at)
+    _record(theme, _DELETED(key=key), {key: [asset.content.md5, None]}, actor=actor, at=at)
 
 
 @transaction.atomic
@@ -279,11 +279,13 @@ def _check_theme_limits(theme: Theme, asset: Asset | None, content: FileContent)
         other_assets = other_assets.exclude(pk=asset.pk)
     total = other_assets.aggregate(files=Count("id"), size=Sum("content__size"))
     if asset is None and total["files"] >= DEFAULT_LIMITS.entries:
-        raise AssetRefused(_FULL.format(number=f"{DEFAULT_LIMITS.entries:,}"))
+        raise AssetRefused(_FULL(number=f"{DEFAULT_LIMITS.entries:,}"))
     grows = asset is None or content.size > asset.content.size
     if grows and (total["size"] or 0) + content.size > DEFAULT_LIMITS.unpacked_bytes:
         raise AssetRefused(
-            _("With this file, the theme would be {size}").format(size=larger_than(DEFAULT_LIMITS.unpacked_bytes))
+            _("With this file, the theme would be {size}").format(
+                size=larger_than(DEFAULT_LIMITS.unpacked_bytes).localize()
+            )
         )
 
 
@@ -302,5 +304,5 @@ def _save_version(asset: Asset) -> None:
         versions.filter(pk__lt=oldest).delete()
 
 
-def _record(theme: Theme, message: str, changes: Mapping[str, object], *, actor: str, at: datetime) -> None:
+def _record(theme: Theme, message: Message, changes: Mapping[str, object], *, actor: str, at: datetime) -> None:
     record_event("themes/update", theme, actor=actor, at=at, changes=changes, message=message)

@@ -20,9 +20,9 @@ from django.db.models import Exists, ForeignObjectRel, Model, OuterRef, QuerySet
 from django.utils import timezone
 
 from apps.content.models import FileContent
-from apps.ground.tenancy import get_current_shop
-from apps.media.storage import StorageFailed, convert_storage_errors, get_content_storage
-from apps.shops.domain.read_only import writable_shops
+from apps.core.media.storage import StorageFailed, convert_storage_errors, get_content_storage
+from apps.core.tenancy.read_only import writable_shops
+from apps.core.tenancy.scope import get_current_shop
 
 GRACE_PERIOD = timedelta(hours=1)
 BATCH = 500

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from apps.content.models import MobilePlatformApplication
-from apps.ground.error_messages import INVALID
+from apps.core.i18n.error_messages import INVALID
 
 MAX_FINGERPRINTS = 50
 APPLICATION_ID = re.compile(r"[A-Za-z0-9._-]{1,255}")

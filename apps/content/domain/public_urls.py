@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from django.conf import settings
 
-from apps.shops.models import Shop
+from apps.core.tenancy.models import Shop
 
 
 def get_storefront_url(shop: Shop, path: str) -> str:

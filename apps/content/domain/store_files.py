@@ -12,9 +12,9 @@ from django.db import transaction
 
 from apps.content.domain import article_images
 from apps.content.models import StoreFile
-from apps.events.domain.recording import record_event
-from apps.ground.tenancy import get_current_shop
-from apps.media.names import parse_transformation
+from apps.core.events.recording import record_event
+from apps.core.media.names import parse_transformation
+from apps.core.tenancy.scope import get_current_shop
 
 MAX_LISTED_FILES = 60
 

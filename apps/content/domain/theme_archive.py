@@ -1,6 +1,6 @@
 """Read theme archives: select the theme files of a ZIP file, and derive their keys.
 
-``apps.media.zip_reader`` checks that the ZIP file itself is safe.
+``apps.core.media.zip_reader`` checks that the ZIP file itself is safe.
 """
 
 import re
@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from django.utils.translation import gettext_noop
-
-from apps.ground.error_messages import format_bytes
-from apps.ground.stored_messages import register_message
-from apps.media.zip_reader import (
+from apps.core.i18n.error_messages import format_bytes
+from apps.core.i18n.messages import define_message, define_text
+from apps.core.media.zip_reader import (
     MIB,
     ArchiveRefused,
     EntryReader,
@@ -44,10 +42,12 @@ TEXT_SUFFIXES = frozenset(
 # Every theme needs this file, because the storefront cannot render a page without it.
 LAYOUT = "layout/theme.liquid"
 
-_BAD_NAME = register_message(
-    gettext_noop("A theme file name can only contain A-Z, a-z, 0-9 and . _ - /, but not two dots in a row: {key}")
+_BAD_NAME = define_message(
+    "theme_archive.bad_name",
+    "A theme file name can only contain A-Z, a-z, 0-9 and . _ - /, but not two dots in a row: {key}",
 )
-_TOO_LARGE = register_message(gettext_noop("{key} is larger than {size}."))
+_EMPTY = define_text("theme_archive.empty", "The archive contains no theme files.")
+_TOO_LARGE = define_message("theme_archive.file_too_large", "{key} is larger than {size}.")
 _KEY = re.compile(r"(?!.*\.\.)[A-Za-z0-9._/-]+")
 # Entries that macOS adds to an archive next to the compressed folder.
 _MACOS_ENTRIES = frozenset({"__MACOSX", ".DS_Store"})
@@ -146,12 +146,12 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> The
             continue
         refuse_if(
             not is_theme_key(key),
-            _BAD_NAME.format(key=quote_name(key)),
+            _BAD_NAME(key=quote_name(key)),
         )
         limit = limits.asset_bytes(key)
-        refuse_if(entry.size > limit, _TOO_LARGE.format(key=quote_name(key), size=format_bytes(limit)))
+        refuse_if(entry.size > limit, _TOO_LARGE(key=quote_name(key), size=format_bytes(limit)))
         assets.append(entry)
-    refuse_if(not assets, gettext_noop("The archive contains no theme files."))
+    refuse_if(not assets, _EMPTY)
     return ThemeArchive(archive, tuple(assets), wrapper=wrapper)
 
 

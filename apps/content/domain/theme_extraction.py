@@ -14,23 +14,22 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any, BinaryIO, cast
 
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
 from apps.content.domain import blob_store, themes
 from apps.content.domain.theme_archive import DEFAULT_LIMITS, LAYOUT, ArchiveRefused, open_theme
 from apps.content.models import Asset, FileContent, Theme
-from apps.events.domain.recording import record_event
-from apps.ground.stored_messages import register_message
-from apps.jobs.domain.queue import GiveUp, report_progress
-from apps.jobs.models import Job
-from apps.media.storage import StorageFailed
-from apps.media.zip_reader import refuse_if
-from apps.outgoing.errors import HttpRequestFailed
-from apps.outgoing.sync_client import Limits, download_file
-from apps.shops.models import Shop
+from apps.core.events.recording import record_event
+from apps.core.http.errors import HttpRequestFailed
+from apps.core.http.sync_client import Limits, download_file
+from apps.core.i18n.messages import as_message, define_message
+from apps.core.jobs.models import Job
+from apps.core.jobs.queue import GiveUp, report_progress
+from apps.core.media.storage import StorageFailed
+from apps.core.media.zip_reader import refuse_if
+from apps.core.tenancy.models import Shop
 
-_NO_LAYOUT = register_message(gettext_noop("The archive has no {key}. Every theme needs this file."))
-_COULD_NOT_DOWNLOAD = register_message(gettext_noop("Could not download the archive: {error}."))
+_NO_LAYOUT = define_message("theme_archive.no_layout", "The archive has no {key}. Every theme needs this file.")
+_COULD_NOT_DOWNLOAD = define_message("theme_archive.could_not_download", "Could not download the archive: {error}.")
 
 STARTER = Path(__file__).parent / "starter_theme"
 DOWNLOAD = Limits(max_bytes=DEFAULT_LIMITS.packed_bytes, total_seconds=30)
@@ -56,7 +55,7 @@ def extract_theme(job: Job, **arguments: Any) -> None:
             with _open_archive(theme) as file:
                 files = store_archive_files(file, lambda done, total: report_progress(job, completed=done, total=total))
         except HttpRequestFailed as error:
-            raise GiveUp(_COULD_NOT_DOWNLOAD.format(error=error)) from error
+            raise GiveUp(_COULD_NOT_DOWNLOAD(error=as_message(str(error)))) from error
         except ArchiveRefused as error:
             raise GiveUp(str(error)) from error
     else:
@@ -83,7 +82,7 @@ def store_archive_files(file: BinaryIO, progress: ProgressCallback) -> dict[str,
         ArchiveRefused: The archive is invalid. The blobs stored so far are released.
     """
     archive = open_theme(file)
-    refuse_if(LAYOUT not in archive.keys, _NO_LAYOUT.format(key=LAYOUT))
+    refuse_if(LAYOUT not in archive.keys, _NO_LAYOUT(key=LAYOUT))
     total = len(archive)
     staged: dict[str, FileContent] = {}
     keys: list[str] = []

@@ -10,18 +10,17 @@ from functools import partial
 from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from apps.content.domain import blob_store
 from apps.content.models import Asset, FileContent, Theme
-from apps.events.domain.recording import record_event
-from apps.ground.exceptions import DomainError
-from apps.ground.row_locks import refresh_for_update
-from apps.ground.stored_messages import register_message
-from apps.jobs.domain.queue import enqueue
-from apps.shops.domain.locks import lock_shop
+from apps.core.db.row_locks import refresh_for_update
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import as_message, define_message
+from apps.core.jobs.queue import enqueue
+from apps.core.tenancy.shops import lock_shop
 
-_COPIED = register_message(gettext_noop("Copied from {name}"))
+_COPIED = define_message("themes.copied", "Copied from {name}")
 
 MAX_THEMES = 20
 EXTRACT_TASK = "content.extract_theme"
@@ -136,7 +135,14 @@ def mark_theme_failed(theme_id: int, *, reason: str, actor: str, at: datetime) -
     moved = Theme.objects.filter(pk=theme_id, processing=True).update(processing=False, failure=reason)
     if moved:
         theme = Theme.objects.get(pk=theme_id)
-        record_event("themes/update", theme, actor=actor, at=at, changes={"processing": [True, False]}, message=reason)
+        record_event(
+            "themes/update",
+            theme,
+            actor=actor,
+            at=at,
+            changes={"processing": [True, False]},
+            message=as_message(reason),
+        )
 
 
 @transaction.atomic
@@ -235,7 +241,7 @@ def duplicate_theme(theme: Theme, *, name: str = "", actor: str, at: datetime) -
     Asset.objects.bulk_create(
         (make(key=key, content_id=content_id) for key, content_id in files), batch_size=_COPY_BATCH
     )
-    record_event("themes/create", copy, actor=actor, at=at, message=_COPIED.format(name=theme.name))
+    record_event("themes/create", copy, actor=actor, at=at, message=_COPIED(name=theme.name))
     return copy
 
 

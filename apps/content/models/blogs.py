@@ -5,8 +5,9 @@ from django.db import models
 from django.utils.translation import gettext_lazy
 
 from apps.content.models.files import FileContent
-from apps.ground.base_models import MAX_FOLDED, ShopOwned, VersionField
-from apps.ground.error_messages import TAKEN
+from apps.core.i18n.error_messages import TAKEN
+from apps.core.models import MAX_FOLDED, VersionField
+from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class Blog(ShopOwned):
@@ -27,6 +28,8 @@ class Blog(ShopOwned):
     template_suffix = models.CharField(gettext_lazy("template suffix"), max_length=255, null=True, blank=True)
     tags = models.TextField(gettext_lazy("tags"), blank=True, editable=False)
     version = VersionField()
+
+    non_personal_fields = ("title", "handle", "template_suffix", "tags")
 
     class Meta:
         verbose_name = gettext_lazy("blog")
@@ -83,6 +86,18 @@ class Article(ShopOwned):
     image_created_at = models.DateTimeField(null=True, editable=False)
     version = VersionField()
 
+    non_personal_fields = (
+        "title",
+        "handle",
+        "body_html",
+        "summary_html",
+        "author",
+        "tags",
+        "template_suffix",
+        "image_name",
+        "image_alt",
+    )
+
     class Meta:
         verbose_name = gettext_lazy("article")
         verbose_name_plural = gettext_lazy("articles")
@@ -115,6 +130,8 @@ class ArticleVersion(ShopOwned):
     actor = models.CharField(max_length=100)
     replaced_at = models.DateTimeField()
 
+    non_personal_fields = ("title", "body_html", "summary_html", "actor")
+
     class Meta:
         verbose_name = gettext_lazy("article version")
         verbose_name_plural = gettext_lazy("article versions")
@@ -133,6 +150,8 @@ class ArticleTag(ShopOwned):
     blog = models.ForeignKey(Blog, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("blog"))
     name = models.CharField(gettext_lazy("name"), max_length=255)
     key = models.CharField(gettext_lazy("key"), max_length=MAX_FOLDED)
+
+    non_personal_fields = ("name", "key")
 
     class Meta:
         verbose_name = gettext_lazy("article tag")

@@ -7,7 +7,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from apps.ground.base_models import ShopOwned
+from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class FileContent(ShopOwned):
@@ -30,6 +30,8 @@ class FileContent(ShopOwned):
     size = models.PositiveBigIntegerField(gettext_lazy("size"), editable=False)
     stored = models.BooleanField(default=False, editable=False)
     used_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    non_personal_fields = ("sha256", "md5")
 
     class Meta:
         verbose_name = gettext_lazy("file content")
@@ -63,6 +65,8 @@ class StoreFile(ShopOwned):
     )
     width = models.PositiveIntegerField(editable=False)
     height = models.PositiveIntegerField(editable=False)
+
+    non_personal_fields = ("name",)
 
     class Meta:
         verbose_name = gettext_lazy("file")

@@ -3,8 +3,9 @@
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from apps.ground.base_models import ShopOwned, VersionField
-from apps.ground.error_messages import TAKEN
+from apps.core.i18n.error_messages import TAKEN
+from apps.core.models import VersionField
+from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class MobilePlatformApplication(ShopOwned):
@@ -26,6 +27,8 @@ class MobilePlatformApplication(ShopOwned):
         gettext_lazy("app clip application ID"), max_length=255, null=True, blank=True
     )
     version = VersionField()
+
+    non_personal_fields = ("application_id", "sha256_cert_fingerprints", "app_clip_application_id")
 
     class Meta:
         verbose_name = gettext_lazy("mobile app")

@@ -6,9 +6,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from apps.content.models.files import FileContent
-from apps.ground.base_models import ShopOwned, VersionField
-from apps.ground.error_messages import NOT_SECURE
-from apps.shops.models import App
+from apps.core.i18n.error_messages import NOT_SECURE
+from apps.core.models import VersionField
+from apps.core.tenancy.models import App
+from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class ScriptTag(ShopOwned):
@@ -39,6 +40,8 @@ class ScriptTag(ShopOwned):
         help_text=gettext_lazy("Serve a cached copy that is refreshed every 15 minutes."),
     )
     version = VersionField()
+
+    non_personal_fields = ("src",)
 
     class Meta:
         verbose_name = gettext_lazy("script tag")
@@ -73,6 +76,8 @@ class ScriptCopy(ShopOwned):
     tried_at = models.DateTimeField(default=timezone.now)
     fetched_at = models.DateTimeField(null=True)
     error = models.CharField(gettext_lazy("error"), max_length=255, blank=True)
+
+    non_personal_fields = ("src", "error")
 
     def __str__(self) -> str:
         return self.src

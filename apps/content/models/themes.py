@@ -5,8 +5,10 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
 from apps.content.models.files import FileContent
-from apps.ground.base_models import ShopOwned, VersionField
-from apps.ground.error_messages import NOT_IN_LIST, TAKEN
+from apps.core.i18n.error_messages import NOT_IN_LIST, TAKEN
+from apps.core.i18n.messages import MessageField
+from apps.core.models import VersionField
+from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class Theme(ShopOwned):
@@ -36,8 +38,10 @@ class Theme(ShopOwned):
     previewable = models.BooleanField(default=False, editable=False)
     processing = models.BooleanField(gettext_lazy("processing"), default=True, editable=False)
     publish_when_ready = models.BooleanField(default=False, editable=False)
-    failure = models.TextField(blank=True, editable=False)
+    failure = MessageField(editable=False)
     version = VersionField()
+
+    non_personal_fields = ("name", "src", "failure")
 
     class Meta:
         verbose_name = gettext_lazy("theme")
@@ -82,6 +86,8 @@ class Asset(ShopOwned):
     )
     actor = models.CharField(max_length=100, default="system", editable=False)
 
+    non_personal_fields = ("key", "actor")
+
     class Meta:
         verbose_name = gettext_lazy("asset")
         verbose_name_plural = gettext_lazy("assets")
@@ -113,6 +119,8 @@ class AssetVersion(ShopOwned):
     )
     actor = models.CharField(max_length=100)
     saved_at = models.DateTimeField()
+
+    non_personal_fields = ("key", "actor")
 
     class Meta:
         verbose_name = gettext_lazy("asset version")

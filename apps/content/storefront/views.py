@@ -13,16 +13,16 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from apps.api.rows.page_reads import build_etag
-from apps.content.domain import article_images, blob_store, mobile_apps, script_loader, store_files
+from apps.content.domain import article_images, blob_store, mobile_apps, script_tags, store_files
 from apps.content.domain.media_types import get_served_type
 from apps.content.domain.public_urls import get_image_version
 from apps.content.models import Article, Asset, FileContent, ScriptTag
-from apps.ground.tenancy import shop_scope
-from apps.media.image_validation import ImageRefused
-from apps.media.names import parse_transformation
-from apps.media.storage import StorageFailed
-from apps.shops.models import Shop
+from apps.core.media.image_validation import ImageRefused
+from apps.core.media.names import parse_transformation
+from apps.core.media.storage import StorageFailed
+from apps.core.rest.reading.pages import build_etag
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 
 SHORT_CACHE = timedelta(minutes=1)
 LONG_CACHE = timedelta(days=365)
@@ -67,10 +67,10 @@ def _in_scope_of_host(view: View) -> View:
 @in_scope_of_domain
 def serve_script_loader(request: HttpRequest) -> HttpResponse:
     """Serve the script that loads a shop's script tags."""
-    scope = request.GET.get("scope", script_loader.SCOPES[0])
-    if scope not in script_loader.SCOPES:
+    scope = request.GET.get("scope", script_tags.SCOPES[0])
+    if scope not in script_tags.SCOPES:
         return HttpResponse("scope must be online_store or order_status", status=400, content_type="text/plain")
-    body = script_loader.render_script_loader(scope).encode()
+    body = script_tags.render_script_loader(scope).encode()
     return _create_response(
         request, body, "application/javascript; charset=utf-8", etag=build_etag(body), max_age=SHORT_CACHE
     )
@@ -83,9 +83,9 @@ def serve_script(request: HttpRequest, tag_id: int) -> HttpResponse:
     if tag is None:
         raise Http404
     try:
-        body = script_loader.get_cached_script(tag, at=timezone.now())
-    except script_loader.ScriptUnavailable:
-        return HttpResponse(status=503, headers={"Retry-After": str(script_loader.RETRY_DELAY.seconds)})
+        body = script_tags.get_cached_script(tag, at=timezone.now())
+    except script_tags.ScriptUnavailable:
+        return HttpResponse(status=503, headers={"Retry-After": str(script_tags.RETRY_DELAY.seconds)})
     return _create_response(
         request, body, "application/javascript; charset=utf-8", etag=build_etag(body), max_age=SHORT_CACHE
     )

@@ -2,12 +2,14 @@
 
 from django.utils.translation import gettext_lazy
 
+from apps.core.admin.model_admin.delete_preview import DeleteLabel, delete_labels
 from apps.customers.admin.customers import CustomerAdmin
 from apps.customers.models import Address, ConsentChange, Invitation
-from apps.panel.admin_base.delete_preview import register_delete_label
 
-register_delete_label(Address, gettext_lazy("address"), gettext_lazy("addresses"))
-register_delete_label(ConsentChange, gettext_lazy("marketing consent entry"), gettext_lazy("marketing consent entries"))
-register_delete_label(Invitation, gettext_lazy("invitation"), gettext_lazy("invitations"))
+delete_labels.add(
+    DeleteLabel(Address, gettext_lazy("address"), gettext_lazy("addresses")),
+    DeleteLabel(ConsentChange, gettext_lazy("marketing consent entry"), gettext_lazy("marketing consent entries")),
+    DeleteLabel(Invitation, gettext_lazy("invitation"), gettext_lazy("invitations")),
+)
 
 __all__ = ["CustomerAdmin"]

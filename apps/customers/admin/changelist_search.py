@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy
 
+from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
+from apps.core.admin.lists.search import select_first_keys
+from apps.core.db import sort_tables
+from apps.core.db.lookups import in_materialized
+from apps.core.search_query import QuerySyntaxError, Term
+from apps.core.search_query.database import MATCH_NOTHING, QueryValueError
+from apps.core.search_query.nodes import Comparator
+from apps.core.tenancy.models import Shop
 from apps.customers.domain.search_fields import SEARCH
 from apps.customers.models import Customer
-from apps.ground import sort_tables
-from apps.ground.lookups import in_materialized
-from apps.panel.admin_base.paginator import MAX_COUNTED_ROWS
-from apps.panel.admin_base.search import select_first_keys
-from apps.query import QuerySyntaxError, Term
-from apps.query.database import MATCH_NOTHING, QueryValueError
-from apps.query.nodes import Comparator
-from apps.shops.models import Shop
 
 MAX_WORDS = 10
 # A search first scans the ``RECENT_SCAN`` newest customers, and stops if at least ``MIN_RECENT_MATCHES`` of them match.

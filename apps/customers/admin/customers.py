@@ -13,6 +13,26 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.lists.filters import RankedChoicesFilter
+from apps.core.admin.lists.search import PALETTE_CANDIDATES, is_palette_search, set_truncation_note
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.audit import former_ids
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.model_admin.registry import Inline
+from apps.core.admin.pages import dashboard
+from apps.core.admin.pages.tour import TourStep
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import display
+from apps.core.db.lookups import in_materialized
+from apps.core.exceptions import DomainError
+from apps.core.i18n import formats
+from apps.core.jobs.metrics import get_stalled_since
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.permissions import allow, grants
+from apps.core.tenancy.scope import get_current_shop
 from apps.customers.admin import merge_comparison as compare
 from apps.customers.admin.changelist_search import (
     MAX_SCAN,
@@ -26,27 +46,7 @@ from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
 from apps.customers.domain import accounts, customers, erasure, merge, merge_rules, personal_data
 from apps.customers.models import NEVER_ORDERED, Customer
-from apps.ground import languages
-from apps.ground.exceptions import DomainError
-from apps.ground.lookups import in_materialized
-from apps.ground.tenancy import get_current_shop
-from apps.jobs.domain.stalled_jobs import get_stalled_since
 from apps.metafields.admin.inline import MetafieldInline
-from apps.panel import home
-from apps.panel.admin_base.audit import register_former_ids
-from apps.panel.admin_base.filters import RankedChoicesFilter
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.admin_base.registry import Inline
-from apps.panel.admin_base.search import PALETTE_CANDIDATES, is_palette_search, set_truncation_note
-from apps.panel.error_display import format_errors
-from apps.panel.form_idempotency import get_post_data
-from apps.panel.menu import MenuItem
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context
-from apps.panel.theme import display
-from apps.panel.tour import TourStep
-from apps.shops.models import Shop
-from apps.staff.domain.permissions import grant_permissions
 
 VIEW, CHANGE, DELETE = (f"customers.{verb}_customer" for verb in ("view", "change", "delete"))
 HAS_ORDERS_MESSAGE = gettext_noop(
@@ -54,8 +54,10 @@ HAS_ORDERS_MESSAGE = gettext_noop(
     "instead."
 )
 
-grant_permissions("customers", "vacd", "customers.customer", "customers.address")
-grant_permissions("customers", "v", "customers.consentchange")
+grants.add(
+    allow("customers", "vacd", "customers.customer", "customers.address"),
+    allow("customers", "v", "customers.consentchange"),
+)
 
 
 @admin.register(Customer)
@@ -130,7 +132,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
 
     @display(description=gettext_lazy("Total spent"), ordering="total_spent")
     def spent(self, customer: Customer) -> str:
-        return languages.format_amount(customer.total_spent, get_current_shop().currency)
+        return formats.format_amount(customer.total_spent, get_current_shop().currency)
 
     @display(description=gettext_lazy("Last order"), ordering="last_order_at", empty_value="–")
     def last_order(self, customer: Customer) -> datetime | None:
@@ -168,7 +170,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             matching = get_first_matches(Customer.rows().filter(condition).order_by(), PALETTE_CANDIDATES)
             return queryset.filter(in_materialized(matching.values("pk"))), False
         if ids := scan_list(queryset, condition):
-            set_truncation_note(request, TOO_MANY_MATCHES.format(number=languages.format_integer(MAX_SCAN)))
+            set_truncation_note(request, TOO_MANY_MATCHES.format(number=formats.format_integer(MAX_SCAN)))
             return queryset.filter(pk__in=ids), False
         return queryset.filter(condition), False
 
@@ -368,7 +370,7 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         if not erasure.has_few_rows(customer):
             assert isinstance(request.user, AbstractBaseUser)
             number = personal_data.export_data_as_file(customer, user=request.user, **self.event_kwargs(request))
-            return HttpResponseRedirect(reverse("admin:exchange_export_change", args=[number]))
+            return HttpResponseRedirect(reverse("admin:imports_exports_export_change", args=[number]))
         data = personal_data.export_data(customer, **self.event_kwargs(request))
         response = JsonResponse(data, json_dumps_params={"indent": 2, "ensure_ascii": False})
         response["Content-Disposition"] = f'attachment; filename="customer-{customer.pk}.json"'
@@ -400,9 +402,9 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return HttpResponseRedirect(self.url("change", customer.pk))
 
 
-def _customer_figure(request: HttpRequest) -> home.Figure:
-    return home.Figure(home.format_capped_count(Customer.rows()), _("in total"))
+def _customer_figure(request: HttpRequest) -> dashboard.Figure:
+    return dashboard.Figure(dashboard.format_capped_count(Customer.rows()), _("in total"))
 
 
-home.add_card(home.Card(gettext_lazy("Customers"), "group", VIEW, Customer, _customer_figure, order=40))
-register_former_ids(Customer, merge.get_merged_ids)
+dashboard.cards.add(dashboard.Card(gettext_lazy("Customers"), "group", VIEW, Customer, _customer_figure, order=40))
+former_ids.register(Customer, merge.get_merged_ids)

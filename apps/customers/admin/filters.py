@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
+from apps.core.search_query import Term
+from apps.core.search_query.nodes import Comparator
+from apps.core.tenancy.scope import get_current_shop
 from apps.customers.domain.search_fields import SEARCH
 from apps.customers.models import Customer
-from apps.ground.tenancy import get_current_shop
-from apps.panel.admin_base.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
-from apps.query import Term
-from apps.query.nodes import Comparator
 
 
 class TagFilter(WordFilter):

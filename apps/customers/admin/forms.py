@@ -5,24 +5,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.core.admin.forms.forms import PanelForm, ShopOwnedForm, Values
+from apps.core.admin.theme import ThemedSelect
 from apps.customers.domain import validation
 from apps.customers.domain.addresses import clean_address
 from apps.customers.domain.consents import CHANNEL_DEFINITIONS
+from apps.customers.domain.fields import EDITABLE_FIELDS
 from apps.customers.models import Address, ConsentState, Customer
-from apps.panel.admin_base.forms import PanelForm, ShopOwnedForm, Values
-from apps.panel.theme import ThemedSelect
 from apps.shops.domain.countries import get_country_choices
 
-COLUMNS = (
-    "first_name",
-    "last_name",
-    "email",
-    "phone",
-    "verified_email",
-    "note",
-    "tags",
-    "tax_exempt",
-)
 CONSENTS = {"email_consent": "email_marketing_consent", "sms_consent": "sms_marketing_consent"}
 CHANNELS = {f"{channel}_consent": CHANNEL_DEFINITIONS[channel].columns["state"] for channel in CHANNEL_DEFINITIONS}
 # The states that staff can choose. The other states are set when data is erased or messages bounce.
@@ -37,7 +28,7 @@ class CustomerForm(PanelForm[Customer]):
 
     class Meta:
         model = Customer
-        fields = COLUMNS
+        fields = EDITABLE_FIELDS
 
     def prepare(self) -> None:
         """Offer the selectable consent states and the current state."""
@@ -66,7 +57,7 @@ class CustomerForm(PanelForm[Customer]):
     @property
     def values(self) -> Values:
         """Return the values to pass to the domain functions."""
-        values = {name: self.cleaned_data[name] for name in COLUMNS if name in self.cleaned_data}
+        values = {name: self.cleaned_data[name] for name in EDITABLE_FIELDS if name in self.cleaned_data}
         for name, consent_field in CONSENTS.items():
             if self.cleaned_data.get(name) and name in self.changed_data:
                 values[consent_field] = {"state": self.cleaned_data[name]}

@@ -11,19 +11,19 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.customers.admin.forms import AddressForm
-from apps.customers.domain import addresses
-from apps.customers.models import Address, ConsentChange, Customer
-from apps.panel.admin_base.inlines import (
+from apps.core.admin.forms.forms import (
     ShopOwnedStackedInline,
     ShopOwnedTabularInline,
     add_actor_to_formset,
     mark_formset_saved,
 )
-from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin
-from apps.panel.staff_request import EventKwargs
-from apps.panel.theme import display
-from apps.staff.domain.actor_names import get_actor_name
+from apps.core.admin.model_admin.base import ReadOnlyAdminMixin
+from apps.core.admin.staff_request import EventKwargs
+from apps.core.admin.theme import display
+from apps.core.tenancy.actor_names import get_actor_name
+from apps.customers.admin.forms import AddressForm
+from apps.customers.domain import addresses
+from apps.customers.models import Address, ConsentChange, Customer
 
 
 class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):

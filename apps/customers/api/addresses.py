@@ -8,14 +8,14 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from apps.api.exceptions import BadRequest, Unprocessable
-from apps.api.render_context import RenderContext
-from apps.api.requests.views import ONE
-from apps.api.resources.fields import ApiField, ComputedField, ModelDerivedField, ReadOnlyColumn
-from apps.api.resources.filters import MAX_IDS, parse_id
-from apps.api.resources.serializers import ResourceSerializer, check_body
-from apps.api.types import Attrs
-from apps.api.viewsets import ShopViewSet
+from apps.core.rest.exceptions import BadRequest, Unprocessable
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.requests.views import ONE
+from apps.core.rest.resources.fields import ApiField, ComputedField, ModelDerivedField, ReadOnlyColumn
+from apps.core.rest.resources.filters import MAX_IDS, parse_id
+from apps.core.rest.resources.serializers import ResourceSerializer, check_body
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs
 from apps.customers.api.fields import BlankAsNullTextField
 from apps.customers.domain import addresses
 from apps.customers.models import Address, Customer

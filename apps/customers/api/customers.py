@@ -11,10 +11,13 @@ from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
-from apps.api.exceptions import BadRequest, Unprocessable
-from apps.api.render_context import RenderContext
-from apps.api.requests.views import MANY
-from apps.api.resources.fields import (
+from apps.core.money import format_decimal
+from apps.core.rest.exceptions import BadRequest, Unprocessable
+from apps.core.rest.reading import keyset_pagination
+from apps.core.rest.reading.pages import FilteredRows
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.requests.views import MANY
+from apps.core.rest.resources.fields import (
     BooleanField,
     ComputedField,
     ConstantField,
@@ -24,12 +27,13 @@ from apps.api.resources.fields import (
     TextField,
     global_id_field,
 )
-from apps.api.resources.nested_rows import NestedObject, WritableNestedRows
-from apps.api.resources.serializers import ResourceSerializer, validate_body
-from apps.api.rows import keyset_pagination
-from apps.api.rows.filtered_pages import FilteredRows
-from apps.api.types import Attrs, Errors
-from apps.api.viewsets import ShopViewSet
+from apps.core.rest.resources.nested_rows import NestedObject, WritableNestedRows
+from apps.core.rest.resources.serializers import ResourceSerializer, validate_body
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.search_query import QuerySyntaxError
+from apps.core.search_query.database import QueryValueError
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs, Errors
 from apps.customers.api.addresses import AddressSerializer
 from apps.customers.api.fields import (
     AcceptsMarketingField,
@@ -41,15 +45,11 @@ from apps.customers.api.fields import (
     TextListField,
 )
 from apps.customers.api.invites import InviteSerializer
-from apps.customers.domain import accounts, customers, tokens
+from apps.customers.domain import accounts, customers
 from apps.customers.domain.addresses import MAX_LISTED_ADDRESSES
 from apps.customers.domain.search_fields import ORDERS, SEARCH
 from apps.customers.domain.validation import CustomerRefused, clean_customer, find_taken_contacts
 from apps.customers.models import Customer, OptInLevel
-from apps.ground.money import format_decimal
-from apps.ground.tenancy import get_current_shop
-from apps.query import QuerySyntaxError
-from apps.query.database import QueryValueError
 
 MAX_ADDRESSES = 100
 DEFAULT_ORDER = "last_order_date desc"
@@ -232,7 +232,7 @@ class CustomerViewSet(ShopViewSet[Customer]):
         if self.action != "account_activation_url":
             return content
         token = orjson.loads(content)[self.action].rpartition("/")[2]
-        return orjson.dumps({self.action: tokens.get_token_digest(token)})
+        return orjson.dumps({self.action: accounts.get_token_digest(token)})
 
     def restore_for_replay(self, stored: bytes) -> bytes:
         """Restore the activation link of a stored response.
@@ -243,7 +243,7 @@ class CustomerViewSet(ShopViewSet[Customer]):
         if digest is None:
             return stored
         customer = Customer.objects.filter(pk=self.kwargs["id"]).first()
-        is_valid = customer is not None and tokens.get_token_digest(customer.activation_nonce) == digest
+        is_valid = customer is not None and accounts.get_token_digest(customer.activation_nonce) == digest
         url = accounts.build_activation_url(customer, customer.activation_nonce) if customer and is_valid else None
         return orjson.dumps({self.action: url})
 

@@ -7,15 +7,15 @@ from typing import Unpack
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import ApiField, BooleanField, ChoiceField, DateTimeField, Render, TextField
-from apps.api.resources.fields.options import FieldOptions, TextOptions
-from apps.api.resources.serializers import flatten_errors
-from apps.api.types import Errors, Rendered
-from apps.api.versions import VersionRange
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import ApiField, BooleanField, ChoiceField, DateTimeField, Render, TextField
+from apps.core.rest.resources.fields.base import FieldOptions, InvalidValue, TextOptions
+from apps.core.rest.resources.serializers import flatten_errors
+from apps.core.rest.versions import VersionRange
+from apps.core.types import Errors, Rendered
 from apps.customers.domain.consents import CHANNEL_DEFINITIONS, Channel
 from apps.customers.models import ConsentState, OptInLevel
-from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
+from apps.metafields.api.metafields import METAFIELDS_SCHEMA
 
 MAX_TEXTS = 100
 
@@ -108,7 +108,7 @@ class ConsentField(ApiField):
             if value is not None or part == "opt_in_level":
                 parts[part] = value or ("" if self.channel is Channel.EMAIL else OptInLevel.SINGLE)
         if errors:
-            raise serializers.ValidationError(errors)
+            raise InvalidValue(errors)
         return parts
 
 

@@ -1,6 +1,6 @@
 """Request body for an invitation."""
 
-from apps.api.resources.serializers import ResourceSerializer
+from apps.core.rest.resources.serializers import ResourceSerializer
 from apps.customers.api.fields import BlankAsNullTextField, TextListField
 from apps.customers.models import Invitation
 

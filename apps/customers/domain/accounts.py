@@ -1,5 +1,12 @@
-"""Customer accounts: invite a customer, activate or disable the account, and decline an invitation."""
+"""Signed tokens for links that are sent to customers. A token is valid for one purpose and one customer.
 
+A token is a nonce and its signature. The nonce is also stored with the customer, so that a used or replaced link is
+invalid. The signature rejects a forged link before the nonce is compared.
+"""
+
+import base64
+import hashlib
+import secrets
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -7,19 +14,52 @@ from django.contrib.auth import hashers
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
-from django.utils.crypto import constant_time_compare
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
-from apps.customers.domain.tokens import ACTIVATION, create_nonce, create_token, verify_token
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError, TransitionRefused
+from apps.core.i18n.error_messages import BLANK, INVALID, too_many
+from apps.core.jobs.queue import enqueue
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Errors, ReadOnlyAttrs
 from apps.customers.domain.validation import ACCOUNTS_OFF, validate_password
 from apps.customers.models import Customer, Invitation
-from apps.events.domain.recording import record_event
-from apps.ground.error_messages import BLANK, INVALID, too_many
-from apps.ground.exceptions import DomainError, TransitionRefused
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import Errors, ReadOnlyAttrs
-from apps.jobs.domain.queue import enqueue
-from apps.shops.models import Shop
+
+ACTIVATION = "activation"
+
+
+def create_nonce() -> str:
+    """Return a new nonce of 192 random bits."""
+    return secrets.token_urlsafe(24)
+
+
+def get_token_digest(token: str) -> str:
+    """Return a digest that identifies a token's nonce without revealing it."""
+    return hashlib.sha256(token.partition(".")[0].encode()).hexdigest()
+
+
+def create_token(purpose: str, *, shop_id: int, customer_id: int, nonce: str) -> str:
+    """Return a signed token for a nonce."""
+    return f"{nonce}.{_signature(purpose, shop_id, customer_id, nonce)}"
+
+
+def verify_token(purpose: str, token: str, *, shop_id: int, customer_id: int) -> str | None:
+    """Return the nonce of a token, or None if the token is not valid for this purpose, shop and customer."""
+    nonce, _, signature = token.partition(".")
+    # Old keys are accepted too, so that links in sent emails still work after the secret key is rotated.
+    keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    expected = [_signature(purpose, shop_id, customer_id, nonce, key) for key in keys]
+    is_valid = any(constant_time_compare(signature.encode(), candidate.encode()) for candidate in expected)
+    return nonce if is_valid and nonce else None
+
+
+def _signature(purpose: str, shop_id: int, customer_id: int, nonce: str, key: str | None = None) -> str:
+    salt, value = f"apps.customers.{purpose}", f"{shop_id}:{customer_id}:{nonce}"
+    digest = salted_hmac(salt, value, secret=key, algorithm="sha256").digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
 
 LINK_LIFETIME = timedelta(days=30)
 State = Customer.State
@@ -42,7 +82,7 @@ class AccountsDisabled(DomainError):
     code = "accounts_disabled"
 
     def __init__(self) -> None:
-        super().__init__(_(ACCOUNTS_OFF))
+        super().__init__(ACCOUNTS_OFF)
 
 
 class AccountNotActive(TransitionRefused):

@@ -6,14 +6,13 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.customers.domain.locking import lock_customer, touch_customer
+from apps.core.db.row_locks import refresh_for_update
+from apps.core.events.recording import apply_changes, record_event
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, INVALID, too_long
+from apps.core.types import Attrs, Errors, ReadOnlyAttrs
+from apps.customers.domain.lookup import lock_customer, touch_customer
 from apps.customers.models import Address, Customer
-from apps.events.domain.diffs import apply_changes
-from apps.events.domain.recording import record_event
-from apps.ground.error_messages import BLANK, INVALID, too_long
-from apps.ground.exceptions import DomainError
-from apps.ground.row_locks import refresh_for_update
-from apps.ground.types import Attrs, Errors, ReadOnlyAttrs
 from apps.shops.domain.countries import UnknownCountry, complete_region
 
 TEXT_COLUMNS = ("first_name", "last_name", "company", "address1", "address2", "city", "zip", "phone")

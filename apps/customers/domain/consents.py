@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.utils.translation import gettext as _
-
+from apps.core.events.recording import record_event
+from apps.core.i18n.messages import define_text
+from apps.core.timestamps import truncate_to_second
+from apps.core.types import Attrs, Errors
 from apps.customers.models import ConsentChange, ConsentState, Customer, OptInLevel
-from apps.events.domain.recording import record_event
-from apps.ground.timestamps import truncate_to_second
-from apps.ground.types import Attrs, Errors
+
+_IN_FUTURE = define_text("consents.in_future", "must not be in the future")
+_NEEDS_EMAIL = define_text("consents.needs_email", "needs an email")
+_NEEDS_PHONE = define_text("consents.needs_phone", "needs a phone")
 
 Channel = ConsentChange.Channel
 
@@ -91,9 +94,9 @@ def check_consent(
     field = CHANNEL_DEFINITIONS[channel].field
     changed_at = values.get("updated_at")
     if changed_at is not None and changed_at > at:
-        return {f"{field}.consent_updated_at": [_("must not be in the future")]}
+        return {f"{field}.consent_updated_at": [_IN_FUTURE]}
     if not has_contact:
-        return {field: [_("needs an email") if channel is Channel.EMAIL else _("needs a phone")]}
+        return {field: [_NEEDS_EMAIL if channel is Channel.EMAIL else _NEEDS_PHONE]}
     return {}
 
 

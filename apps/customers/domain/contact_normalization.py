@@ -8,13 +8,19 @@ from django.core.exceptions import ValidationError
 from django.core.validators import EmailValidator
 from django.utils.encoding import punycode
 
-from apps.ground.error_messages import INVALID
-from apps.ground.types import Attrs, Errors
+from apps.core.i18n.error_messages import INVALID
+from apps.core.types import Attrs, Errors
 
 _is_email = EmailValidator()
+
+
 _MAX_EMAIL = 255
+
+
 # The key can be longer than the email address, because international domains are stored in ASCII.
 MAX_EMAIL_KEY = 320
+
+
 _MAX_TYPED_PHONE = 50
 
 
@@ -78,7 +84,7 @@ def normalize_phone(text: str, country_code: str) -> str:
 
 def clean_contacts(values: Attrs, country_code: str) -> Errors:
     """Normalize ``email`` and ``phone`` in place and return the errors."""
-    errors = {}
+    errors: Errors = {}
     try:
         if values.get("email"):
             values["email"] = normalize_email(values["email"])

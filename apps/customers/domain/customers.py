@@ -9,10 +9,17 @@ from django.db import transaction
 from django.db.models import ProtectedError, RestrictedError
 from django.utils.translation import gettext as _
 
+from apps.core.db import prepared_sql
+from apps.core.events.recording import EventInput, apply_changes, record_event, record_events, record_secondary_events
+from apps.core.exceptions import DomainError
+from apps.core.jobs.queue import enqueue
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import ReadOnlyAttrs
 from apps.customers.domain import accounts, addresses, consents
 from apps.customers.domain.consents import Consent, apply_consent_change, get_consent
 from apps.customers.domain.contact_normalization import build_email_key
-from apps.customers.domain.locking import lock_customer
+from apps.customers.domain.fields import EDITABLE_FIELDS, IDENTIFYING_FIELDS, MARKS
+from apps.customers.domain.lookup import lock_customer
 from apps.customers.domain.search_columns import (
     build_own_text,
     build_search_text,
@@ -20,14 +27,7 @@ from apps.customers.domain.search_columns import (
     rebuild_search_columns,
 )
 from apps.customers.domain.validation import CustomerRefused, clean_customer
-from apps.customers.models import EDITABLE_FIELDS, PERSONAL_FIELDS, Address, ConsentChange, Customer
-from apps.events.domain.diffs import apply_changes
-from apps.events.domain.recording import EventInput, record_event, record_events, record_secondary_events
-from apps.ground import prepared_sql
-from apps.ground.exceptions import DomainError
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import ReadOnlyAttrs
-from apps.jobs.domain.queue import enqueue
+from apps.customers.models import Address, ConsentChange, Customer
 from apps.metafields.domain import write as metafields
 
 Channel = ConsentChange.Channel
@@ -216,7 +216,9 @@ def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at:
         raise CustomerRefused(errors)
     before = {name: getattr(customer, name) for name in EDITABLE_FIELDS}
     changes = apply_changes(
-        customer, {name: cleaned[name] for name in EDITABLE_FIELDS if name in cleaned}, personal=PERSONAL_FIELDS
+        customer,
+        {name: cleaned[name] for name in EDITABLE_FIELDS if name in cleaned},
+        personal=Customer.personal_fields,
     )
     changed = list(changes)
     columns = [*changed, *_update_derived_columns(customer, changed)]
@@ -272,11 +274,11 @@ def _update_derived_columns(customer: Customer, changed: list[str]) -> list[str]
         if "verified_email" not in changed and customer.verified_email:
             customer.verified_email = False
             columns.append("verified_email")
-    if {"first_name", "last_name", "email", "phone"} & set(changed):
+    if not set(IDENTIFYING_FIELDS).isdisjoint(changed):
         companies = [address["company"] for address in get_address_texts(customer) if address["company"]]
         customer.search_text = build_search_text(customer, companies)
         columns.append("search_text")
-    if {"first_name", "last_name", "email", "tags", "note"} & set(changed):
+    if not MARKS.keys().isdisjoint(changed):
         customer.search_own = build_own_text(customer)
         columns.append("search_own")
     return columns

@@ -11,11 +11,11 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from apps.core.db.row_locks import get_for_update
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
 from apps.customers.domain import personal_data
 from apps.customers.models import Customer
-from apps.ground.row_locks import get_for_update
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
 
 ERASE_TASK = "customers.erase"
 # Customers with more rows than this are erased by a worker.

@@ -1,4 +1,4 @@
-"""Look up existing customers by email and phone.
+"""Look up customers by email and phone, and lock them as aggregate roots.
 
 An email identifies a customer more reliably than a phone, which families and offices share.
 """
@@ -11,6 +11,10 @@ from operator import or_
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from apps.core.db.row_locks import get_for_update
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import Message, define_message
+from apps.core.tenancy.scope import get_current_shop
 from apps.customers.domain.contact_normalization import (
     InvalidEmail,
     InvalidPhone,
@@ -18,9 +22,60 @@ from apps.customers.domain.contact_normalization import (
     normalize_email,
     normalize_phone,
 )
-from apps.customers.models import Customer
-from apps.ground.exceptions import DomainError
-from apps.ground.tenancy import get_current_shop
+from apps.customers.domain.search_columns import get_address_texts, rebuild_search_columns
+from apps.customers.models import SEARCH_COLUMNS, Customer
+
+
+class BeingErased(DomainError):
+    """Raised when a customer's personal data is being erased, because the erasure could miss the change."""
+
+    code = "customer_being_erased"
+    field = "customer"
+
+    def __init__(self) -> None:
+        super().__init__(_("is being erased. Try again when the personal data has been erased"))
+
+
+def lock_customer(customer: Customer) -> Customer:
+    """Return the current customer, locked until the transaction ends.
+
+    Raises:
+        BeingErased: A worker is erasing the personal data.
+        RowDeleted: The customer was deleted concurrently.
+    """
+    current = get_for_update(Customer, customer.pk)
+    raise_if_being_erased(current)
+    return current
+
+
+def raise_if_being_erased(customer: Customer) -> None:
+    """Raise an error if a locked customer is being erased, because the erasure would miss data that is added now.
+
+    Raises:
+        BeingErased: A worker is erasing the personal data.
+    """
+    if customer.erasing_at is not None:
+        raise BeingErased
+
+
+def touch_customer(customer: Customer, *, excluded_ids: Collection[int] = ()) -> None:
+    """Update the version, the timestamp and the search columns of a customer after an address change.
+
+    Args:
+        customer: The locked customer. The default address is saved too.
+        excluded_ids: Ids of addresses that are about to be deleted.
+    """
+    rebuild_search_columns(customer, get_address_texts(customer, excluded_ids))
+    customer.save(update_fields=["default_address", *SEARCH_COLUMNS])
+
+
+_TWO_OWNERS = define_message(
+    "customers.two_owners", "The email address belongs to {by_email}, but the phone number belongs to {by_phone}"
+)
+_PHONE_TAKEN = define_message(
+    "customers.phone_taken", "The phone number belongs to {by_phone}, who has a different email address"
+)
+_NAMED = define_message("customers.named", "{customer} (customer {number})")
 
 
 class ContactsDisagree(DomainError):
@@ -54,13 +109,9 @@ class ContactMatch:
         if by_phone is None or by_email == by_phone:
             return by_email
         if by_email is not None:
-            text = _("The email address belongs to {by_email}, but the phone number belongs to {by_phone}")
-            raise ContactsDisagree(
-                text.format(by_email=_format_customer(by_email), by_phone=_format_customer(by_phone))
-            )
+            raise ContactsDisagree(_TWO_OWNERS(by_email=_name_customer(by_email), by_phone=_name_customer(by_phone)))
         if self.email and by_phone.email_key:
-            text = _("The phone number belongs to {by_phone}, who has a different email address")
-            raise ContactsDisagree(text.format(by_phone=_format_customer(by_phone)))
+            raise ContactsDisagree(_PHONE_TAKEN(by_phone=_name_customer(by_phone)))
         return by_phone
 
 
@@ -133,5 +184,5 @@ def match_phone(number: str) -> Q:
     return Q(phone=number) & ~Q(phone="")
 
 
-def _format_customer(customer: Customer) -> str:
-    return _("{customer} (customer {number})").format(customer=customer, number=customer.pk)
+def _name_customer(customer: Customer) -> Message:
+    return _NAMED(customer=str(customer), number=customer.pk)

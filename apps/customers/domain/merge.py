@@ -16,24 +16,28 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
+from apps.core.events.models import Event
+from apps.core.events.recording import apply_changes, record_event
+from apps.core.exceptions import RowDeleted
+from apps.core.i18n.messages import define_message, define_text
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.registry import Registry
 from apps.customers.domain import consents, merge_rules
 from apps.customers.domain.consents import Channel, get_consent
 from apps.customers.domain.customers import record_tag_changes
-from apps.customers.domain.locking import BeingErased, raise_if_being_erased
+from apps.customers.domain.lookup import BeingErased, raise_if_being_erased
 from apps.customers.domain.merge_rules import Choices, MergeRefused, Side
 from apps.customers.domain.search_columns import get_address_texts, rebuild_search_columns
-from apps.customers.models import PERSONAL_FIELDS, SEARCH_COLUMNS, Address, ConsentChange, Customer, Invitation
-from apps.events.domain.diffs import apply_changes
-from apps.events.domain.recording import record_event
-from apps.events.models import Event
-from apps.ground.exceptions import RowDeleted
-from apps.ground.stored_messages import register_message
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
+from apps.customers.models import SEARCH_COLUMNS, Address, ConsentChange, Customer, Invitation
 from apps.metafields.domain import transfer
 from apps.metafields.domain.owners import get_owner_type_of_row
+
+_ERASED = define_message(
+    "customers.erased", "The personal data of customer {number} was erased, so this customer can't be merged."
+)
+_SAME_CUSTOMER = define_text("customers.same_customer", "Choose two different customers to merge.")
 
 MERGE_TASK, MERGE_TOPIC = "customers.merge", "customers/merge"
 # A customer with more rows than this is merged by a worker, in batches of this size.
@@ -46,12 +50,19 @@ MoveRows = Callable[[Sequence[Any], int, int, str, datetime], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class MergePart:
+    """Customer data, such as orders, that a merge must move to the customer that is kept.
+
+    Attributes:
+        rows: A function that returns the rows for a customer id. The rows are locked before the customers.
+        move: A function that moves some of the rows to another customer, records events and updates both customers.
+    """
+
     rows: GetRows
     move: MoveRows
 
 
-_MERGED_MESSAGE = register_message(gettext_noop("Customer {merged} was merged into customer {number}"))
+_MERGED_MESSAGE = define_message("customers.merged", "Customer {merged} was merged into customer {number}")
 
 
 class MergeInProgress(MergeRefused):
@@ -67,18 +78,7 @@ class _RowsAdded(Exception):
     """Raised when rows were added before the customers were locked."""
 
 
-_parts: dict[str, _Part] = {}
-
-
-def register_merge_part(name: str, *, rows: GetRows, move: MoveRows) -> None:
-    """Register customer data, such as orders, that a merge must move to the customer that is kept.
-
-    Args:
-        name: The key of the part, such as ``orders``.
-        rows: A function that returns the rows for a customer id. The rows are locked before the customers.
-        move: A function that moves some of the rows to another customer, records events and updates both customers.
-    """
-    _parts[name] = _Part(rows, move)
+merge_parts = Registry[str, MergePart]("customer data to merge")
 
 
 def merge_customers(keep: Customer, other: Customer, choices: Choices, *, actor: str, at: datetime) -> bool:
@@ -101,8 +101,8 @@ def merge_customers(keep: Customer, other: Customer, choices: Choices, *, actor:
     """
     merge_rules.check_choices(choices)
     if keep.pk == other.pk:
-        raise MergeRefused(_("Choose two different customers to merge."))
-    if all(part.rows(other.pk).count() <= BATCH_SIZE for part in _parts.values()):
+        raise MergeRefused(_SAME_CUSTOMER)
+    if all(part.rows(other.pk).count() <= BATCH_SIZE for part in merge_parts.values()):
         _merge(keep.pk, other.pk, choices, actor=actor, at=at)
         return True
     with transaction.atomic():
@@ -123,12 +123,11 @@ def check_mergeable(keep: Customer, other: Customer, job: Job | None = None) -> 
         MergeInProgress: Another job is merging one of the two customers.
     """
     if keep.pk == other.pk:
-        raise MergeRefused(_("Choose two different customers to merge."))
+        raise MergeRefused(_SAME_CUSTOMER)
     for customer in (keep, other):
         raise_if_being_erased(customer)
         if customer.redacted_at is not None:
-            text = _("The personal data of customer {number} was erased, so this customer can't be merged.")
-            raise MergeRefused(text.format(number=customer.pk))
+            raise MergeRefused(_ERASED(number=customer.pk))
     if job is None and (find_merge_job(keep.pk) or find_merge_job(other.pk)):
         raise MergeInProgress
 
@@ -162,12 +161,12 @@ def run_merge_job(job: Job, **arguments: Any) -> None:
         LeaseLost: Another worker has taken over the job.
     """
     keep_id, other_id, choices = arguments["keep_id"], arguments["other_id"], arguments["choices"]
-    remaining = sum(part.rows(other_id).count() for part in _parts.values())
+    remaining = sum(part.rows(other_id).count() for part in merge_parts.values())
     # The last step merges the two customer rows.
     total = max(job.progress_total, remaining + 1)
     done_count = total - remaining - 1
     try:
-        for part in _parts.values():
+        for part in merge_parts.values():
             last_id = 0
             while moved := _move_next(job, part, keep_id, other_id, after=last_id):
                 last_id = moved[-1].pk
@@ -180,7 +179,7 @@ def run_merge_job(job: Job, **arguments: Any) -> None:
 
 
 @transaction.atomic
-def _move_next(job: Job, part: _Part, keep_id: int, other_id: int, *, after: int) -> list[Any]:
+def _move_next(job: Job, part: MergePart, keep_id: int, other_id: int, *, after: int) -> list[Any]:
     """Move the next full batch of a part in a separate transaction. Return the rows, or [] if no full batch remains.
 
     ``after`` is the last id of the previous batch, so that a database that scans by id skips the moved rows.
@@ -204,7 +203,7 @@ def _merge(keep_id: int, other_id: int, choices: Choices, *, actor: str, at: dat
     if customers is None:
         return
     _check(*customers, choices, job)
-    for part, part_rows in zip(_parts.values(), rows, strict=True):
+    for part, part_rows in zip(merge_parts.values(), rows, strict=True):
         part.move(part_rows, keep_id, other_id, actor, at)
     # Reload both customers, because moving the orders updated their totals.
     keep, other = Customer.objects.get(pk=keep_id), Customer.objects.get(pk=other_id)
@@ -217,7 +216,7 @@ def _lock_rows(keep_id: int, other_id: int, job: Job | None) -> list[list[Any]]:
     If rows were added before the customers were locked, release the locks and start again.
     """
     # Lock in reverse order, because apps in higher layers register later, but their rows must be locked first.
-    parts = list(reversed(_parts.values()))
+    parts = list(reversed(merge_parts.values()))
     while True:
         with suppress(_RowsAdded), transaction.atomic():
             if job is not None:
@@ -269,7 +268,7 @@ def _combine(keep: Customer, other: Customer, choices: Choices, *, actor: str, a
     merged_id = other.pk
     other.delete()
     recorded = {name: value for name, value in values.items() if name not in ("email_key", "password", *_LINK)}
-    changes = apply_changes(keep, recorded, personal=PERSONAL_FIELDS)
+    changes = apply_changes(keep, recorded, personal=Customer.personal_fields)
     for name, value in values.items():
         setattr(keep, name, value)
     columns = [*values, "default_address", *SEARCH_COLUMNS]
@@ -282,7 +281,7 @@ def _combine(keep: Customer, other: Customer, choices: Choices, *, actor: str, a
     for channel in changed_channels:
         consents.record_consent(keep, channel, actor=actor, at=at)
     keep.merged_customer_id = merged_id
-    message = _MERGED_MESSAGE.format(merged=merged_id, number=keep.pk)
+    message = _MERGED_MESSAGE(merged=merged_id, number=keep.pk)
     merge_change = {"merged_customer_id": [merged_id, keep.pk]}
     record_event(MERGE_TOPIC, keep, actor=actor, at=at, changes=merge_change, message=message)
     record_event("customers/update", keep, actor=actor, at=at, changes=changes)

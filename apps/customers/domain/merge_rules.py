@@ -11,23 +11,27 @@ email.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
+from apps.core import tags
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import too_long
+from apps.core.i18n.messages import define_text
+from apps.core.types import Attrs
 from apps.customers.domain import accounts, consents
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.domain.consents import Channel, Consent, get_consent
+from apps.customers.domain.fields import CUSTOMER_FIELDS, CustomerField
 from apps.customers.models import Address, Customer
-from apps.ground import tags
-from apps.ground.error_messages import too_long
-from apps.ground.exceptions import DomainError
-from apps.ground.types import Attrs
 from apps.metafields.domain import transfer
 from apps.metafields.domain.owners import get_owner_type_of_row
 
-MAX_NOTE = 5000
+_NO_MERGE_FIELD = define_text("customers.no_merge_field", "is not a merge field")
 
 
 class MergeRefused(DomainError):
@@ -44,7 +48,8 @@ class Side(StrEnum):
     BOTH = "both"
 
 
-# The selected sides, keyed by field name. Only notes can have the side ``both``.
+_COLUMNS = {column.name: column for column in Customer._meta.concrete_fields}
+# The selected sides, keyed by the name of the merge field. ``CustomerField.can_combine`` allows the side ``both``.
 Choices = Mapping[str, str]
 
 
@@ -106,17 +111,24 @@ class _MetafieldsField(MergeField):
         return any(ours[name] != theirs[name] for name in ours.keys() & theirs.keys())
 
 
+def _get_columns(name: str) -> tuple[str, ...]:
+    """Return the columns that the merge field with this name selects."""
+    return tuple(field.name for field in CUSTOMER_FIELDS if field.merged_with == name)
+
+
+def _create_merge_field(field: CustomerField) -> MergeField:
+    """Return the merge field for a column that a merge selects on its own."""
+    label = capfirst(_COLUMNS[field.name].verbose_name)
+    sides = (Side.BOTH, Side.KEEP, Side.OTHER) if field.can_combine else (Side.KEEP, Side.OTHER)
+    return MergeField(field.name, label, attrgetter(field.name), (field.name,), sides)
+
+
 FIELDS = (
-    MergeField("name", gettext_lazy("Name"), lambda customer: customer.name, ("first_name", "last_name")),
-    MergeField(
-        "email", gettext_lazy("Email"), lambda customer: customer.email, ("email", "email_key", "verified_email")
-    ),
-    MergeField("phone", gettext_lazy("Phone"), lambda customer: customer.phone, ("phone",)),
-    MergeField(
-        "note", gettext_lazy("Note"), lambda customer: customer.note, ("note",), (Side.BOTH, Side.KEEP, Side.OTHER)
-    ),
-    MergeField("tax", gettext_lazy("Taxes"), _format_tax, ("tax_exempt", "tax_exemptions")),
-    MergeField("multipass", "Multipass", lambda customer: customer.multipass_identifier, ("multipass_identifier",)),
+    MergeField("name", gettext_lazy("Name"), lambda customer: customer.name, _get_columns("name")),
+    MergeField("email", gettext_lazy("Email"), lambda customer: customer.email, (*_get_columns("email"), "email_key")),
+    *(_create_merge_field(field) for field in CUSTOMER_FIELDS if not field.merged_with),
+    MergeField("tax", gettext_lazy("Taxes"), _format_tax, _get_columns("tax")),
+    MergeField("multipass", "Multipass", lambda customer: customer.multipass_identifier, _get_columns("multipass")),
     MergeField("default_address", gettext_lazy("Default address"), _format_default_address),
     _MetafieldsField("metafields", gettext_lazy("Metafields with the same name"), _format_metafields),
 )
@@ -132,7 +144,7 @@ def check_choices(choices: Choices) -> None:
     errors: dict[str, list[str]] = {}
     for name, side in choices.items():
         if name not in _BY_NAME:
-            errors[name] = [_("is not a merge field")]
+            errors[name] = [_NO_MERGE_FIELD]
         elif side not in _BY_NAME[name].sides:
             errors[name] = [f"must be one of {', '.join(_BY_NAME[name].sides)}"]
     if errors:
@@ -148,21 +160,26 @@ def merge_values(keep: Customer, other: Customer, choices: Choices) -> Attrs:
     """Return the columns of the merged customer, except the consents, account, addresses and order summary.
 
     Raises:
-        MergeRefused: The combined notes or tags are too long.
+        MergeRefused: A combined text or the tags are too long.
     """
     columns: Attrs = {}
     for field in FIELDS:
         side = field.select_side(keep, other, choices)
         if side is Side.BOTH:
-            columns["note"] = f"{keep.note}\n\n{other.note}"
+            columns |= {name: _combine_texts(name, keep, other) for name in field.columns}
         else:
             columns |= {name: getattr(other if side is Side.OTHER else keep, name) for name in field.columns}
-    if len(columns["note"]) > MAX_NOTE:
-        raise MergeRefused({"note": [too_long(MAX_NOTE)]})
     merged_tags = merge_tags(keep, other)
     if fault := tags.find_tag_error(merged_tags):
         raise MergeRefused({"tags": [fault]})
     return columns | {"tags": ", ".join(merged_tags)}
+
+
+def _combine_texts(name: str, keep: Customer, other: Customer) -> str:
+    text, limit = f"{getattr(keep, name)}\n\n{getattr(other, name)}", _COLUMNS[name].max_length
+    if limit is not None and len(text) > limit:
+        raise MergeRefused({name: [too_long(limit)]})
+    return text
 
 
 def merge_tags(keep: Customer, other: Customer) -> list[str]:

@@ -1,8 +1,8 @@
 """Export and erase the personal data of a customer.
 
 Apps that store data about customers, such as orders, register this data as a part. An erasure does not delete data
-that bookkeeping needs: the customer's row with its id, and the order summary. Every column of every table must be
-declared as personal or non-personal (see ``apps.ground.privacy_registry``).
+that bookkeeping needs: the customer's row with its id, and the order summary. Each model declares its personal fields
+(see ``apps.core.privacy``).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,28 +17,21 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 from django.db.models import QuerySet
 
-from apps.customers.domain import consents, merge, privacy_webhooks, sqlite_fts
+from apps.core.db.row_locks import get_for_update
+from apps.core.events.recording import HIDDEN_VALUE, record_event
+from apps.core.events.redaction import redact_events
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.privacy import build_mention_filter, get_blank_values
+from apps.core.registry import Registry
+from apps.core.tenancy.models import SavedView
+from apps.core.types import Attrs
+from apps.customers.domain import consents, merge, privacy_webhooks, search_columns
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.domain.consents import Channel, Consent
-from apps.customers.models import (
-    PERSONAL_FIELDS,
-    SEARCH_COLUMNS,
-    Address,
-    ConsentChange,
-    ConsentState,
-    Customer,
-    Invitation,
-)
-from apps.events.domain.diffs import HIDDEN_VALUE
-from apps.events.domain.recording import record_event
-from apps.events.domain.redaction import redact_events
-from apps.ground.privacy_registry import ColumnsByModel, build_mention_filter, declare_personal
-from apps.ground.row_locks import get_for_update
-from apps.ground.types import Attrs
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
+from apps.customers.domain.fields import EDITABLE_FIELDS, IDENTIFYING_FIELDS
+from apps.customers.models import Address, ConsentChange, ConsentState, Customer, Invitation
 from apps.metafields.models import Metafield
-from apps.staff.models import SavedView
 
 # A function that yields rows with ids above the given id, in id order, as ``(id, exported value)``.
 RowsAfter = Callable[[int], Iterable[tuple[int, object]]]
@@ -51,16 +44,29 @@ RedactBatch = Callable[[Customer, int, str, datetime], list[int]]
 
 # Shorter words, such as "Li", occur in too many unrelated texts.
 MIN_WORD_LENGTH = 4
-_ERASED_COLUMNS = (*PERSONAL_FIELDS, "email_key", *SEARCH_COLUMNS, "password", "activation_nonce")
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    export: Export | None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalData:
+    """The personal data that an app stores about customers.
+
+    Attributes:
+        redact: A function ``(customer, actor, at)`` that erases the personal data. It is called in the transaction of
+            the erasure, before the customer's own columns are erased.
+        export: A function ``(customer, after)`` that returns the rows with an id above ``after``, in id order, as
+            ``(id, JSON value)``. None if other parts include the data.
+        locked_before: A function that returns the rows that ``redact`` changes and that must be locked before the
+            customer. While ``erasing_at`` is set, it only returns rows that are not erased yet.
+        ids: A function that returns the ids by which apps know this data, such as order ids.
+        redact_some: A function that erases a few hundred of the ``locked_before`` rows in a separate transaction. It is
+            needed for parts with an unlimited number of rows. ``redact`` then only erases the remaining rows.
+    """
+
     redact: Redact
-    locked_before: GetRows | None
-    ids: GetIds | None
-    redact_some: RedactBatch | None
+    export: Export | None = None
+    locked_before: GetRows | None = None
+    ids: GetIds | None = None
+    redact_some: RedactBatch | None = None
 
 
 class _RowsAdded(Exception):
@@ -71,52 +77,9 @@ class _RowsAdded(Exception):
 # of the export.
 FileExporter = Callable[[Customer, AbstractBaseUser, str, datetime], int]
 
-_parts: dict[str, _Part] = {}
-_file_exporters: list[FileExporter] = []
-
-
-# The columns of this app and of lower layers that ``redact_customer`` erases.
-PERSONAL_COLUMNS: ColumnsByModel = {
-    "customers.Customer": _ERASED_COLUMNS,
-    "customers.CustomerProfile": ("first_name", "last_name", "email_key"),
-    "customers.CustomerWords": SEARCH_COLUMNS,
-    "customers.Address": COLUMNS,
-    "customers.Invitation": ("to_address", "from_address", "subject", "custom_message", "bcc", "nonce"),
-    "metafields.Metafield": ("value", "description"),
-    "events.Event": ("payload", "changes", "address"),
-    "api.IdempotencyKey": ("body",),
-    "jobs.Job": ("error",),
-    "staff.SavedView": ("name", "query"),
-}
-
-
-def register_personal_data(
-    name: str,
-    *,
-    redact: Redact,
-    personal_columns: ColumnsByModel,
-    export: Export | None = None,
-    locked_before: GetRows | None = None,
-    ids: GetIds | None = None,
-    redact_some: RedactBatch | None = None,
-) -> None:
-    """Register the personal data that an app stores about customers.
-
-    Args:
-        name: The key of the part in exports, such as ``orders``.
-        redact: A function ``(customer, actor, at)`` that erases the personal data. It is called in the transaction of
-            the erasure, before the customer's own columns are erased.
-        personal_columns: The columns that ``redact`` erases, keyed by model label.
-        export: A function ``(customer, after)`` that returns the rows with an id above ``after``, in id order, as
-            ``(id, JSON value)``. None if other parts include the data.
-        locked_before: A function that returns the rows that ``redact`` changes and that must be locked before the
-            customer. While ``erasing_at`` is set, it only returns rows that are not erased yet.
-        ids: A function that returns the ids by which apps know this data, such as order ids.
-        redact_some: A function that erases a few hundred of the ``locked_before`` rows in a separate transaction. It is
-            needed for parts with an unlimited number of rows. ``redact`` then only erases the remaining rows.
-    """
-    _parts[name] = _Part(export, redact, locked_before, ids, redact_some)
-    declare_personal(personal_columns)
+# The parts of a customer's data by their key in exports, such as ``orders``.
+personal_data_parts = Registry[str, PersonalData]("personal data of customers")
+file_exporters = Registry[str, FileExporter]("exporters of personal data")
 
 
 def collect_data(customer: Customer) -> Attrs:
@@ -136,7 +99,7 @@ def iter_parts(customer: Customer) -> Iterator[tuple[str, RowsAfter]]:
     yield "consents", _export_rows(customer.consent_changes.all(), _export_consent)
     yield "invitations", _export_rows(customer.invitations.all(), _export_invitation)
     yield "metafields", _export_rows(_get_metafields(customer), _export_metafield)
-    for name, part in _parts.items():
+    for name, part in personal_data_parts.items():
         if part.export is not None:
             yield name, partial(part.export, customer)
 
@@ -172,7 +135,7 @@ def _export_metafield(row: Metafield) -> Attrs:
 
 def get_part_ids(customer: Customer, name: str) -> list[int]:
     """Return the ids in one part of a customer's data, such as ``orders``, or [] if no app registered the part."""
-    part = _parts.get(name)
+    part = personal_data_parts.get(name)
     return part.ids(customer) if part and part.ids else []
 
 
@@ -188,14 +151,10 @@ def export_data(customer: Customer, *, actor: str, at: datetime) -> Attrs:
     return collect_data(customer)
 
 
-def set_file_exporter(exporter: FileExporter) -> None:
-    """Set the function that creates export files, for exports that are too large for a response."""
-    _file_exporters[:] = [exporter]
-
-
 def export_data_as_file(customer: Customer, *, user: AbstractBaseUser, actor: str, at: datetime) -> int:
     """Create an export job for the customer's data and return the export number."""
-    return _file_exporters[0](customer, user, actor, at)
+    [create_export] = file_exporters.values()
+    return create_export(customer, user, actor, at)
 
 
 def record_data_export(customer: Customer, *, actor: str, at: datetime) -> None:
@@ -206,13 +165,10 @@ def record_data_export(customer: Customer, *, actor: str, at: datetime) -> None:
 
 def get_customer_data(customer: Customer) -> Attrs:
     """Return the customer's own columns as JSON values."""
-    names = ("first_name", "last_name", "email", "phone", "note", "tags", "state", "multipass_identifier")
     return {
         "id": customer.pk,
-        **{name: getattr(customer, name) for name in names},
-        "verified_email": customer.verified_email,
-        "tax_exempt": customer.tax_exempt,
-        "tax_exemptions": customer.tax_exemptions,
+        **{name: getattr(customer, name) for name in EDITABLE_FIELDS},
+        "state": customer.state,
         "created_at": _format_time(customer.created_at),
         "updated_at": _format_time(customer.updated_at),
         "orders_count": customer.orders_count,
@@ -241,10 +197,10 @@ def redact_customer(customer: Customer, *, actor: str, at: datetime, job: Job | 
     """
     customer = _lock_customer(customer, job)
     _erase_mentions(customer)
-    for part in _parts.values():
+    for part in personal_data_parts.values():
         part.redact(customer, actor, at)
-    for name in _ERASED_COLUMNS:
-        setattr(customer, name, "")
+    for name, value in get_blank_values(Customer).items():
+        setattr(customer, name, value)
     for channel in Channel:
         consents.set_consent(customer, channel, Consent(state=ConsentState.REDACTED, updated_at=at))
     customer.state = Customer.State.DISABLED
@@ -264,7 +220,7 @@ def redact_customer(customer: Customer, *, actor: str, at: datetime, job: Job | 
     record_event("customers/erase", customer, actor=actor, at=at)
     record_event("customers/update", customer, actor=actor, at=at)
     privacy_webhooks.schedule_redact_webhook(customer, at)
-    sqlite_fts.enqueue_clearing(actor=actor)
+    search_columns.enqueue_clearing(actor=actor)
     return customer
 
 
@@ -274,7 +230,7 @@ def redact_next_batch(job: Job, customer: Customer, name: str, after: int, *, at
     Raises:
         LeaseLost: Another worker has taken over the job.
     """
-    part = _parts[name]
+    part = personal_data_parts[name]
     assert part.redact_some is not None
     with transaction.atomic():
         queue.lock_lease(job)
@@ -285,7 +241,7 @@ def get_remaining_rows(customer: Customer) -> dict[str, QuerySet[Any]]:
     """Return the rows that remain to be erased before the customer's own row, keyed by the name of the part."""
     return {
         name: part.locked_before(customer)
-        for name, part in _parts.items()
+        for name, part in personal_data_parts.items()
         if part.redact_some is not None and part.locked_before is not None
     }
 
@@ -302,7 +258,7 @@ def _lock_customer(customer: Customer, job: Job | None = None) -> Customer:
         )
 
     # Lock in reverse order, because apps in higher layers register later, but their rows must be locked first.
-    registered = [part.locked_before for part in reversed(_parts.values()) if part.locked_before]
+    registered = [part.locked_before for part in reversed(personal_data_parts.values()) if part.locked_before]
     locked_first: list[GetRows] = [jobs, *registered]
     while True:
         with suppress(_RowsAdded), transaction.atomic():
@@ -330,7 +286,7 @@ def _find_failed_jobs(customer: Customer) -> QuerySet[Job]:
 def get_identifying_words(customer: Customer) -> list[str]:
     """Return the words that identify the customer in texts such as error messages."""
     addresses = customer.addresses.values_list("first_name", "last_name", "phone", "company", "address1")
-    own_values = (getattr(customer, name) for name in ("first_name", "last_name", "email", "phone"))
+    own_values = (getattr(customer, name) for name in IDENTIFYING_FIELDS)
     words = {*own_values, *(word for address in addresses for word in address)}
     return sorted(word for word in words if word and len(word) >= MIN_WORD_LENGTH)
 

@@ -9,12 +9,12 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from apps.core.events.models import Event
+from apps.core.events.recording import record_event
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.scope import get_current_shop
 from apps.customers.models import Customer
-from apps.events.domain.recording import record_event
-from apps.events.models import Event
-from apps.ground.tenancy import get_current_shop
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
 
 DATA_REQUEST, REDACT = "customers/data_request", "customers/redact"
 REDACT_TASK = "customers.tell_redact"

@@ -1,21 +1,57 @@
-"""Build the search columns of customers: folded text with a mark before each word.
+"""Build and locate the search columns of customers: folded text with a mark before each word.
 
 ``search_text`` contains the text for search words without a field name (email, phone, name, companies), with a space
 before each word. ``search_own`` contains the customer's fields, and ``search_places`` contains the address fields. In
-these two columns, the mark of the field comes before each word.
+these two columns, the mark of the field comes before each word. A column is at most twice as long as the values that it
+contains.
 
-One ``LIKE '%<mark>beginning%'`` therefore finds a field's words by their beginning on both databases. PostgreSQL uses
-trigram indexes. SQLite first narrows the rows with a full-text index (``apps.customers.domain.sqlite_fts``). A column
-is at most twice as long as the values that it contains.
+One ``LIKE '%<mark>beginning%'`` therefore finds a field's words by their beginning on both databases. On PostgreSQL,
+the columns are in the narrow ``CustomerWords`` table with trigram indexes. On SQLite, they are in the customers table,
+and a full-text index (FTS5) narrows the rows first. Triggers maintain this index. A migration that rebuilds the
+customers table drops the triggers, so missing triggers are created after every ``migrate``. If SQLite was built without
+FTS5, searches scan the table.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
+from itertools import repeat
+from operator import attrgetter
+from unicodedata import ucd_3_2_0 as _unicode
 
+from django.db import OperationalError, connection, connections
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Q
+from django.db.models.expressions import RawSQL
+
+from apps.core.jobs.models import Job
+from apps.core.jobs.queue import enqueue
 from apps.customers.domain.contact_normalization import get_national_number
-from apps.customers.models import Address, Customer
+from apps.customers.domain.fields import IDENTIFYING_FIELDS, MARKS, FieldMark
+from apps.customers.models import SEARCH_COLUMNS, Address, Customer
+
+
+def get_search_relation() -> str:
+    """Return the relation from a customer to the search columns, or an empty string for the customers table."""
+    return "words" if connection.vendor == "postgresql" else ""
+
+
+def match_column(column: str, pattern: str) -> Q:
+    """Return the condition that a search column contains a pattern."""
+    return Q(**{f"{_get_lookup(column)}__contains": pattern})
+
+
+def match_customer(pk: int) -> Q:
+    """Return the condition for one customer, on the id column of the table with the search columns.
+
+    Together with other search conditions, the query then reads only this table.
+    """
+    return Q(**{_get_lookup("of_id" if get_search_relation() else "pk"): pk})
+
+
+def _get_lookup(column: str) -> str:
+    return f"{get_search_relation()}__{column}" if get_search_relation() else column
+
 
 END_MARK = "\x0f"
 _STARTS = re.compile(r" |(?<=[^\w ])(?=\w)|(?<=_)(?=[^\W_])")
@@ -23,21 +59,11 @@ _CONTROLS = dict.fromkeys((*range(9), *range(14, 28), 127))
 
 AddressTexts = Mapping[str, str]
 ADDRESS_COLUMNS = ("company", "city", "province", "zip", "country_code")
-
-
-class FieldMark(StrEnum):
-    """The mark before each word of a field: a control character that folded text never contains."""
-
-    FIRST_NAME = "\x01"
-    LAST_NAME = "\x02"
-    EMAIL = "\x03"
-    TAG = "\x04"
-    NOTE = "\x05"
-    CITY = "\x06"
-    PROVINCE = "\x07"
-    ZIP = "\x08"
-    COMPANY = "\x0e"
-    COUNTRY = "\x10"
+# In these columns, every word is marked. A tag is only marked as a whole.
+_WORD_MARKS = {name: mark for name, mark in MARKS.items() if name != "tags"}
+_get_marked_texts = attrgetter(*_WORD_MARKS)
+# The identifying columns that ``build_search_text`` adds as they are.
+_OTHER_NAMES = tuple(name for name in IDENTIFYING_FIELDS if name not in {"first_name", "last_name", "email", "phone"})
 
 
 def fold_text(text: str) -> str:
@@ -77,34 +103,38 @@ def build_search_text(customer: Customer, companies: Iterable[str] = ()) -> str:
         phone,
         get_national_number(phone),
         f"{customer.first_name} {customer.last_name}",
+        *(getattr(customer, name) for name in _OTHER_NAMES),
         *companies,
     )
-    return _entries((text, " ") for text in texts)
+    return _entries(zip(texts, repeat(" ")))
 
 
 def build_own_text(customer: Customer) -> str:
     """Return the marked words of the customer's fields."""
-    entries = _entries((
-        (customer.first_name, FieldMark.FIRST_NAME),
-        (customer.last_name, FieldMark.LAST_NAME),
-        (customer.email, FieldMark.EMAIL),
-        (customer.note, FieldMark.NOTE),
-    ))  # fmt: skip
-    return entries + "".join(mark_whole_text(tag, FieldMark.TAG) for tag in customer.tags.split(", ") if customer.tags)
+    entries = _entries(zip(_get_marked_texts(customer), _WORD_MARKS.values(), strict=True))
+    tags = customer.tags.split(", ") if customer.tags else []
+    return entries + "".join([mark_whole_text(tag, FieldMark.TAG) for tag in tags])
 
 
 def build_address_text(addresses: Sequence[AddressTexts]) -> str:
     """Return the marked words of the address fields."""
+    # Lists, because a generator would cost a function call for each element.
     entries = _entries(
-        (address.get(name) or "", label)
-        for address in addresses
-        for name, label in (("city", FieldMark.CITY), ("province", FieldMark.PROVINCE), ("company", FieldMark.COMPANY))
+        [
+            (address.get(name) or "", label)
+            for address in addresses
+            for name, label in (
+                ("city", FieldMark.CITY),
+                ("province", FieldMark.PROVINCE),
+                ("company", FieldMark.COMPANY),
+            )
+        ]
     )
-    whole_entries = (
+    whole_entries = [
         mark_whole_text(address.get(name) or "", label)
         for address in addresses
         for name, label in (("zip", FieldMark.ZIP), ("country_code", FieldMark.COUNTRY))
-    )
+    ]
     return entries + "".join(dict.fromkeys(whole_entries))
 
 
@@ -121,3 +151,116 @@ def get_address_texts(customer: Customer, excluded_ids: Iterable[int] = ()) -> l
     """Return the searchable columns of a customer's addresses."""
     rows = Address.objects.filter(customer=customer).exclude(pk__in=list(excluded_ids))
     return list(rows.order_by("pk").values(*ADDRESS_COLUMNS))
+
+
+TABLE = "customers_search"
+_COLUMNS = SEARCH_COLUMNS
+_NEW = ", ".join(f"new.{column}" for column in _COLUMNS)
+_OLD = ", ".join(f"old.{column}" for column in _COLUMNS)
+_LIST = ", ".join(_COLUMNS)
+_FORGET = f"INSERT INTO {TABLE}({TABLE}, rowid, {_LIST}) VALUES ('delete', old.id, {_OLD});"  # noqa: S608 - names of our own
+_NOTE = f"INSERT INTO {TABLE}(rowid, {_LIST}) VALUES (new.id, {_NEW});"  # noqa: S608
+_TRIGGERS = {
+    "insert": f"AFTER INSERT ON customers_customer BEGIN {_NOTE} END",
+    "update": f"AFTER UPDATE OF {_LIST} ON customers_customer BEGIN {_FORGET} {_NOTE} END",
+    "delete": f"AFTER DELETE ON customers_customer BEGIN {_FORGET} END",
+}
+_QUERY = f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH %s"  # noqa: S608 - names of our own
+
+CLEAR_TASK = "customers.shred"
+MERGE_PAGES = 500
+
+_present: dict[str, bool] = {}
+
+
+class WriteAheadLogBusy(Exception):
+    """Raised when the write-ahead log cannot be emptied because a reader is using it."""
+
+
+def create_search_index(using: str = "default", **_: object) -> None:
+    """Create the index and its triggers if they are missing, and fill the index. Called after each ``migrate``."""
+    database = connections[using]
+    if database.vendor != "sqlite" or "customers_customer" not in database.introspection.table_names():
+        return
+    with database.cursor() as cursor:
+        try:
+            cursor.execute(
+                f"CREATE VIRTUAL TABLE IF NOT EXISTS {TABLE} USING fts5({_LIST},"
+                f" content='customers_customer', content_rowid='id', prefix='2 3')"
+            )
+        except OperationalError as error:
+            if "no such module" not in str(error):
+                raise
+            return
+        cursor.execute("SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'customers_search_%%'")
+        if cursor.fetchone()[0] < len(_TRIGGERS):
+            for name, body in _TRIGGERS.items():
+                cursor.execute(f"CREATE TRIGGER IF NOT EXISTS {TABLE}_{name} {body}")
+            cursor.execute(f"INSERT INTO {TABLE}({TABLE}) VALUES ('rebuild')")  # noqa: S608
+    _present.pop(using, None)
+
+
+def enqueue_clearing(*, actor: str) -> None:
+    """Enqueue a job that clears erased text from SQLite's files. On PostgreSQL, autovacuum clears erased text."""
+    if connection.vendor == "sqlite":
+        enqueue(CLEAR_TASK, actor=actor)
+
+
+def clear_erased_text(job: Job, **_: object) -> None:
+    """Merge the index until no segment contains deleted words, then empty the write-ahead log.
+
+    Freed pages are overwritten by ``PRAGMA secure_delete``. Each step is a short transaction.
+
+    Raises:
+        WriteAheadLogBusy: A reader is using the log. The job is retried.
+    """
+    with connection.cursor() as cursor:
+        if _exists():
+            # A negative page count starts a merge of all segments. The merge is complete when a step changes fewer than
+            # two rows.
+            previous = -2
+            pages = -MERGE_PAGES
+            while (current := _changed_so_far(cursor)) - previous >= 2:
+                previous = current
+                cursor.execute(f"INSERT INTO {TABLE}({TABLE}, rank) VALUES ('merge', %s)", [pages])  # noqa: S608
+                pages = MERGE_PAGES
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (busy, *_counts) = cursor.fetchone()
+    if busy:
+        raise WriteAheadLogBusy("The write-ahead log is in use")
+
+
+def _changed_so_far(cursor: CursorWrapper) -> int:
+    cursor.execute("SELECT total_changes()")
+    changed: int = cursor.fetchone()[0]
+    return changed
+
+
+def narrow_by_index(text: str, column: str) -> Q:
+    """Return a condition that matches at least the rows in which a word of a column begins with ``text``.
+
+    Without an index, the condition matches every row. The index may split text into words differently than the exact
+    conditions do. It still finds every match, because every match starts at the beginning of a word.
+    """
+    if connection.vendor != "sqlite" or not _exists() or not _has_word(text):
+        return Q()
+    phrase = text.replace('"', '""')
+    return Q(pk__in=RawSQL(_QUERY, (f'{column} : "{phrase}" *',)))  # noqa: S611 - the argument is bound
+
+
+def _exists() -> bool:
+    alias = connection.alias
+    if alias not in _present:
+        _present[alias] = TABLE in connection.introspection.table_names()
+    return _present[alias]
+
+
+def _has_word(text: str) -> bool:
+    """Return True if the index can find the text. Non-ASCII characters must be letters or digits.
+
+    The index uses older Unicode tables, which may treat other characters differently, such as emoji, combining marks
+    and newer scripts.
+    """
+    return any(character.isalnum() for character in text) and all(
+        character.isascii() or _unicode.category(character) in {"Lu", "Ll", "Lo", "Nd"} for character in text
+    )

@@ -9,16 +9,24 @@ from typing import ClassVar
 
 from django.db.models import Q
 
+from apps.core.db.sort_tables import add_shop_condition
+from apps.core.search_query import Comparator, Kind, Term
+from apps.core.search_query.database import MATCH_NOTHING, SearchFields
+from apps.core.search_query.fields import Boolean, Choice, Integer, InvalidValueError, Number, SearchField, Timestamp
 from apps.customers.domain.contact_normalization import build_email_key
+from apps.customers.domain.fields import MARKS, FieldMark
 from apps.customers.domain.lookup import match_email
-from apps.customers.domain.search_columns import END_MARK, FieldMark, fold_text, mark_whole_text, mark_words
-from apps.customers.domain.search_table import get_search_relation, match_column, match_customer
-from apps.customers.domain.sqlite_fts import narrow_by_index
+from apps.customers.domain.search_columns import (
+    END_MARK,
+    fold_text,
+    get_search_relation,
+    mark_whole_text,
+    mark_words,
+    match_column,
+    match_customer,
+    narrow_by_index,
+)
 from apps.customers.models import NEVER_ORDERED, Customer
-from apps.ground.sort_tables import add_shop_condition
-from apps.query import Comparator, Kind, Term
-from apps.query.database import MATCH_NOTHING, SearchFields
-from apps.query.fields import Boolean, Choice, Integer, InvalidValueError, Number, SearchField, Timestamp
 from apps.shops.domain import countries
 
 _FIRST_WORD = re.compile(r"[^\W_]+")
@@ -190,10 +198,6 @@ class RankField:
         return add_shop_condition(self.field.build_condition(term, zone))
 
 
-def _own_field(label: FieldMark) -> WordPrefixField:
-    return WordPrefixField("search_own", label)
-
-
 def _address_field(label: FieldMark) -> WordPrefixField:
     return WordPrefixField("search_places", label)
 
@@ -201,10 +205,9 @@ def _address_field(label: FieldMark) -> WordPrefixField:
 TAGS = WholeTextField("search_own", FieldMark.TAG)
 SEARCH = SearchFields(
     fields={
+        **{name: WordPrefixField("search_own", mark) for name, mark in MARKS.items() if name != "tags"},
         "any": AnyTextField("search_text"),
         "email": EmailSearchField("search_own", FieldMark.EMAIL),
-        "first_name": _own_field(FieldMark.FIRST_NAME),
-        "last_name": _own_field(FieldMark.LAST_NAME),
         "phone": PhoneSearchField("search_text"),
         "id": Integer("pk"),
         "tag": TAGS,
@@ -215,7 +218,6 @@ SEARCH = SearchFields(
         "city": _address_field(FieldMark.CITY),
         "company": _address_field(FieldMark.COMPANY),
         "zip": WholeTextField("search_places", FieldMark.ZIP),
-        "note": _own_field(FieldMark.NOTE),
         "orders_count": RankField(Integer("ranked__orders_count")),
         "total_spent": RankField(Number("ranked__total_spent")),
         "verified_email": Boolean("verified_email"),

@@ -6,28 +6,28 @@ The REST API, the panel and imports call ``clean_customer``. Values that are alr
 from datetime import datetime
 
 from django.db import models
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, TAKEN, too_long, too_short
+from apps.core.i18n.messages import define_text
+from apps.core.tenancy.models import Shop
+from apps.core.types import Attrs, Errors, ReadOnlyAttrs
 from apps.customers.domain import consents
 from apps.customers.domain.addresses import clean_addresses
 from apps.customers.domain.consents import Consent, get_consent
 from apps.customers.domain.contact_normalization import build_email_key, clean_contacts
+from apps.customers.domain.fields import EDITABLE_FIELDS
 from apps.customers.domain.lookup import match_email, match_phone
-from apps.customers.models import EDITABLE_FIELDS, ConsentState, Customer, OptInLevel
-from apps.ground.error_messages import BLANK, TAKEN, too_long
-from apps.ground.exceptions import DomainError
-from apps.ground.types import Attrs, Errors, ReadOnlyAttrs
+from apps.customers.models import ConsentState, Customer, OptInLevel
 from apps.metafields.domain.write import BadMetafields, MetafieldInput, validate_metafields
-from apps.shops.models import Shop
 
-NAME_REQUIRED = gettext_noop("must have a name or email address")
+NAME_REQUIRED = define_text("customers.name_required", "must have a name or email address")
 TEXT_COLUMNS = tuple(
     name for name in EDITABLE_FIELDS if isinstance(Customer._meta.get_field(name), models.CharField | models.TextField)
 )
 MIN_PASSWORD, MAX_PASSWORD = 5, 72
-PASSWORDS_DIFFER = gettext_noop("doesn't match Password")
-ACCOUNTS_OFF = gettext_noop("customer accounts are disabled")
+PASSWORDS_DIFFER = define_text("customers.passwords_differ", "doesn't match Password")
+ACCOUNTS_OFF = define_text("customers.accounts_off", "customer accounts are disabled")
 
 
 class CustomerRefused(DomainError):
@@ -103,7 +103,7 @@ def _require_name(cleaned: Attrs, errors: Errors, customer: Customer | None) -> 
         return
     values = [cleaned.get(name, getattr(customer, name) if customer else "") for name in names]
     if not any(value.strip() for value in values) and "email" not in errors:
-        errors["customer"] = [_(NAME_REQUIRED)]
+        errors["customer"] = [NAME_REQUIRED]
 
 
 def _clean_consents(cleaned: Attrs, errors: Errors, customer: Customer | None, at: datetime) -> None:
@@ -150,7 +150,7 @@ def _clean_password(cleaned: Attrs, errors: Errors) -> None:
     if not password:
         cleaned.pop("password", None)
         if confirmation:
-            errors["password_confirmation"] = [_(PASSWORDS_DIFFER)]
+            errors["password_confirmation"] = [PASSWORDS_DIFFER]
         return
     errors |= validate_password(password, confirmation)
 
@@ -159,11 +159,11 @@ def validate_password(password: str, confirmation: str | None) -> Errors:
     """Return the errors of a new password. If ``confirmation`` is given, it must equal the password."""
     errors: Errors = {}
     if len(password) < MIN_PASSWORD:
-        errors["password"] = [_("is too short (minimum is {limit} characters)").format(limit=MIN_PASSWORD)]
+        errors["password"] = [too_short(MIN_PASSWORD)]
     if len(password) > MAX_PASSWORD:
         errors["password"] = [too_long(MAX_PASSWORD)]
     if confirmation is not None and confirmation != password:
-        errors["password_confirmation"] = [_(PASSWORDS_DIFFER)]
+        errors["password_confirmation"] = [PASSWORDS_DIFFER]
     return errors
 
 
@@ -179,6 +179,6 @@ def _clean_metafields(cleaned: Attrs, errors: Errors) -> None:
 
 def _check_invitable(cleaned: Attrs, errors: Errors, shop: Shop) -> None:
     if shop.customer_accounts == Shop.CustomerAccounts.DISABLED:
-        errors["send_email_invite"] = [_(ACCOUNTS_OFF)]
+        errors["send_email_invite"] = [ACCOUNTS_OFF]
     elif not cleaned.get("email") and "email" not in errors:
         errors["email"] = [BLANK]

@@ -4,8 +4,8 @@ from django.db import models
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.customers.models.customers import Customer
-from apps.ground.base_models import ShopOwned
 from apps.shops.domain.countries import localize_country
 
 
@@ -32,6 +32,21 @@ class Address(ShopOwned):
     country_code = models.CharField(max_length=2, blank=True, help_text="ISO 3166-1 alpha-2.")
     zip = _text(gettext_lazy("postal code"))
     phone = _text(gettext_lazy("phone"))
+
+    personal_fields = (
+        "first_name",
+        "last_name",
+        "company",
+        "address1",
+        "address2",
+        "city",
+        "province",
+        "province_code",
+        "country",
+        "country_code",
+        "zip",
+        "phone",
+    )
 
     class Meta:
         verbose_name = gettext_lazy("address")

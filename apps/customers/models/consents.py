@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.ground.base_models import ShopOwned
+from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class ConsentState(models.TextChoices):
@@ -41,6 +41,8 @@ class ConsentChange(ShopOwned):
     collected_from = models.CharField(gettext_lazy("collected from"), max_length=50, blank=True)
     consent_updated_at = models.DateTimeField(gettext_lazy("consent updated at"), null=True)
     actor = models.CharField(max_length=100)
+
+    non_personal_fields = ("collected_from", "actor")
 
     class Meta:
         verbose_name = gettext_lazy("consent change")

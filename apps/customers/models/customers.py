@@ -10,31 +10,16 @@ from decimal import Decimal
 from django.contrib.auth import hashers
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.core.i18n.error_messages import TAKEN
+from apps.core.i18n.messages import Message, define_message
+from apps.core.models import VersionField
+from apps.core.tenancy.shop_owned import ShopOwned, unindexed_shop_fk
 from apps.customers.models.consents import ConsentState, OptInLevel
-from apps.ground.base_models import ShopOwned, VersionField, unindexed_shop_fk
-from apps.ground.error_messages import TAKEN
-from apps.ground.stored_messages import register_label, require_number
 
-_EVENT_LABEL = register_label(gettext_noop("Customer {number}"), number=require_number)
+_EVENT_LABEL = define_message("customers.customer", "Customer {number}")
 NEVER_ORDERED = datetime(1970, 1, 1, tzinfo=UTC)
-
-# The columns that clients and staff can set. The domain functions set all other columns.
-EDITABLE_FIELDS = (
-    "first_name",
-    "last_name",
-    "email",
-    "phone",
-    "verified_email",
-    "note",
-    "tags",
-    "tax_exempt",
-    "tax_exemptions",
-    "multipass_identifier",
-)
-# The columns with personal data. The audit log is immutable, so it records only that these columns changed.
-PERSONAL_FIELDS = ("first_name", "last_name", "email", "phone", "note", "tags", "multipass_identifier")
 
 # Search columns, built from the customer and the addresses (see ``domain.search_columns``).
 SEARCH_COLUMNS = ("search_text", "search_own", "search_places")
@@ -49,6 +34,8 @@ class Customer(ShopOwned):
     The order summary is updated in the transaction that creates or changes an order. ``last_order_at`` is in 1970 for
     customers without orders, so that lists can be sorted without nulls. Columns that change with orders are indexed in
     ``CustomerRank``. Names, email and consent are indexed in ``CustomerProfile``.
+
+    Clients and staff can set the columns in ``domain.fields``. The domain functions set all other columns.
 
     While a worker erases the personal data, ``erasing_at`` is set and nothing else can change the customer.
     """
@@ -121,6 +108,23 @@ class Customer(ShopOwned):
     erasing_at = models.DateTimeField(null=True, blank=True, editable=False)
     version = VersionField()
 
+    personal_fields = (
+        "first_name",
+        "last_name",
+        "email",
+        "email_key",
+        "phone",
+        "note",
+        "tags",
+        "multipass_identifier",
+        "search_text",
+        "search_own",
+        "search_places",
+        "password",
+        "activation_nonce",
+    )
+    non_personal_fields = ("tax_exemptions", "last_order_name", "last_order_currency", "sms_marketing_collected_from")
+
     # The data of the tag event that is being recorded: the tags and the time of the change.
     event_tags: Sequence[str] = ()
     tags_changed_at: datetime | None = None
@@ -166,9 +170,9 @@ class Customer(ShopOwned):
         return f"{self.first_name} {self.last_name}".strip()
 
     @property
-    def event_label(self) -> str:
+    def event_label(self) -> Message:
         """Return the label for the audit log, which is immutable and therefore must not contain personal data."""
-        return _EVENT_LABEL.format(number=self.pk)
+        return _EVENT_LABEL(number=self.pk)
 
     def check_password(self, password: str) -> bool:
         """Return True if the password is correct. Customers without an account have no password."""
@@ -186,6 +190,8 @@ class Invitation(ShopOwned):
     bcc = models.JSONField(default=list)
     nonce = models.CharField(max_length=43, editable=False)
     sent_at = models.DateTimeField(null=True, editable=False)
+
+    personal_fields = ("to_address", "from_address", "subject", "custom_message", "bcc", "nonce")
 
     class Meta:
         verbose_name = gettext_lazy("invitation")

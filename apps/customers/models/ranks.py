@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from apps.ground.sort_tables import Rank, sort_table_key
+from apps.core.db.sort_tables import Rank, sort_table_key
 
 
 class CustomerRank(Rank):
@@ -32,6 +32,9 @@ class CustomerProfile(Rank):
     email_key = models.CharField(max_length=320)
     email_marketing_state = models.CharField(max_length=20)
 
+    personal_fields = ("first_name", "last_name", "email_key")
+    non_personal_fields = ("email_marketing_state",)
+
     class Meta:
         indexes = (
             models.Index(fields=("shop", "last_name", "of"), name="customers_profile_by_name"),
@@ -54,3 +57,5 @@ class CustomerWords(Rank):
     search_text = models.TextField()
     search_own = models.TextField()
     search_places = models.TextField()
+
+    personal_fields = ("search_text", "search_own", "search_places")

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.api import routing
+from apps.core.rest import routing
 from apps.customers.public.views import activate_account
 
 __all__ = ["routing", "urlpatterns"]  # the import registers the id converter

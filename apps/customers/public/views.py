@@ -8,11 +8,11 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.customers.domain import accounts
 from apps.customers.domain.accounts import ActivationLinkInvalid, PasswordRefused
 from apps.customers.models import Customer
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
 
 MESSAGES = {
     "password": gettext_noop("The password {fault}."),

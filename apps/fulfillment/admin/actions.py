@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
+from apps.core.admin.staff_request import EventKwargs
 from apps.fulfillment.admin.forms import (
     ActionForm,
     DeadlineForm,
@@ -17,75 +18,48 @@ from apps.fulfillment.admin.forms import (
     RequestForm,
     RescheduleForm,
 )
-from apps.fulfillment.domain import fulfillment_requests, location_moves, transitions
-from apps.fulfillment.domain.states import Action
+from apps.fulfillment.domain.fulfillment_orders import moves, requests, transitions
+from apps.fulfillment.domain.fulfillment_orders.states import Action
 from apps.fulfillment.models import FulfillmentOrder
-from apps.panel.staff_request import EventKwargs
 
-Values = dict[str, Any]
-Run = Callable[[FulfillmentOrder, ActionForm, Values, EventKwargs], object]
+# Calls the domain function with the fulfillment order or fulfillment, the valid form, the actor and the time.
+Run = Callable[[Any, Any, EventKwargs], object]
 
 
 @dataclass(frozen=True, slots=True)
 class FulfillmentAction:
-    """A fulfillment order action in the panel.
+    """An action on a fulfillment order or a fulfillment in the panel.
 
     Attributes:
         label: The button's label.
         description: The explanation above the form.
         success_message: The message shown after the action.
         form: The form class.
-        run: Calls the domain function with the form and its cleaned data.
+        run: See ``Run``.
         kind: The button's style: ``primary``, ``danger``, or blank for a plain button.
     """
 
     label: StrOrPromise
     description: StrOrPromise
     success_message: StrOrPromise
-    form: type[ActionForm]
+    form: Callable[..., Any]
     run: Run
     kind: str = ""
 
 
-def _request(row: FulfillmentOrder, form: ActionForm, values: Values, by: EventKwargs) -> object:
-    return fulfillment_requests.request_fulfillment(
-        row, message=values["message"], notify_customer=values["notify_customer"], lines=form.selected_lines, **by
-    )
+def _set_deadline(row: FulfillmentOrder, form: ActionForm, by: EventKwargs) -> object:
+    fulfill_by = form.cleaned_data["fulfill_by"]
+    return transitions.set_deadlines(FulfillmentOrder.rows(), [row.pk], fulfill_by=fulfill_by, **by)
 
 
-def _reject(row: FulfillmentOrder, _form: ActionForm, values: Values, by: EventKwargs) -> object:
-    return fulfillment_requests.reject_request(row, message=values["message"], reason=values["reason"], **by)
+def _run(transition: Callable[..., object], **fields: str) -> Run:
+    """Return a function that passes form fields to a domain function. ``fields`` maps arguments to form fields."""
 
-
-def _hold(row: FulfillmentOrder, form: ActionForm, values: Values, by: EventKwargs) -> object:
-    return transitions.hold_fulfillment_order(
-        row, reason=values["reason"], notes=values["notes"], lines=form.selected_lines, **by
-    )
-
-
-def _move(row: FulfillmentOrder, form: ActionForm, values: Values, by: EventKwargs) -> object:
-    return location_moves.move_to_location(row, values["location"], lines=form.selected_lines, **by)
-
-
-def _reschedule(row: FulfillmentOrder, _form: ActionForm, values: Values, by: EventKwargs) -> object:
-    return transitions.reschedule_fulfillment_order(row, fulfill_at=values["new_fulfill_at"], **by)
-
-
-def _set_deadline(row: FulfillmentOrder, _form: ActionForm, values: Values, by: EventKwargs) -> object:
-    rows = FulfillmentOrder.rows()
-    return transitions.set_deadlines(rows, [row.pk], fulfill_by=values["fulfill_by"], **by)
-
-
-def _with_message(transition: Callable[..., object]) -> Run:
-    def run(row: FulfillmentOrder, _form: ActionForm, values: Values, by: EventKwargs) -> object:
-        return transition(row, message=values["message"], **by)
-
-    return run
-
-
-def _without_message(transition: Callable[..., object]) -> Run:
-    def run(row: FulfillmentOrder, _form: ActionForm, _values: Values, by: EventKwargs) -> object:
-        return transition(row, **by)
+    def run(row: FulfillmentOrder, form: ActionForm, by: EventKwargs) -> object:
+        values = {name: form.cleaned_data[field] for name, field in fields.items()}
+        if form.allows_partial:
+            values["lines"] = form.selected_lines
+        return transition(row, **values, **by)
 
     return run
 
@@ -100,7 +74,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         ),
         gettext_lazy("Fulfillment requested."),
         RequestForm,
-        _request,
+        _run(requests.request_fulfillment, message="message", notify_customer="notify_customer"),
         "primary",
     ),
     Action.ACCEPT_FULFILLMENT_REQUEST: FulfillmentAction(
@@ -110,7 +84,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         ),
         gettext_lazy("Request accepted."),
         MessageForm,
-        _with_message(fulfillment_requests.accept_request),
+        _run(requests.accept_request, message="message"),
     ),
     Action.REJECT_FULFILLMENT_REQUEST: FulfillmentAction(
         gettext_lazy("Reject request…"),
@@ -120,7 +94,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         ),
         gettext_lazy("Request rejected."),
         RejectForm,
-        _reject,
+        _run(requests.reject_request, message="message", reason="reason"),
         "danger",
     ),
     Action.REQUEST_CANCELLATION: FulfillmentAction(
@@ -130,7 +104,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         ),
         gettext_lazy("Cancellation requested."),
         MessageForm,
-        _with_message(fulfillment_requests.request_cancellation),
+        _run(requests.request_cancellation, message="message"),
     ),
     Action.ACCEPT_CANCELLATION_REQUEST: FulfillmentAction(
         gettext_lazy("Accept cancellation…"),
@@ -140,7 +114,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         ),
         gettext_lazy("Cancellation accepted."),
         MessageForm,
-        _with_message(fulfillment_requests.accept_cancellation),
+        _run(requests.accept_cancellation, message="message"),
     ),
     Action.REJECT_CANCELLATION_REQUEST: FulfillmentAction(
         gettext_lazy("Reject cancellation…"),
@@ -150,7 +124,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         ),
         gettext_lazy("Cancellation rejected."),
         MessageForm,
-        _with_message(fulfillment_requests.reject_cancellation),
+        _run(requests.reject_cancellation, message="message"),
         "danger",
     ),
     Action.CANCEL: FulfillmentAction(
@@ -160,7 +134,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         ),
         gettext_lazy("Fulfillment order canceled. The items were moved to a new fulfillment order."),
         ActionForm,
-        _without_message(transitions.cancel_fulfillment_order),
+        _run(transitions.cancel_fulfillment_order),
         "danger",
     ),
     Action.CLOSE: FulfillmentAction(
@@ -171,7 +145,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         ),
         gettext_lazy("Fulfillment order closed. Unfulfilled items were moved to a new fulfillment order."),
         MessageForm,
-        _with_message(transitions.close_fulfillment_order),
+        _run(transitions.close_fulfillment_order, message="message"),
         "danger",
     ),
     Action.MOVE: FulfillmentAction(
@@ -182,7 +156,7 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         ),
         gettext_lazy("Items moved."),
         MoveForm,
-        _move,
+        _run(moves.move_to_location, location_id="location"),
     ),
     Action.HOLD: FulfillmentAction(
         gettext_lazy("Hold fulfillment…"),
@@ -191,14 +165,14 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         ),
         gettext_lazy("Fulfillment order placed on hold."),
         HoldForm,
-        _hold,
+        _run(transitions.hold_fulfillment_order, reason="reason", notes="notes"),
     ),
     Action.RELEASE_HOLD: FulfillmentAction(
         gettext_lazy("Release hold…"),
         gettext_lazy("Releases all holds, so that the items can be fulfilled."),
         gettext_lazy("Hold released."),
         ActionForm,
-        _without_message(transitions.release_hold),
+        _run(transitions.release_hold),
         "primary",
     ),
     Action.MARK_AS_OPEN: FulfillmentAction(
@@ -206,14 +180,14 @@ ACTIONS: dict[Action, FulfillmentAction] = {
         gettext_lazy("Opens this fulfillment order before its scheduled date, so that it can be fulfilled now."),
         gettext_lazy("Fulfillment order opened."),
         ActionForm,
-        _without_message(transitions.mark_as_open),
+        _run(transitions.mark_as_open),
     ),
     Action.RESCHEDULE: FulfillmentAction(
         gettext_lazy("Reschedule…"),
         gettext_lazy("The fulfillment order will open automatically at this time."),
         gettext_lazy("Fulfillment order rescheduled."),
         RescheduleForm,
-        _reschedule,
+        _run(transitions.reschedule_fulfillment_order, fulfill_at="new_fulfill_at"),
     ),
     Action.SET_DEADLINE: FulfillmentAction(
         gettext_lazy("Set deadline…"),

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextChoices
 from django.db.models.lookups import LessThan
 from django.http import HttpRequest
 from django.utils import timezone
@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
+from apps.core.admin.lists.filters import Choices, Screen, SelectFilter, get_start_of_today
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService
 from apps.fulfillment.models.orders import DUE, RequestStatus, Status
 from apps.inventory.models import Location
-from apps.panel.admin_base.filters import Choices, Screen, SelectFilter, get_start_of_today
 
 Rows = QuerySet[FulfillmentOrder]
 # The statuses of fulfillment orders that staff can work on now.
@@ -45,10 +45,7 @@ def get_view(request: HttpRequest) -> str:
 def filter_by_view(rows: Rows, view: str, *, by_status: bool = False) -> Rows:
     """Filter rows by view.
 
-    Args:
-        rows: Fulfillment orders.
-        view: A key of ``VIEWS``.
-        by_status: True if a status is selected. The view's own status filter is then skipped.
+    If ``by_status`` is True, the view's own status filter is skipped, because a status is selected.
     """
     if view == "all":
         return rows
@@ -66,8 +63,6 @@ def filter_by_view(rows: Rows, view: str, *, by_status: bool = False) -> Rows:
 
 
 class ViewFilter(SelectFilter):
-    """Filter by view. The list also shows the views as tabs."""
-
     title = gettext_lazy("view")
     parameter_name = "view"
 
@@ -90,36 +85,27 @@ class ViewFilter(SelectFilter):
 
 
 class StatusFilter(SelectFilter):
-    """Filter by status."""
+    """Filter by a status column."""
 
     title = gettext_lazy("status")
-    parameter_name = "status"
+    parameter_name = column = "status"
+    statuses: type[TextChoices] = Status
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        return [(value, str(label)) for value, label in Status.choices]
+        return [(value, str(label)) for value, label in self.statuses.choices]
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
         value = self.value()
-        return queryset.filter(status=value) if value in Status.values else queryset
+        return queryset.filter(**{self.column: value}) if value in self.statuses.values else queryset
 
 
-class RequestFilter(SelectFilter):
-    """Filter by request status."""
-
+class RequestFilter(StatusFilter):
     title = gettext_lazy("request")
-    parameter_name = "request"
-
-    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        return [(value, str(label)) for value, label in RequestStatus.choices]
-
-    def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
-        value = self.value()
-        return queryset.filter(request_status=value) if value in RequestStatus.values else queryset
+    parameter_name, column = "request", "request_status"
+    statuses = RequestStatus
 
 
 class LocationFilter(SelectFilter):
-    """Filter by assigned location."""
-
     title = gettext_lazy("location")
     parameter_name = "location"
 

@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
-from apps.fulfillment.domain import location_moves
+from apps.core.exceptions import DomainError
+from apps.core.timestamps import EARLIEST, LATEST
+from apps.core.types import ReadOnlyAttrs
+from apps.fulfillment.domain.fulfillment_orders import moves
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, FulfillmentOrderLine
-from apps.ground.exceptions import DomainError
-from apps.ground.timestamps import EARLIEST, LATEST
-from apps.ground.types import ReadOnlyAttrs
 
 NO_ITEMS_SELECTED = gettext_lazy("Select at least one item.")
 
@@ -58,7 +58,6 @@ class ActionForm(forms.Form):
         """Set up fields that depend on the fulfillment order."""
 
     def clean(self) -> dict[str, Any]:
-        """Require at least one item."""
         cleaned = super().clean() or self.cleaned_data
         if self.allows_partial and not self.errors and not any(self.selected_quantities.values()):
             self.add_error(None, NO_ITEMS_SELECTED)
@@ -66,7 +65,6 @@ class ActionForm(forms.Form):
 
     @property
     def selected_quantities(self) -> dict[int, int]:
-        """Return the selected quantities, keyed by line id."""
         return {line.pk: self.cleaned_data.get(get_quantity_field_name(line)) or 0 for line in self.lines}
 
     @property
@@ -83,7 +81,6 @@ class ActionForm(forms.Form):
 
     @property
     def quantity_rows(self) -> list[tuple[FulfillmentOrderLine, forms.BoundField]]:
-        """Return each line with its quantity field."""
         return [(line, self[get_quantity_field_name(line)]) for line in self.lines] if self.allows_partial else []
 
     def add_domain_error(self, error: DomainError) -> None:
@@ -126,8 +123,6 @@ class MessageForm(ActionForm):
 
 
 class RequestForm(ActionForm):
-    """A form with the options of a fulfillment request."""
-
     allows_partial = True
     message = message_field(gettext_lazy("Message to the fulfillment service"))
     notify_customer = forms.BooleanField(
@@ -136,29 +131,23 @@ class RequestForm(ActionForm):
 
 
 class RejectForm(ActionForm):
-    """A form with the reason for rejecting a request."""
-
     reason = forms.CharField(label=gettext_lazy("Reason"), required=False, max_length=255)
     message = message_field(gettext_lazy("Message"))
 
 
 class HoldForm(ActionForm):
-    """A form with the reason for a hold."""
-
     allows_partial = True
     reason = forms.ChoiceField(label=gettext_lazy("Reason"), choices=FulfillmentHold.Reason.choices)
     notes = message_field(gettext_lazy("Notes"))
 
 
 class MoveForm(ActionForm):
-    """A form with the new location."""
-
     allows_partial = True
     location = forms.TypedChoiceField(label=gettext_lazy("To"), coerce=int)
 
     def prepare(self) -> None:
         """Offer the locations that the items can move to, and explain why other locations are not available."""
-        candidates = location_moves.get_move_candidates(self.row)
+        candidates = moves.get_move_candidates(self.row)
         field = self.fields["location"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = [
@@ -167,32 +156,25 @@ class MoveForm(ActionForm):
         unmovable = [
             candidate
             for candidate in candidates
-            if not candidate.movable and candidate.message != location_moves.CURRENT_LOCATION
+            if not candidate.movable and candidate.message != moves.CURRENT_LOCATION
         ]
         field.help_text = " ".join(f"{candidate.location.name}: {_(candidate.message)}" for candidate in unmovable[:20])
 
     def add_domain_error(self, error: DomainError) -> None:
-        """Show location errors next to the location field."""
         for name, messages in error.errors.items():
             for text in messages:
-                self.add_error("location" if name == location_moves.NotMovable.field else None, text)
+                self.add_error("location" if name == moves.NotMovable.field else None, text)
 
 
 class RescheduleForm(ActionForm):
-    """A form with the new start date."""
-
     new_fulfill_at = datetime_field(gettext_lazy("Fulfill from"))
 
     def prepare(self) -> None:
-        """Fill in the current date."""
         self.initial.setdefault("new_fulfill_at", self.row.fulfill_at)
 
 
 class DeadlineForm(ActionForm):
-    """A form with the deadline."""
-
     fulfill_by = datetime_field(gettext_lazy("Fulfill by"))
 
     def prepare(self) -> None:
-        """Fill in the current deadline."""
         self.initial.setdefault("fulfill_by", self.row.fulfill_by)

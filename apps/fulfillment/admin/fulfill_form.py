@@ -2,38 +2,50 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import URLPattern, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin
+from apps.core.admin.permissions import require_permission
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import translate
+from apps.core.types import ReadOnlyAttrs
 from apps.fulfillment.admin.forms import NO_ITEMS_SELECTED, create_quantity_fields, get_quantity_field_name
 from apps.fulfillment.admin.fulfillment_order_cards import FulfillmentOrderCard, get_order_cards
-from apps.fulfillment.admin.lookups import get_row_or_404
 from apps.fulfillment.admin.permissions import CHANGE
 from apps.fulfillment.domain import carriers, fulfillments, tracking
+from apps.fulfillment.domain.fulfillment_orders.quantities import LINES
 from apps.fulfillment.domain.fulfillments import PARTS, FulfillmentPart
-from apps.fulfillment.domain.line_quantities import LINES
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
-from apps.ground.exceptions import DomainError
-from apps.ground.types import ReadOnlyAttrs
 from apps.inventory.models import Location
 from apps.orders.models import Order
-from apps.panel.admin_base.extra_views import ExtraViewsAdmin
-from apps.panel.permissions import require_permission
 
+M = TypeVar("M", bound=Model)
 _LINE_ERROR = re.compile(rf"{PARTS}\.(\d+)\.{LINES}\.(\d+)\.\w+")
 
 
-class TrackingForm(forms.Form):
-    """Form fields for tracking numbers, carrier and tracking URLs."""
+def get_row_or_404(rows: QuerySet[M], object_id: str) -> M:
+    """Return the row with this id.
 
+    Raises:
+        Http404: No row has this id.
+    """
+    row = rows.filter(pk=int(object_id)).first() if object_id.isdecimal() and len(object_id) <= 18 else None
+    if row is None:
+        raise Http404(f"No {rows.model._meta.verbose_name} {object_id}")
+    return row
+
+
+class TrackingForm(forms.Form):
     numbers = forms.CharField(
         label=gettext_lazy("Tracking numbers"),
         required=False,
@@ -54,7 +66,6 @@ class TrackingForm(forms.Form):
     )
 
     def clean_numbers(self) -> list[str]:
-        """Return the tracking numbers as a list."""
         return _clean_list(
             re.split(r"[\n,;]", self.cleaned_data["numbers"]), _("A tracking number can have up to {count} characters.")
         )
@@ -62,7 +73,7 @@ class TrackingForm(forms.Form):
     def clean_urls(self) -> list[str]:
         """Return the tracking URLs as a list. Only http(s) is allowed, because the pages link to these URLs."""
         urls = _clean_list(self.cleaned_data["urls"].split(), _("A URL can have up to {count} characters."))
-        if not all(map(get_safe_url, urls)):
+        if not all(map(tracking.get_safe_url, urls)):
             raise ValidationError(_("Enter a URL that starts with https://."))
         return urls
 
@@ -74,11 +85,6 @@ class TrackingForm(forms.Form):
             TrackingRefused: If there are too many numbers or URLs.
         """
         return tracking.complete_tracking({name: self.cleaned_data[name] for name in ("numbers", "urls", "company")})
-
-
-def get_safe_url(url: str) -> str:
-    """Return the URL if it is safe to link, otherwise an empty string. Apps can store any text as a URL."""
-    return url if re.match(r"https?://[^/\s]+", url, re.IGNORECASE) else ""
 
 
 def _clean_list(texts: Sequence[str], too_long: str) -> list[str]:
@@ -108,7 +114,6 @@ class FulfillForm(TrackingForm):
     def __init__(
         self, order: Order, location: Location, blocks: Sequence[FulfillmentOrderCard], data: Any = None
     ) -> None:
-        """Create the form for the fulfillment orders of one location."""
         super().__init__(data, auto_id=f"at-{location.pk}-%s", initial={"notify": bool(order.email)})
         self.location, self.blocks = location, blocks
         for block in blocks:
@@ -119,11 +124,9 @@ class FulfillForm(TrackingForm):
 
     @staticmethod
     def get_fulfillable_lines(block: FulfillmentOrderCard) -> list[FulfillmentOrderLine]:
-        """Return the lines with a fulfillable quantity."""
         return [line for line in block.lines if line.fulfillable_quantity]
 
     def clean(self) -> dict[str, Any]:
-        """Require at least one item."""
         cleaned = super().clean() or self.cleaned_data
         if not self.errors and not any(lines for _block, lines in self.selected_lines):
             self.add_error(None, NO_ITEMS_SELECTED)
@@ -131,7 +134,6 @@ class FulfillForm(TrackingForm):
 
     @property
     def selected_lines(self) -> list[tuple[FulfillmentOrderCard, list[ReadOnlyAttrs]]]:
-        """Return the selected lines of each fulfillment order."""
         return [
             (
                 block,
@@ -164,9 +166,9 @@ class FulfillForm(TrackingForm):
             for text in texts:
                 self.add_error(
                     field,
-                    _(text)
+                    translate(text)
                     if field or name == "base"
-                    else _("The fulfillment orders {refusal}.").format(refusal=_(text)),
+                    else _("The fulfillment orders {refusal}.").format(refusal=translate(text)),
                 )
 
 
@@ -174,7 +176,6 @@ class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
     """A mixin that adds the fulfill page to the fulfillment order admin."""
 
     def get_fulfill_urls(self) -> list[URLPattern]:
-        """Return the routes for the fulfill page and the carrier lookup."""
         return [
             self.build_action_url("orders/<path:order_id>/fulfill/", self.fulfill_view, "fulfill", keyed=True),
             self.build_action_url("carrier/", self.carrier_view, "carrier"),

@@ -1,33 +1,32 @@
 """Fulfillments on the order page: tracking, events, and cancellation."""
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db.models import Prefetch
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django_stubs_ext import StrOrPromise
 
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin
+from apps.core.admin.permissions import require_permission
+from apps.core.admin.staff_request import EventKwargs
+from apps.core.exceptions import DomainError
+from apps.core.i18n.formats import lowercase_label
+from apps.fulfillment.admin.actions import FulfillmentAction
 from apps.fulfillment.admin.forms import datetime_field, message_field
-from apps.fulfillment.admin.fulfill_form import TrackingForm, get_safe_url
-from apps.fulfillment.admin.lookups import get_row_or_404
+from apps.fulfillment.admin.fulfill_form import TrackingForm, get_row_or_404
 from apps.fulfillment.admin.permissions import CHANGE
 from apps.fulfillment.domain import carriers, fulfillments, tracking
 from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentLine, FulfillmentOrder
-from apps.ground.exceptions import DomainError
-from apps.ground.languages import lowercase_label
 from apps.orders.models import Order
-from apps.panel.admin_base.extra_views import ExtraViewsAdmin
-from apps.panel.error_display import format_errors
-from apps.panel.form_idempotency import get_post_data
-from apps.panel.permissions import require_permission
-from apps.panel.staff_request import EventKwargs
 
 Status = Fulfillment.Status
 STATUS_COLORS: dict[str, str] = {
@@ -43,8 +42,6 @@ FINAL_STATUSES = (Status.CANCELLED, Status.ERROR, Status.FAILURE)
 
 
 class NewTrackingForm(TrackingForm):
-    """The form for a fulfillment's new tracking information."""
-
     notify = forms.BooleanField(label=gettext_lazy("Notify the customer by email"), required=False)
 
     def __init__(self, parcel: Fulfillment, data: Any = None) -> None:
@@ -68,8 +65,6 @@ class NewTrackingForm(TrackingForm):
 
 
 class EventForm(forms.Form):
-    """The form for a new tracking event."""
-
     status = forms.ChoiceField(label=gettext_lazy("Status"), choices=FulfillmentEvent.Status.choices)
     happened_at = datetime_field(gettext_lazy("Time"))
     message = message_field(gettext_lazy("Message"))
@@ -103,27 +98,15 @@ def _cancel(parcel: Fulfillment, form: Any, by: EventKwargs) -> object:
     return fulfillments.cancel_fulfillment(parcel, **by)
 
 
-@dataclass(frozen=True, slots=True)
-class FulfillmentDetailAction:
-    """A fulfillment action in the panel (see ``actions.FulfillmentAction``)."""
-
-    label: StrOrPromise
-    description: StrOrPromise
-    success_message: StrOrPromise
-    form: Callable[..., forms.Form]
-    run: Callable[[Fulfillment, Any, EventKwargs], object]
-    kind: str = ""
-
-
 ACTIONS = {
-    "tracking": FulfillmentDetailAction(
+    "tracking": FulfillmentAction(
         gettext_lazy("Update tracking…"),
         gettext_lazy("Replaces the current tracking information."),
         gettext_lazy("Tracking updated."),
         NewTrackingForm,
         _update_tracking,
     ),
-    "event": FulfillmentDetailAction(
+    "event": FulfillmentAction(
         gettext_lazy("Add tracking event…"),
         gettext_lazy(
             "The customer sees the event on the order status page. The latest event sets the shipment status."
@@ -132,7 +115,7 @@ ACTIONS = {
         EventForm,
         _add_event,
     ),
-    "cancel": FulfillmentDetailAction(
+    "cancel": FulfillmentAction(
         gettext_lazy("Cancel fulfillment…"),
         gettext_lazy("Cancels this fulfillment and moves its items to a new fulfillment order."),
         gettext_lazy("Fulfillment canceled. The items are now unfulfilled."),
@@ -153,12 +136,10 @@ class FulfillmentCard:
 
     @property
     def state(self) -> tuple[str, str]:
-        """Return the badge's color and text."""
         return STATUS_COLORS[self.row.status], self.row.get_status_display()
 
     @property
     def shipment_status_label(self) -> str:
-        """Return the label of the latest event's status."""
         status = self.row.shipment_status
         return str(FulfillmentEvent.Status(status).label) if status in FulfillmentEvent.Status.values else status
 
@@ -166,36 +147,31 @@ class FulfillmentCard:
     def tracking_links(self) -> list[tuple[str, str]]:
         """Return each tracking number with its URL, or with a blank URL if the URL is not safe to link."""
         urls = [*self.row.tracking_urls, *([""] * len(self.row.tracking_numbers))]
-        return [(number, get_safe_url(url)) for number, url in zip(self.row.tracking_numbers, urls, strict=False)]
+        return [
+            (number, tracking.get_safe_url(url)) for number, url in zip(self.row.tracking_numbers, urls, strict=False)
+        ]
 
     @property
     def unnumbered_urls(self) -> list[str]:
         """Return the safe tracking URLs that have no tracking number."""
-        return [url for url in self.row.tracking_urls[len(self.row.tracking_numbers) :] if get_safe_url(url)]
+        return [url for url in self.row.tracking_urls[len(self.row.tracking_numbers) :] if tracking.get_safe_url(url)]
 
     @property
     def is_final(self) -> bool:
-        """Return True if the fulfillment can no longer be changed."""
         return self.row.status in FINAL_STATUSES
 
 
 def get_fulfillment_cards(order: Order) -> list[FulfillmentCard]:
-    """List an order's fulfillments, newest first."""
-    rows = list(Fulfillment.rows().filter(order=order).select_related("location").order_by("-pk"))
-    lines: dict[int, list[FulfillmentLine]] = defaultdict(list)
-    for line in FulfillmentLine.rows().filter(fulfillment__in=rows).select_related("line_item").order_by("pk"):
-        lines[line.fulfillment_id].append(line)
-    events: dict[int, list[FulfillmentEvent]] = defaultdict(list)
-    for event in FulfillmentEvent.rows().filter(fulfillment__in=rows).order_by("-happened_at", "-pk"):
-        events[event.fulfillment_id].append(event)
-    return [FulfillmentCard(row, lines[row.pk], events[row.pk]) for row in rows]
+    rows = Fulfillment.rows().filter(order=order).select_related("location").order_by("-pk")
+    rows = rows.prefetch_related(Prefetch("lines", FulfillmentLine.rows().select_related("line_item").order_by("pk")))
+    rows = rows.prefetch_related(Prefetch("events", FulfillmentEvent.rows().order_by("-happened_at", "-pk")))
+    return [FulfillmentCard(row, list(row.lines.all()), list(row.events.all())) for row in rows]
 
 
 class FulfillmentPages(ExtraViewsAdmin[FulfillmentOrder]):
     """A mixin that adds the fulfillment pages to the fulfillment order admin."""
 
     def get_fulfillment_urls(self) -> list[URLPattern]:
-        """Return the routes for the actions and for removing an event."""
         return [
             self.build_action_url(
                 "fulfillments/<path:object_id>/do/<str:name>/", self.fulfillment_action_view, "parcel", keyed=True
@@ -206,7 +182,6 @@ class FulfillmentPages(ExtraViewsAdmin[FulfillmentOrder]):
         ]
 
     def fulfillment_action_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        """Show the form of an action, or run the action."""
         require_permission(request, CHANGE)
         row = get_row_or_404(Fulfillment.rows().select_related("order", "location"), object_id)
         if name not in ACTIONS:
@@ -242,7 +217,6 @@ class FulfillmentPages(ExtraViewsAdmin[FulfillmentOrder]):
         )
 
     def remove_event_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Delete a tracking event."""
         require_permission(request, CHANGE)
         event = get_row_or_404(FulfillmentEvent.rows().select_related("fulfillment"), object_id)
         if request.method != "POST":
@@ -253,5 +227,4 @@ class FulfillmentPages(ExtraViewsAdmin[FulfillmentOrder]):
 
 
 def get_fulfillment_url(row: Fulfillment) -> str:
-    """Return the URL of a fulfillment on its order page."""
     return f"{reverse('admin:orders_order_change', args=(row.order_id,))}#fulfillment-{row.pk}"

@@ -1,16 +1,16 @@
 """Fulfillment order cards on the order page: items, holds, requests, and available actions."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Prefetch, prefetch_related_objects
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from apps.fulfillment.domain.line_quantities import get_location_manager
-from apps.fulfillment.domain.states import Action, Side, get_rule, get_supported_actions
+from apps.fulfillment.domain.fulfillment_orders.quantities import get_location_manager
+from apps.fulfillment.domain.fulfillment_orders.states import Action, Side, get_rule, get_supported_actions
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, FulfillmentOrderLine, MerchantRequest
 from apps.fulfillment.models.orders import RequestStatus, Status
 from apps.orders.models import Order
@@ -36,32 +36,25 @@ REQUEST_STATUS_COLORS: dict[str, str] = {
 }
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class FulfillmentOrderCard:
-    """A fulfillment order with its lines, holds and requests, as shown on the order page.
-
-    Attributes:
-        lines: The lines, each with its line item.
-    """
+    """A fulfillment order with its lines, holds and requests, as shown on the order page."""
 
     row: FulfillmentOrder
-    lines: list[FulfillmentOrderLine] = field(default_factory=list)
-    holds: list[FulfillmentHold] = field(default_factory=list)
-    requests: list[MerchantRequest] = field(default_factory=list)
+    lines: list[FulfillmentOrderLine]
+    holds: list[FulfillmentHold]
+    requests: list[MerchantRequest]
 
     @property
     def state(self) -> tuple[str, str]:
-        """Return the badge's color and text."""
         return STATUS_COLORS[self.row.status], self.row.get_status_display()
 
     @property
     def request_state(self) -> tuple[str, str]:
-        """Return the color and text of the request badge."""
         return REQUEST_STATUS_COLORS[self.row.request_status], self.row.get_request_status_display()
 
     @property
     def remaining_quantity(self) -> int:
-        """Return the quantity that is still to be fulfilled."""
         return sum(line.fulfillable_quantity for line in self.lines)
 
     @property
@@ -123,24 +116,14 @@ def get_order_cards(order: Order) -> list[FulfillmentOrderCard]:
 
 def load_cards(rows: Iterable[FulfillmentOrder]) -> list[FulfillmentOrderCard]:
     """Load the lines, holds and requests of fulfillment orders. The locations must already be loaded."""
-    cards = [FulfillmentOrderCard(row) for row in rows]
-    pks = [card.row.pk for card in cards]
-    lines: dict[int, list[FulfillmentOrderLine]] = defaultdict(list)
-    for line in get_lines_of_many(pks):
-        lines[line.fulfillment_order_id].append(line)
-    holds: dict[int, list[FulfillmentHold]] = defaultdict(list)
-    for hold in FulfillmentHold.rows().filter(fulfillment_order_id__in=pks).order_by("pk"):
-        holds[hold.fulfillment_order_id].append(hold)
-    requests: dict[int, list[MerchantRequest]] = defaultdict(list)
-    for request in MerchantRequest.rows().filter(fulfillment_order_id__in=pks).order_by("pk"):
-        requests[request.fulfillment_order_id].append(request)
-    for card in cards:
-        pk = card.row.pk
-        card.lines, card.holds, card.requests = lines[pk], holds[pk], requests[pk]
-    return cards
-
-
-def get_lines_of_many(pks: Sequence[int]) -> list[FulfillmentOrderLine]:
-    """List the lines of fulfillment orders with their line items, sorted by fulfillment order."""
-    rows = FulfillmentOrderLine.rows().filter(fulfillment_order_id__in=pks)
-    return list(rows.select_related("line_item").order_by("fulfillment_order_id", "pk"))
+    fulfillment_orders = list(rows)
+    prefetch_related_objects(
+        fulfillment_orders,
+        Prefetch("lines", FulfillmentOrderLine.rows().select_related("line_item").order_by("pk")),
+        Prefetch("holds", FulfillmentHold.rows().order_by("pk")),
+        Prefetch("requests", MerchantRequest.rows().order_by("pk")),
+    )
+    return [
+        FulfillmentOrderCard(row, list(row.lines.all()), list(row.holds.all()), list(row.requests.all()))
+        for row in fulfillment_orders
+    ]

@@ -16,6 +16,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
+from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.pages import dashboard
+from apps.core.admin.pages.tour import TourStep
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import display
+from apps.core.db.lookups import in_materialized
+from apps.core.exceptions import DomainError
+from apps.core.i18n import formats
+from apps.core.i18n.formats import lowercase_label
 from apps.fulfillment.admin.actions import ACTIONS
 from apps.fulfillment.admin.filters import (
     LocationFilter,
@@ -26,7 +38,7 @@ from apps.fulfillment.admin.filters import (
     filter_by_view,
     get_view,
 )
-from apps.fulfillment.admin.fulfill_form import FulfillPages
+from apps.fulfillment.admin.fulfill_form import FulfillPages, get_row_or_404
 from apps.fulfillment.admin.fulfillment_detail import FulfillmentPages
 from apps.fulfillment.admin.fulfillment_order_cards import (
     REQUEST_STATUS_COLORS,
@@ -37,23 +49,11 @@ from apps.fulfillment.admin.fulfillment_order_cards import (
 )
 from apps.fulfillment.admin.packing_slips import MAX_SLIPS, PackingSlipPages
 from apps.fulfillment.admin.permissions import CHANGE, VIEW
-from apps.fulfillment.domain.line_quantities import get_location_manager
-from apps.fulfillment.domain.states import Action, NotPossible, get_rule
+from apps.fulfillment.domain.fulfillment_orders.quantities import get_location_manager
+from apps.fulfillment.domain.fulfillment_orders.states import Action, NotPossible, get_rule
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine
 from apps.fulfillment.models.orders import DUE
-from apps.ground import languages
-from apps.ground.exceptions import DomainError
-from apps.ground.languages import lowercase_label
-from apps.ground.lookups import in_materialized
 from apps.orders.models import Order
-from apps.panel import home
-from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
-from apps.panel.form_idempotency import get_post_data
-from apps.panel.menu import MenuItem
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context
-from apps.panel.theme import display
-from apps.panel.tour import TourStep
 from apps.shops.domain.countries import localize_country
 
 MAX_ITEMS = 3
@@ -71,8 +71,6 @@ FulfillmentOrderRow: TypeAlias = "WithAnnotations[FulfillmentOrder, _Annotations
 class FulfillmentOrderAdmin(
     FulfillPages, FulfillmentPages, PackingSlipPages, ReadOnlyAdminMixin, ShopOwnedAdmin[FulfillmentOrder]
 ):
-    """The panel page for the fulfillment queue."""
-
     menu = MenuItem(
         "Sales",
         "local_shipping",
@@ -164,7 +162,7 @@ class FulfillmentOrderAdmin(
     def due_at(self, row: FulfillmentOrderRow) -> tuple[str, str]:
         """Return the urgency, or the due date if the fulfillment order is not urgent."""
         kind, text = get_urgency(row, timezone.now())
-        return (kind, text) if text else ("", languages.format_date(row.due, "j M, H:i"))
+        return (kind, text) if text else ("", formats.format_date(row.due, "j M, H:i"))
 
     @display(description=gettext_lazy("From"))
     def location_name(self, row: FulfillmentOrder) -> str:
@@ -176,10 +174,10 @@ class FulfillmentOrderAdmin(
 
     @display(description=gettext_lazy("To"))
     def destination(self, row: FulfillmentOrder) -> str:
-        """Return the recipient's name, city and country."""
         address = row.order.shipping_address or {}
         name = " ".join(filter(None, (address.get("first_name"), address.get("last_name"))))
-        return ", ".join(filter(None, (name, address.get("city"), _get_country_name(address)))) or "–"
+        country = localize_country(address.get("country_code"), address.get("country"))
+        return ", ".join(filter(None, (name, address.get("city"), country))) or "–"
 
     @display(description=gettext_lazy("Status"), label=STATUS_COLORS)
     def state(self, row: FulfillmentOrder) -> tuple[str, str]:
@@ -193,7 +191,6 @@ class FulfillmentOrderAdmin(
 
     @display(description=gettext_lazy("Next step"), empty_value="–")
     def next_step(self, row: FulfillmentOrder) -> str | None:
-        """Return the link to the fulfill page."""
         if can_fulfill(row):
             # A relative path makes the page smaller, because every row has this link.
             path = self.url("fulfill", row.order_id).removeprefix(self.url("changelist"))
@@ -217,7 +214,6 @@ class FulfillmentOrderAdmin(
         return HttpResponseRedirect(f"{self.url('slips')}?ids={ids}")
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the routes of the fulfillment pages to Django's routes."""
         return [
             *self.get_fulfill_urls(),
             *self.get_fulfillment_urls(),
@@ -234,12 +230,11 @@ class FulfillmentOrderAdmin(
         return HttpResponseRedirect(get_fulfillment_order_url(self.get_row_or_404(request, object_id)))
 
     def action_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        """Show the form of an action, or run the action."""
         require_permission(request, CHANGE)
-        selected: FulfillmentOrder = self.get_row_or_404(request, object_id)
-        row = FulfillmentOrder.rows().select_related("order", "assigned_location__service").get(pk=selected.pk)
-        action = _get_action_or_404(name)
-        action_definition = ACTIONS[action]
+        if name not in ACTIONS:
+            raise Http404(f"No action {name}")
+        action, rows = Action(name), FulfillmentOrder.rows().select_related("order", "assigned_location__service")
+        row, action_definition = get_row_or_404(rows, object_id), ACTIONS[action]
         try:
             get_rule(action, (row.status, row.request_status), get_location_manager(row))
         except NotPossible:
@@ -257,7 +252,7 @@ class FulfillmentOrderAdmin(
         )
         if form.is_bound and form.is_valid():
             try:
-                action_definition.run(row, form, form.cleaned_data, self.event_kwargs(request))
+                action_definition.run(row, form, self.event_kwargs(request))
             except DomainError as error:
                 form.add_domain_error(error)
             else:
@@ -276,19 +271,7 @@ class FulfillmentOrderAdmin(
 
 
 def get_fulfillment_order_url(row: FulfillmentOrder) -> str:
-    """Return the URL of a fulfillment order on its order page."""
     return f"{reverse('admin:orders_order_change', args=(row.order_id,))}#fulfillment-order-{row.pk}"
-
-
-def _get_action_or_404(name: str) -> Action:
-    match = next((action for action in ACTIONS if action.value == name), None)
-    if match is None:
-        raise Http404(f"No action {name}")
-    return match
-
-
-def _get_country_name(address: dict[str, str]) -> str:
-    return localize_country(address.get("country_code"), address.get("country"))
 
 
 def _get_item_texts(pks: Sequence[int]) -> dict[int, str]:
@@ -309,8 +292,8 @@ def _get_item_texts(pks: Sequence[int]) -> dict[int, str]:
     )
 
 
-home.add_task(
-    home.Task(
+dashboard.tasks.add(
+    dashboard.Task(
         gettext_lazy("Late"),
         gettext_lazy("fulfillment orders past their deadline"),
         FulfillmentOrder,
@@ -318,15 +301,13 @@ home.add_task(
         lambda request: filter_by_view(FulfillmentOrder.rows(), "late"),
         order=10,
         is_urgent=True,
-    )
-)
-home.add_task(
-    home.Task(
+    ),
+    dashboard.Task(
         gettext_lazy("To fulfill today"),
         gettext_lazy("fulfillment orders due today or late"),
         FulfillmentOrder,
         "view=today",
         lambda request: filter_by_view(FulfillmentOrder.rows(), "today"),
         order=20,
-    )
+    ),
 )

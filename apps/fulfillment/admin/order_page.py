@@ -1,19 +1,177 @@
-"""Fulfillment cards and timeline entries on the order page."""
+"""The fulfillment section of the order page, and the timeline sentences for fulfillment events."""
 
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import QuerySet, Sum
 from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.dateformat import format as written
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 from django_stubs_ext import StrOrPromise
 
+from apps.core.admin.permissions import has_permission
+from apps.core.admin.staff_request import Context
+from apps.core.db.lookups import in_materialized
+from apps.core.events.models import Event
+from apps.core.events.timelines import describe_event
+from apps.core.i18n.formats import lowercase_label
 from apps.fulfillment.admin.actions import ACTIONS
 from apps.fulfillment.admin.fulfillment_detail import ACTIONS as PARCEL_DOINGS
 from apps.fulfillment.admin.fulfillment_detail import get_fulfillment_cards
 from apps.fulfillment.admin.fulfillment_order_cards import FulfillmentOrderCard, get_order_cards
 from apps.fulfillment.admin.permissions import CHANGE, VIEW
-from apps.fulfillment.admin.timeline import get_timeline_events
-from apps.fulfillment.domain.states import Action, Side
-from apps.orders.admin.extension_points import OrderSection, add_order_section, add_timeline_source
+from apps.fulfillment.domain.fulfillment_orders.states import Action, Side
+from apps.fulfillment.domain.fulfillment_orders.transitions import HOLD_ADDED, HOLD_RELEASED
+from apps.fulfillment.models import Fulfillment, FulfillmentEvent, FulfillmentHold, FulfillmentOrder
+from apps.orders.admin.extension_points import MAX_EVENTS, OrderSection, TimelineEvent, order_sections, timeline_sources
 from apps.orders.models import Order
-from apps.panel.permissions import has_permission
-from apps.panel.staff_request import Context
+
+# The timeline sentences, keyed by topic. ``work`` is the fulfillment order, and ``place`` is its location.
+# ``_get_details`` fills in the other placeholders.
+SENTENCES = {
+    "order_routing_complete": gettext_noop("{work} was created at {place}."),
+    "fulfillment_request_submitted": gettext_noop("{place} was asked to fulfill {work}."),
+    "fulfillment_request_accepted": gettext_noop("{place} accepted the request to fulfill {work}."),
+    "fulfillment_request_rejected": gettext_noop("{place} rejected the request to fulfill {work}."),
+    "cancellation_request_submitted": gettext_noop("{place} was asked to cancel {work}."),
+    "cancellation_request_accepted": gettext_noop("{place} accepted the cancellation of {work}."),
+    "cancellation_request_rejected": gettext_noop(
+        "{place} rejected the cancellation of {work} and continues to fulfill it."
+    ),
+    "fulfillment_service_failed_to_complete": gettext_noop("{work} at {place} was marked as incomplete{message}."),
+    "cancelled": gettext_noop("{work} at {place} was canceled."),
+    "placed_on_hold": gettext_noop("{work} at {place} was put on hold{reason}."),
+    "hold_released": gettext_noop("The hold on {work} at {place} was released."),
+    "moved": gettext_noop("Items were moved from {before} to {place}: {work}."),
+    "split": gettext_noop("Some items of {work} at {place} were split off{split_off}."),
+    "rescheduled": gettext_noop("{work} at {place} was rescheduled for {fulfill_at}."),
+    "scheduled_fulfillment_order_ready": gettext_noop("{work} at {place} is ready to fulfill."),
+    "deadline_set": gettext_noop("{work} at {place} has to be fulfilled by {fulfill_by}."),
+}
+# Topics about a single hold are omitted, because ``placed_on_hold`` and ``hold_released`` already report all holds.
+_HOLD_TOPICS = (HOLD_ADDED, HOLD_RELEASED)
+
+
+@dataclass(frozen=True, slots=True)
+class _FulfillmentSummary:
+    """A fulfillment's name, location, and total quantity."""
+
+    name: str
+    place: str
+    units: int
+
+
+@dataclass(slots=True)
+class _Names:
+    """Names for the timeline sentences.
+
+    Attributes:
+        location_ids: Location ids, keyed by fulfillment order id.
+        locations: Location names, keyed by location id, including locations that items were moved away from.
+        fulfillments: Fulfillments, keyed by id.
+    """
+
+    location_ids: dict[int, int] = field(default_factory=dict)
+    locations: dict[int, str] = field(default_factory=dict)
+    fulfillments: dict[int, _FulfillmentSummary] = field(default_factory=dict)
+
+    def get_location(self, fulfillment_order_id: int) -> str:
+        return self.locations.get(self.location_ids.get(fulfillment_order_id, 0), _("another location"))
+
+
+def get_timeline_events(request: HttpRequest, order: Order) -> list[TimelineEvent]:
+    """Return the newest fulfillment events of an order with their sentences, in four queries."""
+    if not has_permission(request, VIEW):
+        return []
+    names = _Names()
+    fulfillment_orders = FulfillmentOrder.rows().filter(order=order).order_by()
+    for pk, location, name in fulfillment_orders.values_list("pk", "assigned_location", "assigned_location__name"):
+        names.location_ids[pk], names.locations[location] = location, name
+    fulfillments = Fulfillment.rows().filter(order=order).order_by()
+    for pk, name, location_name, count in fulfillments.values_list("pk", "name", "location__name").annotate(
+        Sum("lines__quantity")
+    ):
+        names.fulfillments[pk] = _FulfillmentSummary(name, location_name, count or 0)
+    return [
+        *((event, _describe_order_event(event, names)) for event in _get_events(fulfillment_orders)),
+        *((event, _describe_fulfillment_event(event, names)) for event in _get_events(fulfillments)),
+    ]
+
+
+def _get_events(rows: QuerySet[FulfillmentOrder] | QuerySet[Fulfillment]) -> list[Event]:
+    events = Event.rows().filter(
+        in_materialized(rows.values("pk"), "subject_id"), subject_type=rows.model._meta.label_lower
+    )
+    return list(events.exclude(topic__in=_HOLD_TOPICS).order_by("-id").defer("payload")[:MAX_EVENTS])
+
+
+def _describe_order_event(event: Event, names: _Names) -> str:
+    template = SENTENCES.get(event.topic.partition("/")[2])
+    fulfillment_order = _("fulfillment order no. {number}").format(number=event.subject_id)
+    if template is None or event.message:
+        return f"{describe_event(event)}: {fulfillment_order}"
+    text = _(template).format(
+        work=fulfillment_order, place=names.get_location(event.subject_id), **_get_details(event, names)
+    )
+    return capfirst(text)
+
+
+def _get_details(event: Event, names: _Names) -> dict[str, str]:
+    """Format the values in an event's changes. For an event without changes, the texts are blank or generic."""
+
+    def before_and_after(name: str) -> list[object]:
+        change = event.changes.get(name)
+        return change if isinstance(change, list) and len(change) == 2 else [None, None]
+
+    before, _after = before_and_after("assigned_location_id")
+    _before, reason = before_and_after("hold_reason")
+    _before, other = before_and_after("split_off")
+    _before, message = before_and_after("message")
+    return {
+        "before": names.locations.get(before, _("another location"))
+        if isinstance(before, int)
+        else _("another location"),
+        "reason": f": {FulfillmentHold.Reason(reason).label}" if reason in FulfillmentHold.Reason.values else "",
+        "split_off": _(" into fulfillment order no. {number}").format(number=other) if other else "",
+        "message": f": “{message}”" if message else "",
+        "fulfill_at": _format_moment(before_and_after("fulfill_at")[1]),
+        "fulfill_by": _format_moment(before_and_after("fulfill_by")[1]),
+    }
+
+
+def _format_moment(value: object) -> str:
+    if not isinstance(value, str):
+        return _("another time")
+    return written(timezone.localtime(datetime.fromisoformat(value)), "j M Y, H:i")
+
+
+def _describe_fulfillment_event(event: Event, names: _Names) -> str:
+    fulfillment = names.fulfillments.get(
+        event.subject_id, _FulfillmentSummary(event.subject_label, _("another location"), 0)
+    )
+    if event.message:
+        return f"{event.message}: {fulfillment.name}"
+    if event.topic == "fulfillments/create":
+        text = ngettext(
+            "{parcel} was fulfilled from {place}: {count} item.",
+            "{parcel} was fulfilled from {place}: {count} items.",
+            fulfillment.units,
+        )
+        return text.format(parcel=fulfillment.name, place=fulfillment.place, count=fulfillment.units)
+    if "status" in event.changes:
+        return _("{parcel} was canceled. The items are now unfulfilled.").format(parcel=fulfillment.name)
+    if "shipment_status" in event.changes:
+        status = event.changes["shipment_status"][1]
+        if status in FulfillmentEvent.Status.values:
+            text = _("Shipment status of {parcel}: {status}.")
+            return text.format(
+                parcel=fulfillment.name, status=lowercase_label(str(FulfillmentEvent.Status(status).label))
+            )
+        return _("The latest tracking event of {parcel} was removed.").format(parcel=fulfillment.name)
+    return _("The tracking information of {parcel} was updated.").format(parcel=fulfillment.name)
 
 
 def _get_buttons(block: FulfillmentOrderCard, side: Side) -> list[tuple[Action, StrOrPromise, str]]:
@@ -46,6 +204,8 @@ def _get_fulfillment_context(request: HttpRequest, order: Order) -> Context | No
     return {"parcels": cards, "doings": PARCEL_DOINGS.items() if has_permission(request, CHANGE) else ()}
 
 
-add_order_section(OrderSection("panel/fulfillment/fulfillment_orders.html", _get_fulfillment_order_context, order=10))
-add_order_section(OrderSection("panel/fulfillment/fulfillments.html", _get_fulfillment_context, order=11))
-add_timeline_source(get_timeline_events)
+order_sections.add(
+    OrderSection("panel/fulfillment/fulfillment_orders.html", _get_fulfillment_order_context, order=10),
+    OrderSection("panel/fulfillment/fulfillments.html", _get_fulfillment_context, order=11),
+)
+timeline_sources.add(get_timeline_events)

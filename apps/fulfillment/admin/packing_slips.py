@@ -9,17 +9,17 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern
 from django.utils.translation import gettext as _
 
+from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin
+from apps.core.admin.permissions import require_permission
+from apps.core.i18n.formats import lowercase_label
+from apps.fulfillment.admin.fulfill_form import get_row_or_404
 from apps.fulfillment.admin.fulfillment_detail import FINAL_STATUSES, get_fulfillment_url
 from apps.fulfillment.admin.fulfillment_order_cards import FulfillmentOrderCard, load_cards
-from apps.fulfillment.admin.lookups import get_row_or_404
 from apps.fulfillment.admin.permissions import CHANGE, VIEW
 from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder
-from apps.ground.languages import lowercase_label
 from apps.inventory.models import Location
-from apps.orders.admin.timeline import format_address
+from apps.orders.admin.page_context import format_address
 from apps.orders.models import LineItem, Order
-from apps.panel.admin_base.extra_views import ExtraViewsAdmin
-from apps.panel.permissions import require_permission
 from apps.shops.domain.countries import localize_country, localize_province
 
 # The maximum number of slips equals the page size of the fulfillment queue.
@@ -53,7 +53,6 @@ class PackingSlip:
 
     @property
     def address(self) -> list[str]:
-        """Return the shipping address, line by line."""
         return format_address(self.order.shipping_address or {})
 
 
@@ -121,7 +120,6 @@ class PackingSlipPages(ExtraViewsAdmin[FulfillmentOrder]):
     """A mixin that adds the packing slip pages to the fulfillment order admin."""
 
     def get_packing_slip_urls(self) -> list[URLPattern]:
-        """Return the routes of the packing slip pages."""
         return [
             self.build_action_url("slips/", self.packing_slips_view, "slips"),
             self.build_action_url(
@@ -131,12 +129,10 @@ class PackingSlipPages(ExtraViewsAdmin[FulfillmentOrder]):
         ]
 
     def packing_slip_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the packing slip of a fulfillment order."""
         require_permission(request, VIEW, CHANGE)
         return self._render_orders(request, [get_row_or_404(FulfillmentOrder.rows(), object_id).pk])
 
     def fulfillment_packing_slip_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the packing slip of a fulfillment."""
         require_permission(request, VIEW, CHANGE)
         row = get_row_or_404(Fulfillment.rows().select_related("order", "location"), object_id)
         if row.status in FINAL_STATUSES:

@@ -1,6 +1,6 @@
 """Add fulfillments to the order permissions, and fulfillment services to the location and app permissions."""
 
-from apps.staff.domain.permissions import grant_permissions
+from apps.core.tenancy.permissions import allow, grants
 
 VIEW, CHANGE = "fulfillment.view_fulfillmentorder", "fulfillment.change_fulfillmentorder"
 VIEW_FULFILLMENT, CHANGE_FULFILLMENT = "fulfillment.view_fulfillment", "fulfillment.change_fulfillment"
@@ -9,7 +9,9 @@ VIEW_SERVICE, CHANGE_SERVICE = "fulfillment.view_fulfillmentservice", "fulfillme
 _FULFILLMENT = ("fulfillment.fulfillmentorder", "fulfillment.fulfillment")
 _SERVICES = "fulfillment.fulfillmentservice"
 
-grant_permissions("orders", "v", *_FULFILLMENT)
-grant_permissions("edit_orders", "vc", *_FULFILLMENT)
-grant_permissions("locations", "v", _SERVICES)
-grant_permissions("applications", "vacd", _SERVICES)
+grants.add(
+    allow("orders", "v", *_FULFILLMENT),
+    allow("edit_orders", "vc", *_FULFILLMENT),
+    allow("locations", "v", _SERVICES),
+    allow("applications", "vacd", _SERVICES),
+)

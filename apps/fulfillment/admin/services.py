@@ -8,26 +8,27 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.catalog.models import Variant
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.forms import PanelForm
+from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import display
+from apps.core.exceptions import DomainError
+from apps.core.i18n.formats import lowercase_label
+from apps.core.tenancy.models import App, Installation
 from apps.fulfillment.admin.permissions import CHANGE_SERVICE, VIEW_SERVICE
-from apps.fulfillment.domain import service_notifications, service_polling, services
+from apps.fulfillment.domain.services import changes, polling
 from apps.fulfillment.models import FulfillmentOrder, FulfillmentService, Pull, PullAttempt
 from apps.fulfillment.models.orders import UNFINISHED
-from apps.ground.exceptions import DomainError
-from apps.ground.languages import lowercase_label
 from apps.inventory.domain.stock import get_primary_location
 from apps.inventory.models import InventoryLevel, Location
-from apps.panel.admin_base.forms import PanelForm
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.error_display import format_errors
-from apps.panel.form_idempotency import get_post_data, submit_once_or_redirect
-from apps.panel.menu import MenuItem
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context
-from apps.panel.theme import display
-from apps.shops.models import App, Installation
+from apps.shops.admin.uninstall_preview import uninstall_counts
 
 DELETE_SERVICE = "fulfillment.delete_fulfillmentservice"
 MAX_SHOWN = 50
@@ -71,7 +72,7 @@ class ServiceForm(PanelForm[FulfillmentService]):
 class RemoveForm(forms.Form):
     """The form that removes a service, with the choices for its inventory and fulfillment orders."""
 
-    inventory_action = forms.ChoiceField(label=gettext_lazy("Inventory"), choices=services.InventoryAction.choices)
+    inventory_action = forms.ChoiceField(label=gettext_lazy("Inventory"), choices=changes.InventoryAction.choices)
     location = forms.TypedChoiceField(
         label=gettext_lazy("New location"),
         coerce=int,
@@ -137,15 +138,14 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         values = {name: value for name, value in form.values_to_store.items() if name in COLUMNS}
         if change:
             service = FulfillmentService.objects.select_related("location").get(pk=obj.pk)
-            services.change_service(service, values, **self.event_kwargs(request))
+            changes.change_service(service, values, **self.event_kwargs(request))
             return
         app = App.objects.get(pk=form.cleaned_data["run_by"])
-        created = services.create_service(values, app=app, **self.event_kwargs(request))
+        created = changes.create_service(values, app=app, **self.event_kwargs(request))
         obj.pk, obj.app, obj.location = created.pk, app, created.location
         obj._state.adding = False
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the routes for the request log and for manual requests."""
         return [
             self.build_action_url("<path:object_id>/records/", self.records_view, "records"),
             self.build_action_url("<path:object_id>/pull/<str:kind>/", self.pull_view, "pull", keyed=True),
@@ -160,7 +160,6 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **links})
 
     def records_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the latest requests to the service and its responses."""
         require_permission(request, VIEW_SERVICE, CHANGE_SERVICE)
         service = self.get_row_or_404(request, object_id)
         attempts = PullAttempt.rows().filter(service=service).order_by("-id")[:MAX_SHOWN]
@@ -174,12 +173,11 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
             attempts=list(attempts),
             shown=MAX_SHOWN,
             sees_calls=sees_calls,
-            calls=service_notifications.get_recent_notifications(service, most=MAX_SHOWN) if sees_calls else [],
+            calls=changes.get_recent_notifications(service, most=MAX_SHOWN) if sees_calls else [],
             may_pull=has_permission(request, CHANGE_SERVICE),
         )
 
     def pull_view(self, request: HttpRequest, object_id: str, kind: str) -> HttpResponse:
-        """Request stock or tracking numbers now."""
         require_permission(request, CHANGE_SERVICE)
         service = self.get_row_or_404(request, object_id)
         if kind not in Pull.Kind.values:
@@ -188,7 +186,7 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
             return HttpResponseNotAllowed(["POST"])
         by = self.event_kwargs(request)
         try:
-            service_polling.pull_now(service, Pull.Kind(kind), at=by["at"], actor=by["actor"])
+            polling.pull_now(service, Pull.Kind(kind), at=by["at"], actor=by["actor"])
         except DomainError as error:
             self.message_user(request, format_errors(error), messages.ERROR)
         else:
@@ -210,7 +208,7 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         form = RemoveForm(get_post_data(request))
         if form.is_bound and form.is_valid():
             try:
-                services.delete_service(
+                changes.delete_service(
                     service,
                     inventory_action=form.cleaned_data["inventory_action"],
                     destination=Location.objects.get(pk=form.cleaned_data["location"]),
@@ -237,3 +235,10 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
                 (_("Variants that your shop will fulfill from now on"), variants.count()),
             ],
         )
+
+
+def _count_services(installation: Installation) -> int:
+    return FulfillmentService.rows().filter(app_id=installation.app_id).count()
+
+
+uninstall_counts.register(gettext_noop("fulfillment services"), _count_services)

@@ -3,8 +3,8 @@
 from django.db.models import QuerySet
 from django.http import Http404
 
-from apps.api.requests.deprecations import Deprecation
-from apps.api.resources.fields import (
+from apps.core.rest.requests.deprecations import Deprecation
+from apps.core.rest.resources.fields import (
     ChoiceField,
     DateTimeField,
     FloatField,
@@ -12,17 +12,15 @@ from apps.api.resources.fields import (
     ReadOnlyColumn,
     global_id_field,
 )
-from apps.api.resources.serializers import ResourceSerializer, validate_body
-from apps.api.types import Attrs
-from apps.api.viewsets import ShopViewSet
+from apps.core.rest.resources.serializers import ResourceSerializer, validate_body
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs
 from apps.fulfillment.domain import tracking
 from apps.fulfillment.models import Fulfillment, FulfillmentEvent
 from apps.orders.api.fields import blank_as_null_text
 
 
 class FulfillmentEventSerializer(ResourceSerializer[FulfillmentEvent]):
-    """A tracking event of a fulfillment."""
-
     fulfillment_id = ReadOnlyColumn()
     status = ChoiceField(choices=FulfillmentEvent.Status.choices)
     message = blank_as_null_text(1000)

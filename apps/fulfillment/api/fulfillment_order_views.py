@@ -8,24 +8,23 @@ from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.requests.views import ONE
-from apps.api.resources.fields import BooleanField, ChoiceField, DateTimeField, IntegerField
-from apps.api.resources.filters import ChoiceFilter, IdsFilter, ResourceFilter
-from apps.api.resources.nested_objects import ObjectField, ObjectListField, ValueListField, validate_members
-from apps.api.resources.serializers import get_declared_fields
-from apps.api.rows.query_plans import ReadPlan, get_read_plan
-from apps.api.types import Attrs, RequestData, Schema
-from apps.api.viewsets import ShopViewSet
+from apps.core.rest.reading.query_plans import ReadPlan, get_read_plan
+from apps.core.rest.requests.views import ONE
+from apps.core.rest.resources.fields import BooleanField, ChoiceField, DateTimeField, IntegerField
+from apps.core.rest.resources.filters import ChoiceFilter, IdsFilter, ResourceFilter
+from apps.core.rest.resources.nested_objects import ObjectField, ObjectListField, ValueListField, validate_members
+from apps.core.rest.resources.serializers import get_declared_fields
+from apps.core.types import Attrs, RequestData, Schema
 from apps.fulfillment.api.fulfillment_orders import (
     REFERENCE_FIELDS,
     FulfillmentOrderSerializer,
     SummarizedFulfillmentOrderSerializer,
 )
-from apps.fulfillment.api.permissions import MERCHANT_SIDE, WORKER_SIDE, LocationScopedView
-from apps.fulfillment.domain import location_moves, scope_filter, transitions
-from apps.fulfillment.domain.line_quantities import LINES
+from apps.fulfillment.api.permissions import MERCHANT_SIDE, WORKER_SIDE, LocationScopedViewSet
+from apps.fulfillment.domain.fulfillment_orders import moves, transitions
+from apps.fulfillment.domain.fulfillment_orders.quantities import LINES
+from apps.fulfillment.domain.fulfillment_orders.states import Side
 from apps.fulfillment.domain.scope_filter import Scope
-from apps.fulfillment.domain.states import Side
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder
 from apps.fulfillment.models.orders import RequestStatus, Status
 from apps.orders.api.fields import nullable_text
@@ -34,26 +33,25 @@ from apps.orders.models import Order
 _FULFILLMENT_ORDER: Schema = {"$ref": "#/components/schemas/FulfillmentOrder"}
 _OR_NONE: Schema = {"oneOf": [_FULFILLMENT_ORDER, {"type": "null"}]}
 MAX_LINES = 500
+ASSIGNMENTS: dict[str, dict[str, str]] = {
+    "cancellation_requested": {"request_status": RequestStatus.CANCELLATION_REQUESTED},
+    "fulfillment_requested": {"request_status": RequestStatus.SUBMITTED, "status": Status.OPEN},
+    "fulfillment_accepted": {"request_status": RequestStatus.ACCEPTED, "status": Status.IN_PROGRESS},
+    "fulfillment_unsubmitted": {"request_status": RequestStatus.UNSUBMITTED, "status": Status.OPEN},
+}
+LOCATIONS = "location_ids[]"
 
 
 def create_lines_field() -> ObjectListField:
     """Create a body field for fulfillment order lines with quantities."""
-    return ObjectListField(
-        {
-            "id": IntegerField(min_value=1),
-            "quantity": IntegerField(required=False, allow_null=True),
-        },
-        most=MAX_LINES,
-    )
+    members = {"id": IntegerField(min_value=1), "quantity": IntegerField(required=False, allow_null=True)}
+    return ObjectListField(members, most=MAX_LINES)
 
 
 _CANDIDATE: Schema = {
     "type": "object",
     "properties": {
-        "location": {
-            "type": "object",
-            "properties": {"id": {"type": "integer"}, "name": {"type": "string"}},
-        },
+        "location": {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}},
         "message": {"type": "string"},
         "movable": {"type": "boolean"},
     },
@@ -83,25 +81,11 @@ def create_response_schema(*names: str, maybe: tuple[str, ...] = ()) -> Schema:
     return {"type": "object", "required": list(properties), "properties": properties}
 
 
-class FulfillmentOrderBaseViewSet(LocationScopedView, ShopViewSet[FulfillmentOrder]):
-    """The base class for all fulfillment order views."""
-
+class FulfillmentOrderBaseViewSet(LocationScopedViewSet[FulfillmentOrder]):
     model = FulfillmentOrder
     serializer_class = FulfillmentOrderSerializer
     singular = "fulfillment_order"
     plural = "fulfillment_orders"
-
-    def get_queryset(self) -> QuerySet[FulfillmentOrder]:
-        """Return fulfillment orders at locations that the app's scopes cover."""
-        rows = super().get_queryset()
-        return rows.filter(
-            scope_filter.get_visible_condition(self.access.granted_scopes, self.access.installation.app_id)
-        )
-
-    @property
-    def shows_all_shop_rows(self) -> bool:
-        """Return False, because the rows depend on the calling app."""
-        return False
 
     def get_read_plan(self) -> ReadPlan:
         """Return the read plan. The ``include_…`` query parameters add fields."""
@@ -130,6 +114,13 @@ class FulfillmentOrderBaseViewSet(LocationScopedView, ShopViewSet[FulfillmentOrd
         if not required and self.body in (None, {}):
             return {}
         return validate_members(members, dict(self.unwrap_body(name)))
+
+    def change(self, side: Side, transition: Callable[..., object], **values: object) -> HttpResponse:
+        """Perform a transition on the fulfillment order in the path, and return the fulfillment order."""
+        with transaction.atomic():
+            row = self.get_for_side(side)
+            transition(row, actor=self.actor, at=self.at, **values)
+            return self.render_object(row.pk)
 
     def render_several(self, **rows: FulfillmentOrder | None) -> HttpResponse:
         """Return a response with several fulfillment orders. Each argument becomes a member of the response."""
@@ -190,49 +181,32 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
     def close(self, request: Request, **_: int) -> HttpResponse:
         """Close a fulfillment order as incomplete, and move its unfulfilled items to a new fulfillment order."""
         attrs = self.read_body_members("fulfillment_order", MESSAGE, required=False)
-        with transaction.atomic():
-            row = self.get_for_side(Side.WORKER)
-            transitions.close_fulfillment_order(row, actor=self.actor, at=self.at, message=attrs.get("message") or "")
-            return self.render_object(row.pk)
+        return self.change(Side.WORKER, transitions.close_fulfillment_order, message=attrs.get("message") or "")
 
     def hold_back(self, request: Request, **_: int) -> HttpResponse:
         """Place a fulfillment order, or some of its items, on hold."""
         attrs = self.read_body_members("fulfillment_hold", _HOLD)
-        with transaction.atomic():
-            row = self.get_for_side(Side.MERCHANT)
-            transitions.hold_fulfillment_order(
-                row,
-                reason=attrs["reason"],
-                notes=attrs.get("reason_notes") or "",
-                lines=attrs.get(LINES),
-                actor=self.actor,
-                at=self.at,
-            )
-            return self.render_object(row.pk)
+        return self.change(
+            Side.MERCHANT,
+            transitions.hold_fulfillment_order,
+            reason=attrs["reason"],
+            notes=attrs.get("reason_notes") or "",
+            lines=attrs.get(LINES),
+        )
 
     def release_hold(self, request: Request, **_: int) -> HttpResponse:
         """Release all holds of a fulfillment order."""
-        return self._change_without_body(transitions.release_hold)
+        return self.change(Side.MERCHANT, transitions.release_hold)
 
     def mark_as_open(self, request: Request, **_: int) -> HttpResponse:
         """Open a scheduled fulfillment order before its scheduled time."""
-        return self._change_without_body(transitions.mark_as_open)
-
-    def _change_without_body(self, change: Callable[..., FulfillmentOrder]) -> HttpResponse:
-        with transaction.atomic():
-            row = self.get_for_side(Side.MERCHANT)
-            change(row, actor=self.actor, at=self.at)
-            return self.render_object(row.pk)
+        return self.change(Side.MERCHANT, transitions.mark_as_open)
 
     def reschedule(self, request: Request, **_: int) -> HttpResponse:
         """Reschedule a scheduled fulfillment order."""
         attrs = self.read_body_members("fulfillment_order", _RESCHEDULE)
-        with transaction.atomic():
-            row = self.get_for_side(Side.MERCHANT)
-            transitions.reschedule_fulfillment_order(
-                row, fulfill_at=attrs["new_fulfill_at"], actor=self.actor, at=self.at
-            )
-            return self.render_object(row.pk)
+        fulfill_at = attrs["new_fulfill_at"]
+        return self.change(Side.MERCHANT, transitions.reschedule_fulfillment_order, fulfill_at=fulfill_at)
 
     def set_deadlines(self, request: Request, **_: int) -> HttpResponse:
         """Set the deadline of several fulfillment orders in one transaction."""
@@ -250,7 +224,7 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
         attrs = self.read_body_members("fulfillment_order", _MOVE)
         with transaction.atomic():
             row = self.get_for_side(Side.MERCHANT)
-            moved = location_moves.move_to_location(
+            moved = moves.move_to_location(
                 row, attrs["new_location_id"], lines=attrs.get(LINES), actor=self.actor, at=self.at
             )
             # The response shows the result even if the app's scopes do not cover the new location.
@@ -268,7 +242,7 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
                 "message": candidate.message,
                 "movable": candidate.movable,
             }
-            for candidate in location_moves.get_move_candidates(self.get_object())
+            for candidate in moves.get_move_candidates(self.get_object())
         ]
         return self.json_response({"locations_for_move": locations})
 
@@ -282,15 +256,6 @@ class OrderFulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
     }
 
 
-ASSIGNMENTS: dict[str, dict[str, str]] = {
-    "cancellation_requested": {"request_status": RequestStatus.CANCELLATION_REQUESTED},
-    "fulfillment_requested": {"request_status": RequestStatus.SUBMITTED, "status": Status.OPEN},
-    "fulfillment_accepted": {"request_status": RequestStatus.ACCEPTED, "status": Status.IN_PROGRESS},
-    "fulfillment_unsubmitted": {"request_status": RequestStatus.UNSUBMITTED, "status": Status.OPEN},
-}
-LOCATIONS = "location_ids[]"
-
-
 class AssignmentFilter(ChoiceFilter):
     """Filter by the status of the request to the fulfillment service."""
 
@@ -302,8 +267,6 @@ class AssignmentFilter(ChoiceFilter):
 
 
 class AssignedFulfillmentOrderFilter(ResourceFilter):
-    """Filters for assigned fulfillment orders."""
-
     assignment_status = AssignmentFilter()
 
 

@@ -4,14 +4,20 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import ComputedField, ConstantField, DateTimeField, ModelDerivedField, ReadOnlyColumn
-from apps.api.resources.nested_rows import NestedRows
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Rendered, RequestData, Schema
-from apps.fulfillment.domain.states import get_manager, get_supported_actions
+from apps.core.money import format_decimal, round_money
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import (
+    ComputedField,
+    ConstantField,
+    DateTimeField,
+    ModelDerivedField,
+    ReadOnlyColumn,
+)
+from apps.core.rest.resources.nested_rows import NestedRows
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.types import Rendered, RequestData, Schema
+from apps.fulfillment.domain.fulfillment_orders.states import get_manager, get_supported_actions
 from apps.fulfillment.models import FulfillmentHold, FulfillmentOrder, FulfillmentOrderLine, MerchantRequest
-from apps.ground.money import format_decimal, round_money
 
 _LOCATION = ("address1", "address2", "city", "country_code", "name", "phone", "province", "zip")
 _TEXT: Schema = {"type": ["string", "null"]}
@@ -77,8 +83,6 @@ def _render_options(_context: RenderContext, notify: bool) -> Rendered:
 
 
 class HoldSerializer(ResourceSerializer[FulfillmentHold]):
-    """The reason for a hold."""
-
     id = None
     reason = ReadOnlyColumn()
     reason_notes = ReadOnlyColumn()
@@ -88,8 +92,6 @@ class HoldSerializer(ResourceSerializer[FulfillmentHold]):
 
 
 class MerchantRequestSerializer(ResourceSerializer[MerchantRequest]):
-    """A request to the fulfillment service."""
-
     id = None
     message = ReadOnlyColumn()
     request_options = ComputedField(
@@ -105,8 +107,6 @@ class MerchantRequestSerializer(ResourceSerializer[MerchantRequest]):
 
 
 class FulfillmentOrderLineSerializer(ResourceSerializer[FulfillmentOrderLine]):
-    """A fulfillment order line."""
-
     shop_id = ReadOnlyColumn()
     fulfillment_order_id = ReadOnlyColumn()
     quantity = ReadOnlyColumn()

@@ -8,10 +8,11 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.openapi.schemas import build_resource_schema
-from apps.api.render_context import RenderContext
-from apps.api.requests.views import ONE
-from apps.api.resources.fields import (
+from apps.core.i18n.error_messages import INVALID
+from apps.core.rest.openapi.schemas import build_resource_schema
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.requests.views import ONE
+from apps.core.rest.resources.fields import (
     ApiField,
     ComputedField,
     IntegerField,
@@ -20,23 +21,21 @@ from apps.api.resources.fields import (
     ReadOnlyColumn,
     global_id_field,
 )
-from apps.api.resources.nested_objects import ObjectField, ObjectListField, ValueListField, validate_members
-from apps.api.resources.nested_rows import NestedRows
-from apps.api.resources.serializers import ResourceSerializer, get_declared_fields
-from apps.api.types import Attrs, Rendered, Schema
-from apps.api.versions import get_latest_version
-from apps.api.viewsets import ShopViewSet
+from apps.core.rest.resources.nested_objects import ObjectField, ObjectListField, ValueListField, validate_members
+from apps.core.rest.resources.nested_rows import NestedRows
+from apps.core.rest.resources.serializers import ResourceSerializer, get_declared_fields
+from apps.core.rest.versions import get_latest_version
+from apps.core.types import Attrs, Rendered, Schema
 from apps.fulfillment.api.fulfillment_order_views import create_lines_field
-from apps.fulfillment.api.permissions import WORKER_SIDE, LocationScopedView, OtherAppsService
-from apps.fulfillment.domain import fulfillments, scope_filter, tracking
+from apps.fulfillment.api.permissions import WORKER_SIDE, LocationScopedViewSet, OtherAppsService
+from apps.fulfillment.domain import fulfillments, tracking
+from apps.fulfillment.domain.fulfillment_orders.quantities import LINES
+from apps.fulfillment.domain.fulfillment_orders.states import Side
 from apps.fulfillment.domain.fulfillments import PARTS, FulfillmentPart
-from apps.fulfillment.domain.line_quantities import LINES
 from apps.fulfillment.domain.scope_filter import WRITE
-from apps.fulfillment.domain.states import Side
 from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder
-from apps.ground.error_messages import INVALID
-from apps.orders.api.fields import nullable_bool, nullable_text
-from apps.orders.api.line_items import Blankable, LineItemSerializer
+from apps.orders.api.fields import Blankable, nullable_bool, nullable_text
+from apps.orders.api.line_items import LineItemSerializer
 from apps.orders.models import Order
 
 _LINE = "line_item__"
@@ -108,8 +107,6 @@ _RECEIPT: Schema = {
 
 
 class FulfillmentSerializer(ResourceSerializer[Fulfillment]):
-    """A fulfillment."""
-
     order_id = ReadOnlyColumn()
     status = ReadOnlyColumn()
     created_at = ModelDerivedField()
@@ -133,11 +130,10 @@ class FulfillmentSerializer(ResourceSerializer[Fulfillment]):
 
 
 def _create_tracking_field() -> ObjectField:
-    number, url = nullable_text(tracking.MAX_LENGTH), nullable_text(tracking.MAX_LENGTH)
     return ObjectField(
         {
-            "number": number,
-            "url": url,
+            "number": nullable_text(tracking.MAX_LENGTH),
+            "url": nullable_text(tracking.MAX_LENGTH),
             "company": nullable_text(255),
             "numbers": ValueListField(nullable_text(tracking.MAX_LENGTH), most=tracking.MAX_NUMBERS),
             "urls": ValueListField(nullable_text(tracking.MAX_LENGTH), most=tracking.MAX_NUMBERS),
@@ -163,25 +159,12 @@ _CREATE = {
 _TRACKING = {"tracking_info": _create_tracking_field(), "notify_customer": nullable_bool()}
 
 
-class FulfillmentBaseViewSet(LocationScopedView, ShopViewSet[Fulfillment]):
-    """The base class for all fulfillment views."""
-
+class FulfillmentBaseViewSet(LocationScopedViewSet[Fulfillment]):
     model = Fulfillment
     serializer_class = FulfillmentSerializer
     singular = "fulfillment"
     plural = "fulfillments"
-
-    def get_queryset(self) -> QuerySet[Fulfillment]:
-        """Return fulfillments at locations that the app's scopes cover."""
-        rows = super().get_queryset()
-        return rows.filter(
-            scope_filter.get_visible_condition(self.access.granted_scopes, self.access.installation.app_id, "location")
-        )
-
-    @property
-    def shows_all_shop_rows(self) -> bool:
-        """Return False, because the rows depend on the calling app."""
-        return False
+    location_path = "location"
 
 
 class FulfillmentViewSet(FulfillmentBaseViewSet):
@@ -213,12 +196,11 @@ class FulfillmentViewSet(FulfillmentBaseViewSet):
         return f"{root}orders/{instance.order_id}/fulfillments/{instance.pk}.json"
 
     def get_validated_attributes(self, instance: Fulfillment | None = None) -> Attrs:
-        """Validate the body."""
         return validate_members(_CREATE, dict(self.unwrap_body("fulfillment")))
 
     def _get_parts(self, rows_in_body: list[Attrs]) -> list[FulfillmentPart]:
         """Load the fulfillment orders that the body refers to, and check that the app may fulfill them."""
-        visible = scope_filter.get_visible_condition(self.access.granted_scopes, self.access.installation.app_id)
+        visible = self.get_visible_condition()
         pks = {row["fulfillment_order_id"] for row in rows_in_body}
         rows = FulfillmentOrder.objects.filter(visible, pk__in=pks).select_related("assigned_location__service")
         fulfillment_orders: dict[int, Any] = {row.pk: row for row in rows}
@@ -275,11 +257,10 @@ class FulfillmentOrderFulfillmentViewSet(FulfillmentBaseViewSet):
 
     def load_parents(self) -> None:
         """Raise Http404 unless the app has access to the fulfillment order."""
-        visible = scope_filter.get_visible_condition(self.access.granted_scopes, self.access.installation.app_id)
+        visible = self.get_visible_condition()
         if not FulfillmentOrder.objects.filter(visible, pk=self.kwargs["fulfillment_order_id"]).exists():
             raise Http404
 
     def get_queryset(self) -> QuerySet[Fulfillment]:
-        """Return the fulfillments of the fulfillment order."""
         lines = FulfillmentLine.objects.filter(fulfillment_order=self.kwargs["fulfillment_order_id"])
         return super().get_queryset().filter(pk__in=lines.values("fulfillment_id"))

@@ -1,15 +1,20 @@
 """Check whether an app's access scopes cover the location of a fulfillment order."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
-from apps.api.exceptions import ApiError
-from apps.api.requests.scopes import SAFE_METHODS, ScopeMissing
-from apps.api.requests.views import ApiView
+from django.db.models import Q, QuerySet
+
+from apps.core.rest.exceptions import ApiError
+from apps.core.rest.requests.authentication import SAFE_METHODS, ScopeMissing
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.fulfillment.domain import scope_filter
+from apps.fulfillment.domain.fulfillment_orders.states import Side
 from apps.fulfillment.domain.scope_filter import READ, Scope
-from apps.fulfillment.domain.states import Side
 from apps.inventory.models import Location
+
+M = TypeVar("M", bound=ShopOwned)
 
 MERCHANT_SIDE = (Scope.MERCHANT.write, Scope.OTHERS.write)
 MERCHANT_SIDE_AT_SERVICES = (Scope.OTHERS.write,)
@@ -26,15 +31,17 @@ class OtherAppsService(ApiError):
         super().__init__("[API] The location belongs to the fulfillment service of another app.")
 
 
-class LocationScopedView(ApiView):
-    """A view of rows with a location. An app only sees rows at locations that the app's access scopes cover.
+class LocationScopedViewSet(ShopViewSet[M]):
+    """Views of rows with a location. An app only sees rows at locations that the app's access scopes cover.
 
     Attributes:
         sides: The scopes that allow each action, keyed by action. ``require_side`` also checks the scope for the row's
             location.
+        location_path: The ORM path of the location.
     """
 
     sides: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    location_path = "assigned_location"
 
     def get_scopes(self, method: str) -> tuple[str, ...]:
         """Return the scopes that allow the request. The app needs only one of these scopes."""
@@ -42,6 +49,18 @@ class LocationScopedView(ApiView):
         if action in self.sides:
             return self.sides[action]
         return READ if method in SAFE_METHODS else scope_filter.WRITE
+
+    @property
+    def shows_all_shop_rows(self) -> bool:
+        """Return False, because the rows depend on the calling app."""
+        return False
+
+    def get_visible_condition(self, path: str = "assigned_location") -> Q:
+        """Return the condition for rows at locations that the app's scopes cover."""
+        return scope_filter.get_visible_condition(self.access.granted_scopes, self.access.installation.app_id, path)
+
+    def get_queryset(self) -> QuerySet[M]:
+        return super().get_queryset().filter(self.get_visible_condition(self.location_path))
 
     def require_side(self, location: Location, side: Side) -> None:
         """Check that the app may act for a side at a location.

@@ -6,10 +6,9 @@ from django.db import transaction
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from apps.api.requests.views import ONE
-from apps.api.resources.fields import IntegerField
-from apps.api.resources.nested_objects import ObjectListField
-from apps.api.types import Attrs
+from apps.core.rest.requests.views import ONE
+from apps.core.rest.resources.fields import IntegerField
+from apps.core.rest.resources.nested_objects import ObjectListField
 from apps.fulfillment.api.fulfillment_order_views import (
     MAX_LINES,
     MESSAGE,
@@ -19,10 +18,9 @@ from apps.fulfillment.api.fulfillment_order_views import (
     create_response_schema,
 )
 from apps.fulfillment.api.permissions import MERCHANT_SIDE_AT_SERVICES, SERVICE_SIDE
-from apps.fulfillment.domain import fulfillment_requests
-from apps.fulfillment.domain.line_quantities import LINES
-from apps.fulfillment.domain.states import Side
-from apps.fulfillment.models import FulfillmentOrder
+from apps.fulfillment.domain.fulfillment_orders import requests
+from apps.fulfillment.domain.fulfillment_orders.quantities import LINES
+from apps.fulfillment.domain.fulfillment_orders.states import Side
 from apps.orders.api.fields import nullable_bool, nullable_text
 
 _REQUEST = {"message": nullable_text(1000), "notify_customer": nullable_bool(), LINES: create_lines_field()}
@@ -58,7 +56,7 @@ class FulfillmentRequestViewSet(FulfillmentOrderBaseViewSet):
         """Send the fulfillment service a request for a fulfillment order, or for some of its items."""
         attrs = self.read_body_members("fulfillment_request", _REQUEST, required=False)
         with transaction.atomic():
-            row, unsubmitted = fulfillment_requests.request_fulfillment(
+            row, unsubmitted = requests.request_fulfillment(
                 self.get_for_side(Side.MERCHANT),
                 message=attrs.get("message") or "",
                 notify_customer=bool(attrs.get("notify_customer")),
@@ -75,19 +73,18 @@ class FulfillmentRequestViewSet(FulfillmentOrderBaseViewSet):
     def accept(self, request: Request, **_: int) -> HttpResponse:
         """Accept a fulfillment request that was sent to the calling app."""
         attrs = self.read_body_members("fulfillment_request", MESSAGE, required=False)
-        return self._respond(fulfillment_requests.accept_request, attrs)
+        return self.change(Side.WORKER, requests.accept_request, message=attrs.get("message") or "")
 
     def reject(self, request: Request, **_: int) -> HttpResponse:
         """Reject a fulfillment request that was sent to the calling app."""
         attrs = self.read_body_members("fulfillment_request", _REJECTION, required=False)
-        details = {"reason": attrs.get("reason") or "", "lines": attrs.get("line_items") or ()}
-        return self._respond(fulfillment_requests.reject_request, attrs, **details)
-
-    def _respond(self, respond: Callable[..., FulfillmentOrder], attrs: Attrs, **details: object) -> HttpResponse:
-        with transaction.atomic():
-            row = self.get_for_side(Side.WORKER)
-            respond(row, message=attrs.get("message") or "", actor=self.actor, at=self.at, **details)
-            return self.render_object(row.pk)
+        return self.change(
+            Side.WORKER,
+            requests.reject_request,
+            message=attrs.get("message") or "",
+            reason=attrs.get("reason") or "",
+            lines=attrs.get("line_items") or (),
+        )
 
 
 class CancellationRequestViewSet(FulfillmentOrderBaseViewSet):
@@ -101,19 +98,16 @@ class CancellationRequestViewSet(FulfillmentOrderBaseViewSet):
 
     def send(self, request: Request, **_: int) -> HttpResponse:
         """Send the fulfillment service a cancellation request for an accepted fulfillment order."""
-        return self._change_with_message(fulfillment_requests.request_cancellation, Side.MERCHANT)
+        return self._change_with_message(Side.MERCHANT, requests.request_cancellation)
 
     def accept(self, request: Request, **_: int) -> HttpResponse:
         """Accept a cancellation request and move the unfulfilled items to a new fulfillment order."""
-        return self._change_with_message(fulfillment_requests.accept_cancellation, Side.WORKER)
+        return self._change_with_message(Side.WORKER, requests.accept_cancellation)
 
     def reject(self, request: Request, **_: int) -> HttpResponse:
         """Reject a cancellation request, so that the fulfillment order remains in progress."""
-        return self._change_with_message(fulfillment_requests.reject_cancellation, Side.WORKER)
+        return self._change_with_message(Side.WORKER, requests.reject_cancellation)
 
-    def _change_with_message(self, change: Callable[..., FulfillmentOrder], side: Side) -> HttpResponse:
+    def _change_with_message(self, side: Side, transition: Callable[..., object]) -> HttpResponse:
         attrs = self.read_body_members("cancellation_request", MESSAGE, required=False)
-        with transaction.atomic():
-            row = self.get_for_side(side)
-            change(row, message=attrs.get("message") or "", actor=self.actor, at=self.at)
-            return self.render_object(row.pk)
+        return self.change(side, transition, message=attrs.get("message") or "")

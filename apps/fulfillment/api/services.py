@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from django.db.models import Model, QuerySet
 
-from apps.api.resources.fields import (
+from apps.core.i18n.error_messages import MUST_EXIST
+from apps.core.rest.resources.fields import (
     ChoiceField,
     ConstantField,
     IntegerField,
@@ -13,15 +14,14 @@ from apps.api.resources.fields import (
     TextField,
     global_id_field,
 )
-from apps.api.resources.filters import ChoiceFilter, ResourceFilter, apply_filters
-from apps.api.resources.nested_objects import validate_members
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Attrs
-from apps.api.viewsets import ShopViewSet
-from apps.fulfillment.domain import services
-from apps.fulfillment.domain.services import DestinationRefused, InventoryAction
+from apps.core.rest.resources.filters import ChoiceFilter, ResourceFilter, apply_filters
+from apps.core.rest.resources.nested_objects import validate_members
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs
+from apps.fulfillment.domain.services import changes
+from apps.fulfillment.domain.services.changes import DestinationRefused, InventoryAction
 from apps.fulfillment.models import FulfillmentService
-from apps.ground.error_messages import MUST_EXIST
 from apps.inventory.models import Location
 
 _OWN, _ALL = "current_client", "all"
@@ -32,8 +32,6 @@ _DELETE = {
 
 
 class FulfillmentServiceSerializer(ResourceSerializer[FulfillmentService]):
-    """A fulfillment service."""
-
     name = ModelDerivedField()
     email = ConstantField(None)
     service_name = ReadOnlyColumn("name")
@@ -66,8 +64,6 @@ class OwnerFilter(ChoiceFilter):
 
 
 class FulfillmentServiceFilter(ResourceFilter):
-    """The filters for the fulfillment service list."""
-
     scope = OwnerFilter()
 
 
@@ -98,12 +94,11 @@ class FulfillmentServiceViewSet(ShopViewSet[FulfillmentService]):
         return FulfillmentService.objects.filter(app_id=self.access.installation.app_id)
 
     def perform_create(self, attrs: Attrs) -> FulfillmentService:
-        """Create a service for the calling app."""
         app = self.access.installation.app
-        return services.create_service(attrs, app=app, actor=self.actor, at=self.at)
+        return changes.create_service(attrs, app=app, actor=self.actor, at=self.at)
 
     def perform_update(self, instance: FulfillmentService, attrs: Attrs) -> None:
-        services.change_service(instance, attrs, actor=self.actor, at=self.at)
+        changes.change_service(instance, attrs, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: FulfillmentService) -> None:
         """Delete the service, and handle inventory and fulfillment orders as the query parameters specify."""
@@ -113,7 +108,7 @@ class FulfillmentServiceViewSet(ShopViewSet[FulfillmentService]):
             destination = Location.objects.filter(pk=options["location_id"]).first()
             if destination is None:
                 raise DestinationRefused(MUST_EXIST)
-        services.delete_service(
+        changes.delete_service(
             instance,
             actor=self.actor,
             at=self.at,

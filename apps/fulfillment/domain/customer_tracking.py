@@ -8,12 +8,14 @@ for the delay.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from apps.core.i18n import formats
+from apps.core.types import Attrs
+from apps.fulfillment.domain.tracking import get_safe_url
 from apps.fulfillment.models import (
     Fulfillment,
     FulfillmentEvent,
@@ -23,9 +25,10 @@ from apps.fulfillment.models import (
     FulfillmentOrderLine,
 )
 from apps.fulfillment.models.orders import UNFINISHED, Status
-from apps.ground import languages
+from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import LineItem, Order
 
+TEMPLATE = "fulfillment/tracking.html"
 # The maximum number of fulfillments, and of tracking events, that the page shows per order.
 MAX_FULFILLMENTS = 100
 MAX_EVENTS = 500
@@ -114,12 +117,7 @@ def get_shipments(order: Order) -> list[Shipment]:
 
 
 def get_unshipped_items(order: Order, lines: Sequence[LineItem]) -> list[UnshippedItems]:
-    """List the items still to be shipped, grouped by the reason why they are not shipped yet.
-
-    Args:
-        order: The order.
-        lines: The order's line items.
-    """
+    """List the items still to be shipped, grouped by the reason why they are not shipped yet."""
     if order.cancelled_at is not None:
         return []
     rows = FulfillmentOrder.objects.filter(order=order, status__in=UNFINISHED).order_by("pk")
@@ -146,7 +144,7 @@ def _create_shipment(
     expected = None if is_final else next(filter(None, (event.estimated_delivery_at for event in events)), None)
     steps = [TrackingStep(_(EVENT_TEXTS[event.status]), event.happened_at, event.location_text) for event in events]
     steps.append(TrackingStep(_("Shipped"), row.created_at))
-    urls = [*map(_get_safe_url, row.tracking_urls), *[""] * len(row.tracking_numbers)]
+    urls = [*map(get_safe_url, row.tracking_urls), *[""] * len(row.tracking_numbers)]
     numbers = list(zip(row.tracking_numbers, urls, strict=False))
     return Shipment(
         status,
@@ -158,21 +156,13 @@ def _create_shipment(
     )
 
 
-def _get_safe_url(url: str) -> str:
-    """Return the URL if it is safe to link, otherwise an empty string. Apps can store any text as a URL."""
-    try:
-        return url if urlsplit(url).scheme in {"http", "https"} else ""
-    except ValueError:
-        return ""
-
-
 def _get_reason(row: FulfillmentOrder) -> str:
     """Return the reason why items are not shipped yet, as a sentence for the customer."""
     if row.status == Status.ON_HOLD:
         reasons = dict.fromkeys(HOLD_TEXTS[hold.reason] for hold in row.holds.all())
         return ". ".join(map(_, reasons)) or _(HOLD_TEXTS[_H.OTHER])
     if row.status == Status.SCHEDULED and row.fulfill_at is not None:
-        return _("Ships on {day} at the earliest").format(day=languages.format_date(row.fulfill_at, "j F Y"))
+        return _("Ships on {day} at the earliest").format(day=formats.format_date(row.fulfill_at, "j F Y"))
     if row.method_type == FulfillmentOrder.Method.NONE:
         return _(NO_SHIPPING)
     return _(PACKING) if row.status == Status.IN_PROGRESS else _(NOT_YET)
@@ -184,3 +174,9 @@ def _sum_by_name(counts: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
     for count, name in counts:
         totals[name] = totals.get(name, 0) + count
     return [(count, name) for name, count in totals.items()]
+
+
+def get_tracking_context(order: Order) -> Attrs:
+    """Return the order's fulfillments and open items, or an empty context if the order has neither."""
+    shipments, unshipped = get_shipments(order), get_unshipped_items(order, get_line_items(order))
+    return {"shipments": shipments, "unshipped": unshipped} if shipments or unshipped else {}

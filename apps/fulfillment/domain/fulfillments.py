@@ -4,27 +4,26 @@ Each function locks the order. If two requests fulfill the same item, the later 
 quantity.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from apps.events.domain.recording import record_event
-from apps.fulfillment.domain import line_quantities
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError, TransitionRefused
+from apps.core.i18n.error_messages import BLANK, TAKEN
+from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.fulfillment.domain import tracking as tracks
-from apps.fulfillment.domain.line_quantities import LineQuantities
-from apps.fulfillment.domain.states import Action
+from apps.fulfillment.domain.fulfillment_orders import quantities
+from apps.fulfillment.domain.fulfillment_orders.quantities import LineQuantities
+from apps.fulfillment.domain.fulfillment_orders.states import Action
+from apps.fulfillment.domain.fulfillment_orders.transitions import STATUS_FIELDS, apply_transition
 from apps.fulfillment.domain.tracking import Tracking
-from apps.fulfillment.domain.transitions import STATUS_FIELDS, apply_transition
 from apps.fulfillment.models import Fulfillment, FulfillmentLine, FulfillmentOrder, FulfillmentOrderLine
 from apps.fulfillment.models.orders import Status
-from apps.ground.error_messages import BLANK, TAKEN
-from apps.ground.exceptions import DomainError, TransitionRefused
-from apps.ground.types import Attrs, ReadOnlyAttrs
 from apps.inventory.domain.stock import get_primary_location
 from apps.inventory.models import Location
 from apps.orders.domain import selectors, statuses
@@ -86,23 +85,22 @@ def create_fulfillment(
         QuantitiesRefused: If a quantity is larger than the remaining quantity.
     """
     order, fulfillment_orders = _lock_parts(parts)
-    remaining = line_quantities.get_remaining_of_many(list(fulfillment_orders.values()))
-    selections: list[_Selection] = []
+    remaining = quantities.get_remaining_of_many(list(fulfillment_orders.values()))
+    selected: dict[FulfillmentOrder, LineQuantities] = {}
     for index, part in enumerate(parts):
         row = fulfillment_orders[part.fulfillment_order.pk]
         apply_transition(row, Action.CREATE_FULFILLMENT)
-        selected = line_quantities.parse_quantities_of(
-            remaining[row.pk], part.lines, path=f"{PARTS}.{index}.{line_quantities.LINES}"
-        )
-        selections.append(
-            _Selection(row, selected, stays=bool(line_quantities.subtract_quantities(remaining[row.pk], selected)))
-        )
-    location = selections[0].row.assigned_location
+        path = f"{PARTS}.{index}.{quantities.LINES}"
+        selected[row] = quantities.parse_quantities(remaining[row.pk], part.lines, path=path)
+        others = quantities.subtract_quantities(remaining[row.pk], selected[row])
+        row.status = Status.IN_PROGRESS if others else Status.CLOSED
+    location = next(iter(selected)).assigned_location
     fulfillment = _save_fulfillment(order, location, tracking or Tracking(), message, origin_address, at=at)
-    _fulfill(fulfillment, selections, at=at)
+    _fulfill(fulfillment, selected, at=at)
+    FulfillmentOrder.objects.bulk_update(selected, STATUS_FIELDS)
     counts: dict[int, int] = {}
-    for selection in selections:
-        for line, count in selection.units.items():
+    for units in selected.values():
+        for line, count in units.items():
             counts[line.line_item_id] = counts.get(line.line_item_id, 0) + count
     record_event("fulfillments/create", fulfillment, actor=actor, at=at)
     update_line_items(order, counts, actor=actor, at=at)
@@ -112,7 +110,6 @@ def create_fulfillment(
 
 
 def _lock_parts(parts: Sequence[FulfillmentPart]) -> tuple[Order, dict[int, FulfillmentOrder]]:
-    """Lock the order and reload the fulfillment orders."""
     if not parts:
         raise FulfillmentRefused(BLANK)
     pks = [part.fulfillment_order.pk for part in parts]
@@ -121,7 +118,7 @@ def _lock_parts(parts: Sequence[FulfillmentPart]) -> tuple[Order, dict[int, Fulf
     if len({part.fulfillment_order.order_id for part in parts}) > 1:
         raise FulfillmentRefused(_("must all belong to the same order"))
     order = selectors.lock_order(Order(pk=parts[0].fulfillment_order.order_id))
-    rows = line_quantities.load_fulfillment_orders(order, pks)
+    rows = quantities.load_fulfillment_orders(order, pks)
     if len({row.assigned_location_id for row in rows}) > 1:
         raise FulfillmentRefused(_("must all be at the same location"))
     return order, {row.pk: row for row in rows}
@@ -148,20 +145,11 @@ def _save_fulfillment(
     return fulfillment
 
 
-class _Selection(NamedTuple):
-    """A fulfillment order, the quantities to fulfill, and whether unfulfilled items remain afterwards."""
-
-    row: FulfillmentOrder
-    units: LineQuantities
-    stays: bool
-
-
-def _fulfill(fulfillment: Fulfillment, selections: Sequence[_Selection], *, at: datetime) -> None:
-    """Move quantities from fulfillable to fulfilled. Fulfillment orders without remaining items are closed."""
+def _fulfill(fulfillment: Fulfillment, selected: Mapping[FulfillmentOrder, LineQuantities], *, at: datetime) -> None:
+    """Move quantities from fulfillable to fulfilled."""
     fulfillment_lines = []
-    for row, selected, has_remaining in selections:
-        row.status = Status.IN_PROGRESS if has_remaining else Status.CLOSED
-        for line, count in selected.items():
+    for row, units in selected.items():
+        for line, count in units.items():
             line.fulfilled_quantity += count
             line.fulfillable_quantity -= count
             fulfillment_lines.append(
@@ -174,9 +162,8 @@ def _fulfill(fulfillment: Fulfillment, selections: Sequence[_Selection], *, at: 
                     created_at=at,
                 )
             )
-    line_quantities.save_lines([line for selection in selections for line in selection.units])
+    quantities.save_lines([line for units in selected.values() for line in units])
     FulfillmentLine.objects.bulk_create(fulfillment_lines)
-    FulfillmentOrder.objects.bulk_update([selection.row for selection in selections], STATUS_FIELDS)
 
 
 def update_line_items(order: Order, counts: dict[int, int], *, actor: str, at: datetime) -> None:
@@ -209,13 +196,8 @@ def update_order_status(order: Order, lines: Sequence[LineItem], *, actor: str, 
 def create_past_fulfillment(order: Order, row: FulfillmentOrder, tracking: Tracking, *, at: datetime) -> Fulfillment:
     """Create the fulfillment of an imported order that was shipped before the import."""
     fulfillment = _save_fulfillment(order, row.assigned_location, tracking, "", None, at=at)
-    _fulfill(fulfillment, [_Selection(row, line_quantities.get_remaining(row), stays=False)], at=at)
+    _fulfill(fulfillment, {row: quantities.get_remaining(row)}, at=at)
     return fulfillment
-
-
-def get_fulfillment_status(order: Order, lines: Sequence[LineItem]) -> str:
-    """Return the order's fulfillment status."""
-    return statuses.get_order_fulfillment_status(order, lines).value
 
 
 @transaction.atomic
@@ -263,7 +245,7 @@ def _revert_quantities(row: Fulfillment) -> dict[int, int]:
         line.quantity -= fulfillment_line.quantity
         line.fulfilled_quantity -= fulfillment_line.quantity
         counts[fulfillment_line.line_item_id] = counts.get(fulfillment_line.line_item_id, 0) + fulfillment_line.quantity
-    line_quantities.save_lines(
+    quantities.save_lines(
         [
             lines[fulfillment_line.fulfillment_order_id, fulfillment_line.line_item_id]
             for fulfillment_line in fulfillment_lines
@@ -278,6 +260,6 @@ def _create_replacement(row: Fulfillment, counts: dict[int, int], *, at: datetim
     if first is None or not counts:
         return None
     location = row.location if row.location.active else get_primary_location()
-    fulfillment_order = line_quantities.create_fulfillment_order_like(first, location, at=at)
-    line_quantities.add_lines(fulfillment_order, counts, at=at)
+    fulfillment_order = quantities.create_fulfillment_order_like(first, location, at=at)
+    quantities.add_lines([(fulfillment_order, counts)], at=at)
     return fulfillment_order

@@ -1,46 +1,39 @@
-"""Hooks that route new orders, and that update fulfillment when an order is canceled, edited or erased.
+"""Hooks that route new orders, and that update fulfillment when an order is canceled or edited.
 
 ``docs/fulfillment.md`` describes each case.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from apps.events.domain.immutability import allow_redaction
-from apps.events.domain.recording import EventInput, record_event, record_events
-from apps.events.domain.redaction import redact_events
-from apps.events.models import Event
+from apps.core.events.recording import EventInput, record_event, record_events
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import INVALID
+from apps.core.jobs.queue import enqueue, enqueue_many
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.timestamps import InvalidDate, parse_timestamp
+from apps.core.types import ReadOnlyAttrs
 from apps.fulfillment.domain import fulfillments as fulfilling
-from apps.fulfillment.domain import line_quantities, routing, tracking
-from apps.fulfillment.domain.item_removal import (
+from apps.fulfillment.domain import tracking
+from apps.fulfillment.domain.fulfillment_orders import quantities, routing
+from apps.fulfillment.domain.fulfillment_orders.quantities import (
     ACCEPTED_BY_SERVICE,
     AcceptedByService,
     remove_from_fulfillment_orders,
     remove_quantities,
 )
-from apps.fulfillment.domain.transitions import CLOSED_TOPIC
 from apps.fulfillment.models import (
-    Fulfillment,
-    FulfillmentEvent,
     FulfillmentHold,
     FulfillmentOrder,
-    MerchantRequest,
 )
 from apps.fulfillment.models.orders import UNFINISHED, Status
-from apps.ground.error_messages import INVALID
-from apps.ground.exceptions import DomainError
-from apps.ground.tenancy import get_current_shop
-from apps.ground.timestamps import InvalidDate, parse_timestamp
-from apps.ground.types import ReadOnlyAttrs
 from apps.inventory.domain.stock import get_primary_location
 from apps.inventory.models import Location
-from apps.jobs.domain.queue import enqueue, enqueue_many
 from apps.orders.domain.selectors import get_line_items
+from apps.orders.domain.statuses import get_order_fulfillment_status
 from apps.orders.models import LineItem, Order
 
 
@@ -94,11 +87,11 @@ def _record_past_fulfillment(order: Order, fulfillments: object, *, actor: str, 
     row = FulfillmentOrder.objects.create(
         shop_id=order.shop_id, order=order, assigned_location=location, status=Status.CLOSED, created_at=at
     )
-    line_quantities.add_lines(row, counts, at=at)
+    quantities.add_lines([(row, counts)], at=at)
     fulfillment = fulfilling.create_past_fulfillment(
         order, row, tracking.complete_tracking(_get_tracking_members(attrs)), at=at
     )
-    order.fulfillment_status = fulfilling.get_fulfillment_status(order, lines)
+    order.fulfillment_status = get_order_fulfillment_status(order, lines)
     order.save(update_fields=["fulfillment_status"])
     record_event("fulfillments/create", fulfillment, actor=actor, at=at)
     if notify:
@@ -155,7 +148,7 @@ def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:
             _("Fulfillment services have already accepted {names}. Request a cancellation first.").format(names=names)
         )
     for row in rows:
-        lines = line_quantities.get_remaining(row)
+        lines = quantities.get_remaining(row)
         remove_quantities(lines)
         row.status = Status.CLOSED
         row.save(update_fields=["status"])
@@ -173,41 +166,6 @@ def update_edited_order(order: Order, fewer: Mapping[int, int], *, more: bool, a
         remove_from_fulfillment_orders(order, fewer, actor=actor, at=at)
     if more:
         enqueue(routing.ROUTE_TASK, actor=actor, order_id=order.pk)
-
-
-def erase_fulfillment_data(ids: Sequence[int], *, at: datetime) -> None:
-    """Erase the personal data in the fulfillments of orders: tracking, messages, notes and addresses."""
-    holds = FulfillmentHold.objects.filter(fulfillment_order__order__in=ids)
-    requests = MerchantRequest.objects.filter(fulfillment_order__order__in=ids)
-    fulfillments = Fulfillment.objects.filter(order__in=ids)
-    events = FulfillmentEvent.objects.filter(fulfillment__order__in=ids)
-    rows: tuple[QuerySet[Any], ...] = (
-        FulfillmentOrder.objects.filter(order__in=ids),
-        holds,
-        requests,
-        fulfillments,
-        events,
-    )
-    for queryset in rows:
-        redact_events(queryset.model, list(queryset.order_by("pk").values_list("pk", flat=True)))
-    # Messages entered when a fulfillment order was closed are only stored in these events.
-    closing_events = Event.objects.filter(topic=CLOSED_TOPIC, subject_id__in=list(rows[0].values_list("pk", flat=True)))
-    with allow_redaction():
-        closing_events.filter(subject_type=FulfillmentOrder._meta.label_lower).exclude(changes={}).update(changes={})
-    holds.update(reason_notes="")
-    requests.update(message="", answer_message="", answer_reason="", line_messages=[])
-    fulfillments.update(tracking_numbers=[], tracking_urls=[], message="", origin_address=None)
-    events.update(
-        message=None, address1=None, city=None, province=None, country=None, zip=None, latitude=None, longitude=None
-    )
-
-
-PERSONAL_COLUMNS = {
-    "fulfillment.FulfillmentHold": ("reason_notes",),
-    "fulfillment.MerchantRequest": ("message", "answer_message", "answer_reason", "line_messages"),
-    "fulfillment.Fulfillment": ("tracking_numbers", "tracking_urls", "message", "origin_address"),
-    "fulfillment.FulfillmentEvent": ("message", "address1", "city", "province", "country", "zip"),
-}
 
 
 def get_deactivation_objections(location: Location) -> Iterator[str]:

@@ -5,8 +5,8 @@ from enum import StrEnum
 
 from django.db.models import Q
 
-from apps.events.domain.topics import AudienceCheck
-from apps.fulfillment.domain.states import Side
+from apps.core.events.topics import AudienceCheck
+from apps.fulfillment.domain.fulfillment_orders.states import Side
 from apps.inventory.models import Location
 
 
@@ -19,7 +19,6 @@ class Scope(StrEnum):
 
     @property
     def read(self) -> str:
-        """Return the read scope."""
         return f"read_{self.value}"
 
     @property
@@ -35,10 +34,7 @@ WRITE = tuple(scope.write for scope in Scope)
 def get_visible_condition(granted: Collection[str], app_id: int, path: str = "assigned_location") -> Q:
     """Return the condition for rows at locations that an app's scopes cover.
 
-    Args:
-        granted: The app's scopes.
-        app_id: The app.
-        path: The ORM path of the location.
+    ``path`` is the ORM path of the location.
     """
     legacy, app = f"{path}__legacy", f"{path}__service__app_id"
     own = Q(**{legacy: True, app: app_id})
@@ -77,8 +73,7 @@ def get_required_scope(location: Location, app_id: int, side: Side) -> Scope | N
 def create_audience_check(*names: str) -> AudienceCheck:
     """Return a function that checks whether an app may receive an event.
 
-    Args:
-        names: The path to the location id in the event's payload.
+    ``names`` is the path to the location id in the event's payload.
     """
 
     def may(payload: Mapping[str, object], app_id: int, granted: Collection[str]) -> bool:

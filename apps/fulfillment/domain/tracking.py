@@ -2,16 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.events.domain.recording import record_event
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError, RowDeleted, TransitionRefused
+from apps.core.jobs.queue import enqueue
+from apps.core.types import ReadOnlyAttrs
 from apps.fulfillment.domain import carriers
 from apps.fulfillment.models import Fulfillment, FulfillmentEvent
-from apps.ground.exceptions import DomainError, RowDeleted, TransitionRefused
-from apps.ground.types import ReadOnlyAttrs
-from apps.jobs.domain.queue import enqueue
 from apps.orders.domain.selectors import lock_order
 from apps.orders.models import Order
 
@@ -43,11 +44,19 @@ class Tracking:
     company: str = ""
 
 
+def get_safe_url(url: str) -> str:
+    """Return the URL if it is safe to link, otherwise an empty string. Apps can store any text as a URL."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return url if parts.scheme in {"http", "https"} and parts.netloc else ""
+
+
 def complete_tracking(attrs: ReadOnlyAttrs) -> Tracking:
     """Create tracking information. A missing carrier and missing URLs are derived from the tracking numbers.
 
-    Args:
-        attrs: The optional keys ``number`` or ``numbers``, ``url`` or ``urls``, and ``company``.
+    ``attrs`` has the optional keys ``number`` or ``numbers``, ``url`` or ``urls``, and ``company``.
 
     Raises:
         TrackingRefused: If there are too many numbers or URLs.
@@ -96,13 +105,6 @@ def update_tracking(
 ) -> Fulfillment:
     """Replace the tracking information of a fulfillment.
 
-    Args:
-        fulfillment: The fulfillment, which this function reloads.
-        tracking: See ``complete_tracking``.
-        actor: The actor for the audit log.
-        at: The current time.
-        notify: True to email the customer.
-
     Raises:
         NotTrackable: If the fulfillment is canceled.
     """
@@ -136,11 +138,7 @@ def enqueue_shipping_confirmation(fulfillment: Fulfillment, *, actor: str) -> No
 def add_event(fulfillment: Fulfillment, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> FulfillmentEvent:
     """Add a tracking event. The latest event determines the shipment status.
 
-    Args:
-        fulfillment: The fulfillment, which this function reloads.
-        attrs: Values for columns of ``FulfillmentEvent``. ``happened_at`` defaults to the current time.
-        actor: The actor for the audit log.
-        at: The current time.
+    ``attrs`` are values for columns of ``FulfillmentEvent``. ``happened_at`` defaults to the current time.
     """
     row = lock_fulfillment(fulfillment)
     values = {"happened_at": at, **{name: value for name, value in attrs.items() if value is not None}}

@@ -1,6 +1,5 @@
 """Models for fulfillment."""
 
-from apps.fulfillment.models.callbacks import Pull, PullAttempt
 from apps.fulfillment.models.fulfillments import Fulfillment, FulfillmentEvent, FulfillmentLine
 from apps.fulfillment.models.orders import (
     STATES,
@@ -9,7 +8,7 @@ from apps.fulfillment.models.orders import (
     FulfillmentOrderLine,
     MerchantRequest,
 )
-from apps.fulfillment.models.services import FulfillmentService
+from apps.fulfillment.models.services import FulfillmentService, Pull, PullAttempt
 
 __all__ = [
     "STATES",

@@ -4,8 +4,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
+from apps.core.models import VersionField
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.fulfillment.models.orders import FulfillmentOrder
-from apps.ground.base_models import ShopOwned, VersionField
 from apps.inventory.models import Location
 from apps.orders.models import LineItem, Order
 from apps.shops.domain.countries import localize_country
@@ -48,6 +49,9 @@ class Fulfillment(ShopOwned):
     origin_address = models.JSONField(null=True, blank=True)
     message = models.CharField(gettext_lazy("message"), max_length=1000, blank=True)
     version = VersionField()
+
+    personal_fields = ("tracking_numbers", "tracking_urls", "origin_address", "message")
+    non_personal_fields = ("name", "service", "shipment_status", "tracking_company")
 
     class Meta:
         verbose_name = gettext_lazy("fulfillment")
@@ -104,8 +108,6 @@ class FulfillmentLine(ShopOwned):
 
 
 class FulfillmentEvent(ShopOwned):
-    """A tracking event of a fulfillment."""
-
     class Status(models.TextChoices):
         LABEL_PURCHASED = "label_purchased", gettext_lazy("Label purchased")
         LABEL_PRINTED = "label_printed", gettext_lazy("Label printed")
@@ -138,6 +140,8 @@ class FulfillmentEvent(ShopOwned):
     latitude = models.FloatField(null=True, blank=True)
     longitude = models.FloatField(null=True, blank=True)
     estimated_delivery_at = models.DateTimeField(gettext_lazy("estimated delivery at"), null=True, blank=True)
+
+    personal_fields = ("message", "address1", "city", "province", "country", "zip")
 
     class Meta:
         verbose_name = gettext_lazy("fulfillment event")

@@ -5,14 +5,13 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy
 
-from apps.ground.base_models import ShopOwned, VersionField
+from apps.core.models import VersionField
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.inventory.models import Location
 from apps.orders.models import LineItem, Order
 
 
 class Status(models.TextChoices):
-    """The status of a fulfillment order."""
-
     OPEN = "open", gettext_lazy("Open")
     IN_PROGRESS = "in_progress", gettext_lazy("In progress")
     SCHEDULED = "scheduled", gettext_lazy("Scheduled")
@@ -115,6 +114,8 @@ class FulfillmentOrder(ShopOwned):
     source_reference = models.CharField(max_length=255, blank=True, editable=False)
     version = VersionField()
 
+    non_personal_fields = ("presented_name", "service_code", "source_reference")
+
     # The hold that the current event describes. This attribute is not stored in the database.
     event_hold: "FulfillmentHold | None" = None
 
@@ -216,6 +217,9 @@ class FulfillmentHold(ShopOwned):
     reason_notes = models.CharField(max_length=1000, blank=True)
     actor = models.CharField(gettext_lazy("actor"), max_length=100)
 
+    personal_fields = ("reason_notes",)
+    non_personal_fields = ("actor",)
+
     class Meta:
         verbose_name = gettext_lazy("fulfillment hold")
         verbose_name_plural = gettext_lazy("fulfillment holds")
@@ -251,6 +255,8 @@ class MerchantRequest(ShopOwned):
     answer_message = models.CharField(max_length=1000, blank=True)
     answer_reason = models.CharField(max_length=255, blank=True)
     line_messages = models.JSONField(default=list)
+
+    personal_fields = ("message", "answer_message", "answer_reason", "line_messages")
 
     class Meta:
         verbose_name = gettext_lazy("merchant request")

@@ -1,12 +1,14 @@
 """Panel pages for inventory items, locations and inventory changes."""
 
+from apps.core.tenancy.permissions import allow, grants
 from apps.inventory.admin.items import InventoryItemAdmin
 from apps.inventory.admin.locations import LocationAdmin
 from apps.inventory.admin.movements import StockMovementAdmin
-from apps.staff.domain.permissions import grant_permissions
 
-grant_permissions("locations", "vac", "inventory.location")
-grant_permissions("products", "v", "inventory.location", "inventory.stockmovement")
-grant_permissions("products", "vc", "inventory.inventoryitem")
+grants.add(
+    allow("locations", "vac", "inventory.location"),
+    allow("products", "v", "inventory.location", "inventory.stockmovement"),
+    allow("products", "vc", "inventory.inventoryitem"),
+)
 
 __all__ = ["InventoryItemAdmin", "LocationAdmin", "StockMovementAdmin"]

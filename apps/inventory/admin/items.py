@@ -12,24 +12,24 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from apps.ground.exceptions import DomainError
+from apps.core.admin.display.money import MoneyField
+from apps.core.admin.forms.error_display import format_errors, format_unchanged_error
+from apps.core.admin.forms.forms import PanelForm
+from apps.core.admin.forms.idempotency import submit_once_or_redirect
+from apps.core.admin.lists.changelist import strip_markup
+from apps.core.admin.lists.paginator import BoundedPaginator
+from apps.core.admin.lists.search import get_result_limit, is_palette_search, union_first_rows
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.pages import dashboard
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import ThemedSelect
+from apps.core.exceptions import DomainError
 from apps.inventory.domain import low_stock, stock, stock_grid
-from apps.inventory.domain.item_names import get_item_names, get_search_conditions
+from apps.inventory.domain.hooks import get_item_names, get_search_conditions
 from apps.inventory.domain.stock_grid import CellsRefused
 from apps.inventory.models import HS_CODE, InventoryItem, Location, StockMovement
-from apps.panel import home
-from apps.panel.admin_base.changelist import strip_markup
-from apps.panel.admin_base.forms import PanelForm
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.admin_base.paginator import BoundedPaginator
-from apps.panel.admin_base.search import get_result_limit, is_palette_search, union_first_rows
-from apps.panel.error_display import format_errors, format_unchanged_error
-from apps.panel.form_idempotency import submit_once_or_redirect
-from apps.panel.menu import MenuItem
-from apps.panel.money import MoneyField
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context
-from apps.panel.theme import ThemedSelect
 from apps.shops.domain.countries import find_province, get_country_choices
 
 VIEW, CHANGE = "inventory.view_inventoryitem", "inventory.change_inventoryitem"
@@ -40,8 +40,6 @@ REASONS = (Reason.COUNT, Reason.RECEIVED, Reason.DAMAGED, Reason.CORRECTION, Rea
 
 
 class InventoryItemForm(PanelForm[InventoryItem]):
-    """The form for an item's cost and customs data."""
-
     cost = MoneyField(help_text=InventoryItem._meta.get_field("cost").help_text, label=gettext_lazy("Cost"))
     country_code_of_origin = forms.ChoiceField(
         label=gettext_lazy("Country of origin"), required=False, widget=ThemedSelect
@@ -59,7 +57,6 @@ class InventoryItemForm(PanelForm[InventoryItem]):
         )
 
     def prepare(self) -> None:
-        """Set the choices of the country field."""
         self.set_choices("country_code_of_origin", [("", _("Unknown")), *get_country_choices()])
 
     def clean_country_code_of_origin(self) -> str | None:
@@ -129,11 +126,9 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         return union_first_rows(queryset, parts, limit=most, newest=not is_palette_search(request)), False
 
     def palette_titles(self, rows: Sequence[InventoryItem]) -> Mapping[int, str]:
-        """Return the product and variant name of each item."""
         return get_item_names(rows)
 
     def palette_details(self, instance: InventoryItem) -> Sequence[str]:
-        """Return the SKU if the item has one."""
         return [instance.sku] if instance.sku else []
 
     def save_model(self, request: HttpRequest, obj: InventoryItem, form: InventoryItemForm, change: bool) -> None:
@@ -244,8 +239,8 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         return query.urlencode()
 
 
-home.add_task(
-    home.Task(
+dashboard.tasks.add(
+    dashboard.Task(
         gettext_lazy("Low stock"),
         gettext_lazy("items at or below the low-stock threshold at a location"),
         InventoryItem,

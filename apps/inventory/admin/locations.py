@@ -9,25 +9,23 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.ground import languages
-from apps.ground.exceptions import DomainError
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.forms import PanelForm
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import ThemedSelect, display
+from apps.core.exceptions import DomainError
+from apps.core.i18n import formats
 from apps.inventory.domain import locations
 from apps.inventory.models import InventoryLevel, Location
-from apps.panel.admin_base.forms import PanelForm
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.error_display import format_errors
-from apps.panel.menu import MenuItem
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context
-from apps.panel.theme import ThemedSelect, display
 from apps.shops.domain.countries import find_province, get_country_choices, localize_country
 
 CHANGE = "inventory.change_location"
 
 
 class LocationForm(PanelForm[Location]):
-    """The form for a location's name, address and priority."""
-
     country_code = forms.ChoiceField(label=gettext_lazy("Country"), widget=ThemedSelect)
 
     class Meta:
@@ -49,8 +47,6 @@ class LocationForm(PanelForm[Location]):
 
 @admin.register(Location)
 class LocationAdmin(ShopOwnedAdmin[Location]):
-    """Admin for locations."""
-
     menu = MenuItem(
         "Catalog",
         "pin_drop",
@@ -79,12 +75,10 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
 
     @display(description=gettext_lazy("Address"))
     def place(self, location: Location) -> str:
-        """Return the city and the country."""
         return ", ".join(filter(None, (location.city, localize_country(location.country_code))))
 
     @display(description=gettext_lazy("Status"), label={"active": "success", "service": "info", "off": "danger"})
     def status(self, location: Location) -> tuple[str, str]:
-        """Return the status and its label."""
         if not location.active:
             return "off", _("Inactive")
         return ("service", _("Fulfillment service")) if location.legacy else ("active", _("Active"))
@@ -93,7 +87,7 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
     def units(self, location: Location) -> str:
         """Return the total available quantity, or a dash if it is not loaded. Only the location page loads it."""
         units: int | None = getattr(location, "units", None)
-        return "–" if units is None else languages.format_integer(units)
+        return "–" if units is None else formats.format_integer(units)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Location | None:
         """Return the location with the total available quantity. Oversold items count as zero.
@@ -126,7 +120,6 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
             obj._state.adding = False
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the route of the activation page."""
         return [
             self.build_action_url("<path:object_id>/activation/", self.activation_view, "activation"),
             *super().get_urls(),
@@ -135,7 +128,6 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Add the link to the activation page."""
         links = {"may_activate": has_permission(request, CHANGE), "activation_url": self.url("activation", object_id)}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **links})
 

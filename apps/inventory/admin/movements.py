@@ -11,15 +11,15 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
-from apps.ground.lookups import in_materialized
-from apps.inventory.domain.item_names import get_item_names, get_search_conditions
+from apps.core.admin.lists.filters import Choices, Screen
+from apps.core.admin.lists.search import get_result_limit, is_palette_search, union_first_rows
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.theme import display
+from apps.core.db.lookups import in_materialized
+from apps.core.tenancy.actor_names import get_actor_names
+from apps.inventory.domain.hooks import get_item_names, get_search_conditions
 from apps.inventory.models import InventoryItem, Location, StockMovement
-from apps.panel.admin_base.filters import Choices, Screen
-from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
-from apps.panel.admin_base.search import get_result_limit, is_palette_search, union_first_rows
-from apps.panel.menu import MenuItem
-from apps.panel.theme import display
-from apps.staff.domain.actor_names import get_actor_names
 
 # A search by name only finds the inventory changes of up to this many items.
 MAX_SEARCHED_ITEMS = 1_000
@@ -34,8 +34,6 @@ NamedMovement: TypeAlias = "WithAnnotations[StockMovement, _Names]"
 
 
 class LocationFilter(admin.SimpleListFilter):
-    """Filter inventory changes by location."""
-
     title = gettext_lazy("location")
     parameter_name = "location__id__exact"
 
@@ -44,15 +42,12 @@ class LocationFilter(admin.SimpleListFilter):
         return [(str(location.pk), location.name) for location in Location.rows().order_by("name", "id")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[StockMovement]) -> QuerySet[StockMovement]:
-        """Return the inventory changes at the selected location."""
         value = self.value()
         return queryset.filter(location_id=value) if value and value.isdecimal() else queryset
 
 
 @admin.register(StockMovement)
 class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
-    """Read-only admin for inventory changes."""
-
     menu = MenuItem(
         "Catalog",
         "history",
@@ -118,7 +113,6 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
 
     @display(description=pgettext_lazy("amount", "Change"))
     def change(self, movement: StockMovement) -> str:
-        """Return the changed quantity with its sign."""
         return f"{movement.delta:+d}"
 
     @display(description=gettext_lazy("Reason"))

@@ -4,12 +4,12 @@ from decimal import Decimal
 
 from rest_framework import serializers
 
-from apps.api.resources.fields import ApiField, ModelDerivedField, TextField, global_id_field
-from apps.api.resources.fields.money import PriceField
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Attrs, Errors
-from apps.api.viewsets import ShopViewSet
-from apps.ground.error_messages import INVALID
+from apps.core.i18n.error_messages import INVALID
+from apps.core.rest.resources.fields import ApiField, ModelDerivedField, TextField, global_id_field
+from apps.core.rest.resources.fields.scalar import PriceField
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs, Errors
 from apps.inventory.domain import stock
 from apps.inventory.models import HS_CODE, InventoryItem
 from apps.shops.domain.countries import find_country, find_province

@@ -7,17 +7,17 @@ from django.db import models, transaction
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.exceptions import Unprocessable
-from apps.api.render_context import RenderContext
-from apps.api.requests.views import ONE
-from apps.api.resources.fields import BooleanField, ComputedField, IntegerField, ModelDerivedField, ReadOnlyColumn
-from apps.api.resources.filters import IdsFilter, ResourceFilter
-from apps.api.resources.nested_objects import validate_members
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import RequestData
-from apps.api.viewsets import ShopViewSet
-from apps.ground.base_models import ShopOwned
-from apps.ground.compiled_queries import get_row
+from apps.core.db.compiled_queries import get_row
+from apps.core.rest.exceptions import Unprocessable
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.requests.views import ONE
+from apps.core.rest.resources.fields import BooleanField, ComputedField, IntegerField, ModelDerivedField, ReadOnlyColumn
+from apps.core.rest.resources.filters import IdsFilter, ResourceFilter
+from apps.core.rest.resources.nested_objects import validate_members
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.tenancy.shop_owned import ShopOwned
+from apps.core.types import RequestData
 from apps.inventory.domain import stock
 from apps.inventory.domain.movements import NotStocked
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import ComputedField, ModelDerivedField, ReadOnlyColumn, global_id_field
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.viewsets import ShopViewSet
-from apps.ground.base_models import ShopOwned
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import ComputedField, ModelDerivedField, ReadOnlyColumn, global_id_field
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.inventory.api.levels import InventoryLevelSerializer
 from apps.inventory.models import InventoryLevel, Location
 from apps.shops.domain.countries import get_country_name, get_localized_country_name

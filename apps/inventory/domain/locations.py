@@ -9,21 +9,21 @@ from django.db.models import Exists, OuterRef, ProtectedError, RestrictedError
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from apps.events.domain.diffs import apply_changes
-from apps.events.domain.recording import record_event
-from apps.ground.exceptions import DomainError, TransitionRefused
-from apps.ground.row_locks import get_for_update, refresh_for_update
-from apps.ground.types import Attrs
+from apps.core.db.row_locks import get_for_update, refresh_for_update
+from apps.core.events.recording import apply_changes, record_event
+from apps.core.exceptions import DomainError, TransitionRefused
+from apps.core.registry import Registry
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.shops import lock_shop
+from apps.core.types import Attrs
 from apps.inventory.domain.movements import get_or_create_level
 from apps.inventory.domain.stock import get_primary_location, lock_items, remove_from_location
 from apps.inventory.models import InventoryLevel, Location
 from apps.shops.domain.countries import complete_region
-from apps.shops.domain.locks import lock_shop
-from apps.shops.models import Shop
 
 # A function that yields the reasons why a location cannot be deactivated. Each reason is a sentence.
 ObjectionSource = Callable[[Location], Iterable[str]]
-_objection_sources: dict[str, ObjectionSource] = {}
+deactivation_objections = Registry[str, ObjectionSource]("objections to deactivating a location")
 
 
 class LocationInUse(TransitionRefused):
@@ -44,19 +44,11 @@ class ServiceLocation(DomainError):
     code = "service_location"
 
 
-def register_objection_source(name: str, source: ObjectionSource) -> None:
-    """Register a source of reasons that prevent deactivating a location, such as open fulfillment orders."""
-    _objection_sources[name] = source
-
-
 @transaction.atomic
 def create_location(*, actor: str, at: datetime, **fields: object) -> Location:
     """Create an active location. The country and the province can be names or codes.
 
-    Args:
-        actor: The actor of the event.
-        at: The time of the event.
-        fields: Values for columns of ``Location``, and optionally ``country`` as a name.
+    ``fields`` are values for columns of ``Location``, and optionally ``country`` as a name.
 
     Raises:
         LocationLimitReached: The shop has the maximum number of active locations.
@@ -81,12 +73,7 @@ def update_location(
 ) -> Location:
     """Update a location's name, address or priority.
 
-    Args:
-        location: The location, which is updated in place.
-        fields: The new values of changed columns, as in ``create_location``.
-        actor: The actor of the event.
-        at: The time of the event.
-        by_service: True if the caller is the fulfillment service that the location belongs to.
+    ``by_service`` is True if the caller is the fulfillment service that the location belongs to.
 
     Raises:
         ServiceLocation: The location belongs to a fulfillment service, and the caller is not that service.
@@ -116,7 +103,7 @@ def get_deactivation_objections(location: Location) -> list[str]:
     if stocked:
         text = ngettext("{number} item still has stock here.", "{number} items still have stock here.", stocked)
         reasons.append(text.format(number=stocked))
-    for source in _objection_sources.values():
+    for source in deactivation_objections.values():
         reasons.extend(source(location))
     return reasons
 

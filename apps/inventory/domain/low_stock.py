@@ -13,11 +13,11 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from apps.ground.tenancy import get_current_shop, shop_scope
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import get_current_shop, shop_scope
 from apps.inventory.models import InventoryItem, InventoryLevel
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
-from apps.shops.models import Shop
 
 MARK_TASK = "inventory.mark_low"
 BATCH_SIZE = 500

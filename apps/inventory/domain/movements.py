@@ -15,20 +15,23 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Sum
-from django.utils.translation import gettext as _
 
-from apps.events.domain.recording import EventInput, record_event, record_events
-from apps.ground.base_models import create_version
-from apps.ground.compiled_queries import CompiledModelQuery, bind_ids, build_returning_clause, get_any_operator
-from apps.ground.error_messages import between
-from apps.ground.exceptions import DomainError
-from apps.ground.prepared_sql import Rows, StatementCall, execute_batch
-from apps.ground.statement_batches import StatementBatch, collect_statements
-from apps.ground.tenancy import get_current_shop
+from apps.core.db.compiled_queries import CompiledModelQuery, bind_ids, build_returning_clause, get_any_operator
+from apps.core.db.prepared_sql import Rows, StatementCall, execute_batch
+from apps.core.db.statement_batches import StatementBatch, collect_statements
+from apps.core.events.recording import EventInput, record_event, record_events
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import between
+from apps.core.i18n.messages import define_message, define_text
+from apps.core.models import create_version
+from apps.core.tenancy.scope import get_current_shop
 from apps.inventory.domain import low_stock
-from apps.inventory.domain.listeners import notify_stock_listeners
+from apps.inventory.domain.hooks import notify_stock_listeners
 from apps.inventory.models import MAX_AVAILABLE, InventoryLevel, StockMovement
+
+_NOT_ENOUGH = define_message("inventory.not_enough", "is not enough: {available} available, {wanted} requested")
+NOT_STOCKED = define_text("inventory.not_stocked", "The item is not stocked at this location.")
+_NOT_ACTIVE = define_text("inventory.not_active", "is not active")
 
 Reason = StockMovement.Reason
 LevelKey = tuple[int, int]
@@ -104,12 +107,8 @@ def apply_stock_changes(
 ) -> list[InventoryLevel]:
     """Make either all changes or none. Call this function only once per transaction, to avoid deadlocks.
 
-    Args:
-        moves: The changes. A change of 0 is ignored.
-        reason: The reason to record in the ledger.
-        actor: The actor to record in the ledger.
-        at: The time of the change.
-        reference: What caused the change, for example the name of an order.
+    A change of 0 is ignored. The reason, the actor and the reference (for example the name of an order) are recorded in
+    the ledger.
 
     Returns:
         The changed levels, sorted by item and location.
@@ -211,18 +210,15 @@ def _get_allowed_range(move: StockChange) -> tuple[int, int]:
 def _build_error(move: StockChange, since: int) -> DomainError:
     """Return the error for a level that could not be changed.
 
-    Args:
-        move: The change.
-        since: The sum of the changes that the same call made to this level after the change that failed.
+    ``since`` is the sum of the changes that the same call made to this level after the change that failed.
     """
     (item, location) = move.key
     level = InventoryLevel.objects.filter(item_id=item, location_id=location).first()
     if level is None:
-        return NotStocked(_("The item is not stocked at this location."))
+        return NotStocked(NOT_STOCKED)
     available = level.available - since
     if move.delta < 0 and not move.may_oversell and available + move.delta < 0:
-        text = _("is not enough: {available} available, {wanted} requested")
-        return OutOfStock(text.format(available=available, wanted=-move.delta))
+        return OutOfStock(_NOT_ENOUGH(available=available, wanted=-move.delta))
     return QuantityOutOfRange(between(-MAX_AVAILABLE, MAX_AVAILABLE))
 
 
@@ -272,10 +268,6 @@ def lock_active_locations(location_ids: Iterable[int], *, batch: StatementBatch 
     result. A later deactivation waits for this transaction and then finds the stock. Foreign keys are not sufficient,
     because they do not prevent the deactivation of a location.
 
-    Args:
-        location_ids: The ids of the locations.
-        batch: The batch that runs the query.
-
     Raises:
         LocationInactive: A location is inactive. With a batch, the error is raised when the batch runs.
     """
@@ -290,11 +282,4 @@ def lock_active_locations(location_ids: Iterable[int], *, batch: StatementBatch 
 
 def _check_active(rows: Rows) -> None:
     if not all(active for (active,) in rows):
-        raise LocationInactive(_("is not active"))
-
-
-def get_total_available(item_ids: Iterable[int]) -> dict[int, int]:
-    """Return the available quantity of each item at all locations, or 0 if no location stocks the item."""
-    ids = list(item_ids)
-    rows = InventoryLevel.objects.filter(item_id__in=ids).order_by().values_list("item_id").annotate(Sum("available"))
-    return dict.fromkeys(ids, 0) | dict(rows)
+        raise LocationInactive(_NOT_ACTIVE)

@@ -1,4 +1,4 @@
-"""Set, adjust, reserve and restock quantities, and connect items to locations.
+"""Set and adjust quantities, and create, connect and delete items.
 
 Each function runs in one transaction and writes a ledger row and an event for every changed level. To change several
 levels, call ``apps.inventory.domain.movements.apply_stock_changes``.
@@ -10,43 +10,31 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.events.domain.diffs import apply_changes
-from apps.events.domain.recording import EventInput, record_event, record_events
-from apps.ground.base_models import delete_rows
-from apps.ground.compiled_queries import CompiledModelQuery, CompiledQuery
-from apps.ground.error_messages import at_least, at_most
-from apps.ground.exceptions import DomainError, RowDeleted
-from apps.ground.row_locks import refresh_for_update
-from apps.ground.statement_batches import collect_statements
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import Attrs
+from apps.core.db.compiled_queries import CompiledModelQuery, CompiledQuery
+from apps.core.db.row_locks import refresh_for_update
+from apps.core.db.statement_batches import collect_statements
+from apps.core.events.recording import EventInput, apply_changes, record_event, record_events
+from apps.core.exceptions import DomainError, RowDeleted
+from apps.core.i18n.error_messages import at_least, at_most
+from apps.core.i18n.messages import define_message
+from apps.core.models import delete_rows
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs
 from apps.inventory.domain import low_stock, movements
-from apps.inventory.domain.listeners import notify_item_listeners, notify_stock_listeners
-from apps.inventory.domain.movements import NotStocked, QuantityOutOfRange, StockChange, get_total_available
+from apps.inventory.domain.hooks import notify_item_listeners, notify_stock_listeners
+from apps.inventory.domain.movements import (
+    NOT_STOCKED,
+    NotStocked,
+    QuantityOutOfRange,
+    StockChange,
+)
 from apps.inventory.models import MAX_AVAILABLE, InventoryItem, InventoryLevel, Location, StockMovement
-from apps.shops.domain.currency_change import has_finer_amounts
-from apps.shops.models import Shop
+from apps.shops.domain.settings import has_finer_amounts
 
-__all__ = [
-    "CONTINUE",
-    "DENY",
-    "LastLevel",
-    "NotShared",
-    "adjust_available",
-    "connect_item",
-    "create_items",
-    "delete_items",
-    "disconnect_item",
-    "get_primary_location",
-    "get_total_available",
-    "lock_items",
-    "lock_primary_location",
-    "reserve_stock",
-    "return_stock",
-    "set_available",
-    "update_item",
-    "update_items",
-]
+_NOT_SHARED = define_message(
+    "inventory.not_shared", "The item is stocked at {names} and can't be stocked at {name} as well."
+)
 
 Reason = StockMovement.Reason
 _LOCK_ITEMS: CompiledQuery[tuple[int]] = CompiledQuery(
@@ -64,8 +52,6 @@ _LOCK_LEVEL = CompiledModelQuery(
     int,
     int,
 )
-# The inventory policies of variants. ``continue`` allows the sale of an item that is out of stock.
-DENY, CONTINUE = "deny", "continue"
 
 
 class LastLevel(DomainError):
@@ -147,69 +133,12 @@ def adjust_available(
 
 
 @transaction.atomic
-def reserve_stock(
-    item: InventoryItem,
-    location: Location,
-    quantity: int,
-    *,
-    policy: str,
-    actor: str,
-    at: datetime,
-    reference: str = "",
-) -> InventoryLevel | None:
-    """Reserve stock for an order. Return None if the item is not tracked.
-
-    Args:
-        item: The sold item.
-        location: The location that provides the stock.
-        quantity: The sold quantity.
-        policy: ``deny`` prevents negative levels. ``continue`` allows negative levels, and sales of items that are not
-            stocked at the location.
-        actor: The actor to record in the ledger.
-        at: The time of the sale.
-        reference: The name of the order.
-
-    Raises:
-        OutOfStock: The policy is ``deny``, and the available quantity is too low.
-        NotStocked: The policy is ``deny``, and the location does not stock the item.
-        LocationInactive: The location is deactivated.
-    """
-    if not item.tracked:
-        return None
-    oversells = policy == CONTINUE
-    move = StockChange(item.pk, location.pk, -quantity, may_oversell=oversells, connect=oversells)
-    changed = movements.apply_stock_changes([move], reason=Reason.SALE, actor=actor, at=at, reference=reference)
-    return changed[0] if changed else None
-
-
-@transaction.atomic
-def return_stock(
-    item: InventoryItem, location: Location, quantity: int, *, actor: str, at: datetime, reference: str = ""
-) -> InventoryLevel | None:
-    """Restock an item, and connect it to the location if necessary. Return None if the item is not tracked.
-
-    Raises:
-        LocationInactive: The location is deactivated.
-    """
-    if not item.tracked:
-        return None
-    move = StockChange(item.pk, location.pk, quantity, connect=True)
-    changed = movements.apply_stock_changes([move], reason=Reason.RESTOCK, actor=actor, at=at, reference=reference)
-    return changed[0] if changed else None
-
-
-@transaction.atomic
 def connect_item(
     item: InventoryItem, location: Location, *, actor: str, at: datetime, relocate: bool = False
 ) -> InventoryLevel:
     """Connect an item to a location, unless the location already stocks the item.
 
-    Args:
-        item: The inventory item.
-        location: The location.
-        actor: The actor to record in the ledger.
-        at: The time of the change.
-        relocate: True to disconnect the item from locations that cannot share it with the new location.
+    With ``relocate``, the item is disconnected from locations that cannot share it with the new location.
 
     Raises:
         RowDeleted: The item has been deleted.
@@ -228,8 +157,7 @@ def connect_item(
         conflicting = [level for level in other_levels if not level.location.permits_sku_sharing]
     if conflicting and not relocate:
         names = ", ".join(level.location.name for level in conflicting)
-        text = _("The item is stocked at {names} and can't be stocked at {name} as well.")
-        raise NotShared(text.format(names=names, name=location.name))
+        raise NotShared(_NOT_SHARED(names=names, name=location.name))
     for level in conflicting:
         remove_from_location(item, level.location, actor=actor, at=at)
     level = movements.get_or_create_level(item.pk, location.pk, actor=actor, at=at)
@@ -265,7 +193,7 @@ def remove_from_location(item: InventoryItem, location: Location, *, actor: str,
     lock_items([item.pk])
     level = InventoryLevel.objects.select_for_update().filter(item=item, location=location).first()
     if level is None:
-        raise NotStocked(_("The item is not stocked at this location."))
+        raise NotStocked(NOT_STOCKED)
     remaining = level.available
     record_event("inventory_levels/disconnect", level, actor=actor, at=at)
     if remaining:
@@ -291,13 +219,7 @@ def lock_items(item_ids: Iterable[int]) -> None:
 
 @transaction.atomic
 def create_items(rows: Sequence[Attrs], *, actor: str, at: datetime) -> list[InventoryItem]:
-    """Create items, each with a level of 0 at the shop's primary location.
-
-    Args:
-        rows: The column values of each item.
-        actor: The actor of the events.
-        at: The time of the events.
-    """
+    """Create items, each with a level of 0 at the shop's primary location."""
     shop = get_current_shop()
     items = InventoryItem.objects.bulk_create([InventoryItem(shop_id=shop.pk, created_at=at, **row) for row in rows])
     primary = lock_primary_location()
@@ -389,5 +311,5 @@ def _get_primary_location_id() -> int:
 def _get_level(item_id: int, location_id: int) -> InventoryLevel:
     levels = _LEVEL.fetch(item_id, location_id)
     if not levels:
-        raise NotStocked(_("The item is not stocked at this location."))
+        raise NotStocked(NOT_STOCKED)
     return levels[0]

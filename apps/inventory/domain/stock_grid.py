@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.ground.exceptions import DomainError
+from apps.core.exceptions import DomainError
 from apps.inventory.domain import movements
 from apps.inventory.domain import stock as services
 from apps.inventory.domain.movements import StockChange
@@ -30,7 +30,6 @@ class CellsRefused(DomainError):
     code = "cells_refused"
 
     def __init__(self, cells: Mapping[CellKey, str]) -> None:
-        """Store the reason for each refused cell."""
         super().__init__(_("Nothing was saved. Correct the marked cells."))
         self.cells = dict(cells)
 

@@ -5,11 +5,11 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
+from apps.core.admin.forms.forms import ShopOwnedForm, Values
+from apps.core.admin.theme import ThemedSelect
 from apps.metafields.domain import types, write
-from apps.metafields.domain.owners import get_owner_types
+from apps.metafields.domain.owners import owner_types
 from apps.metafields.models import Metafield
-from apps.panel.admin_base.forms import ShopOwnedForm, Values
-from apps.panel.theme import ThemedSelect
 
 LIST_TYPES = (
     *("single_line_text_field", "number_integer", "number_decimal", "date", "date_time", "url", "color"),
@@ -21,7 +21,7 @@ EDITABLE_FIELDS = ("type", "value", "description")
 
 def get_type_choices(current: str = "") -> list[tuple[str, str]]:
     """Return the choices for the type field: all available types and the metafield's current type."""
-    references = [f"{owner.resource}_reference" for owner in get_owner_types() if owner.resource != "shop"]
+    references = [f"{owner.resource}_reference" for owner in owner_types.values() if owner.resource != "shop"]
     lists = [f"list.{name}" for name in (*LIST_TYPES, *references)]
     names = [*types.get_type_names(), *references, *lists]
     if current and current not in names:

@@ -12,12 +12,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from apps.core.admin.forms.forms import ShopOwnedStackedInline, add_actor_to_formset, mark_formset_saved
+from apps.core.admin.staff_request import EventKwargs
 from apps.metafields.admin.forms import MetafieldForm
 from apps.metafields.domain import write
 from apps.metafields.domain.owners import get_owner_type_of_row
 from apps.metafields.models import Metafield
-from apps.panel.admin_base.inlines import ShopOwnedStackedInline, add_actor_to_formset, mark_formset_saved
-from apps.panel.staff_request import EventKwargs
 
 
 class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):

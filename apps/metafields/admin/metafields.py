@@ -5,17 +5,17 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.core.admin.forms.forms import PanelForm
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.theme import display
+from apps.core.tenancy.permissions import allow, grants
 from apps.metafields.admin.forms import MetafieldForm, format_type_name
 from apps.metafields.domain import write
 from apps.metafields.domain.owners import get_owner_type_of_row
 from apps.metafields.models import Metafield
-from apps.panel.admin_base.forms import PanelForm
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.menu import MenuItem
-from apps.panel.theme import display
-from apps.staff.domain.permissions import grant_permissions
 
-grant_permissions("preferences", "vacd", "metafields.metafield")
+grants.add(allow("preferences", "vacd", "metafields.metafield"))
 
 
 class ShopMetafieldForm(PanelForm[Metafield], MetafieldForm):

@@ -13,9 +13,10 @@ from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.exceptions import BadRequest, Unprocessable
-from apps.api.requests.scopes import SAFE_METHODS, ScopeMissing
-from apps.api.resources.fields import (
+from apps.core.i18n.error_messages import NOT_IN_LIST
+from apps.core.rest.exceptions import BadRequest, Unprocessable
+from apps.core.rest.requests.authentication import SAFE_METHODS, ScopeMissing
+from apps.core.rest.resources.fields import (
     ApiField,
     IntegerField,
     ModelDerivedField,
@@ -24,16 +25,16 @@ from apps.api.resources.fields import (
     TextField,
     global_id_field,
 )
-from apps.api.resources.filters import ResourceFilter, TextFilter, apply_filters, parse_id
-from apps.api.resources.nested_objects import check_members
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Attrs, Schema
-from apps.api.viewsets import ShopViewSet
-from apps.ground.error_messages import NOT_IN_LIST
+from apps.core.rest.resources.filters import ResourceFilter, TextFilter, apply_filters, parse_id
+from apps.core.rest.resources.nested_objects import check_members
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.tenancy.access_scopes import SCOPES
+from apps.core.types import Attrs, Schema
 from apps.metafields.domain import types, write
-from apps.metafields.domain.owners import OwnerType, find_owner_type, get_owner_type, get_owner_types
+from apps.metafields.domain.owners import OwnerType, find_owner_type, owner_types
+from apps.metafields.domain.write import MAX_PER_BODY
 from apps.metafields.models import Metafield
-from apps.shops.models.scopes import SCOPES
 
 OWNER_ID_PARAMETER, OWNER_RESOURCE_PARAMETER = "metafield[owner_id]", "metafield[owner_resource]"
 # Any one of these scopes allows writing the shop's own metafields. If the caller has none of these scopes, the error
@@ -175,7 +176,7 @@ class AnyMetafieldViewSet(MetafieldViewSet):
 
     def get_queryset(self) -> QuerySet[Metafield]:
         """Return the metafields of all owner types that the caller may read."""
-        readable_resources = [owner.resource for owner in get_owner_types() if self._may(owner, "read")]
+        readable_resources = [owner.resource for owner in owner_types.values() if self._may(owner, "read")]
         return Metafield.objects.filter(owner_resource__in=readable_resources)
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[Metafield]:
@@ -197,7 +198,7 @@ class AnyMetafieldViewSet(MetafieldViewSet):
     def get_object(self) -> Metafield:
         """Return the metafield with the ID in the path, if the caller may write it."""
         metafield = super().get_object()
-        owner = get_owner_type(metafield.owner_resource)
+        owner = owner_types.get(metafield.owner_resource)
         assert owner is not None
         self._demand(owner, "write")
         return metafield
@@ -243,3 +244,22 @@ class AnyMetafieldViewSet(MetafieldViewSet):
     def _demand(self, owner: OwnerType, verb: str) -> None:
         if not self._may(owner, verb):
             raise ScopeMissing(owner.get_scope(verb) or "")
+
+
+_TEXT: Schema = {"type": "string"}
+
+METAFIELDS_SCHEMA: Schema = {
+    "type": ["array", "null"],
+    "maxItems": MAX_PER_BODY,
+    "items": {
+        "type": "object",
+        "required": ["namespace", "key", "value", "type"],
+        "properties": {
+            "namespace": _TEXT,
+            "key": _TEXT,
+            "value": {"description": "As its type demands."},
+            "type": _TEXT,
+            "description": {"type": ["string", "null"]},
+        },
+    },
+}

@@ -9,8 +9,8 @@ from decimal import Decimal
 
 from babel import Locale, UnknownLocaleError
 
-from apps.ground.error_messages import one_of
-from apps.ground.money import is_currency
+from apps.core.i18n.error_messages import one_of
+from apps.core.money import is_currency
 from apps.metafields.domain.scalar_types import (
     InvalidValue,
     dump_json,

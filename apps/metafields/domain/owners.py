@@ -1,20 +1,22 @@
-"""The registry of owner types, in which apps register the models that can have metafields.
+"""Owner types: the models that can have metafields. Apps register them in ``extensions.py``.
 
-Metafields are deleted together with their owner. To make this work, registration adds a private field to the model.
-Django's deletion collector treats this field like a ``GenericRelation``.
+Metafields are deleted together with their owner. To make this work, each model has a private field, which Django's
+deletion collector treats like a ``GenericRelation``.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from django.db import connection, models
 from django.db.models import Model, QuerySet
 from django.db.models.fields.mixins import FieldCacheMixin
 
-from apps.ground.exceptions import RowDeleted
-from apps.ground.prepared_sql import execute_prepared
+from apps.core.db.prepared_sql import execute_prepared
+from apps.core.exceptions import RowDeleted
+from apps.core.registry import Registry
+from apps.core.tenancy.models import Shop
 from apps.metafields.models import Metafield
-from apps.shops.models import Shop
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +25,11 @@ class OwnerType:
 
     Attributes:
         path: The name in URL paths, e.g. ``product_images``.
-        resource: The value of ``owner_resource``, e.g. ``product_image``.
-        model: The model of the owners.
+        resource: The value of ``owner_resource``, e.g. ``product_image``. The metafield type for references to rows of
+            this model is ``<resource>_reference``.
+        model: The model of the owners. Each row belongs to a shop.
         scope: The resource in the names of access scopes, e.g. ``products``, or None if no scope is required.
-        gid: The type name in global IDs, e.g. ``ProductImage``.
+        gid_type: The type name in global IDs. The default is the name of the model.
         extra_paths: Additional names in URL paths for some of the rows, e.g. ``smart_collections``, with their models.
         nested_path: An additional URL path under a parent, e.g. ``products/<product_id>/variants``, for the route that
             counts an owner's metafields. The path argument is named after a column of the owner's table.
@@ -37,10 +40,15 @@ class OwnerType:
     resource: str
     model: type[Model]
     scope: str | None
-    gid: str
+    gid_type: str = ""
     extra_paths: Mapping[str, type[Model]] = field(default_factory=dict)
     nested_path: str = ""
     is_personal: bool = False
+
+    @property
+    def gid(self) -> str:
+        """Return the type name in global IDs."""
+        return self.gid_type or self.model.__name__
 
     def get_scope(self, verb: str) -> str | None:
         """Return the scope for a verb, e.g. ``read_products`` for ``read``, or None if no scope is required."""
@@ -52,8 +60,7 @@ class OwnerType:
         return f"{self.resource}_metafields"
 
 
-_owners: dict[str, OwnerType] = {}
-_callbacks: list[Callable[[OwnerType], None]] = []
+owner_types = Registry[str, OwnerType]("metafield owners", get_key=attrgetter("resource"))
 
 
 class _MetafieldRelation(FieldCacheMixin, models.Field[None, None]):
@@ -111,60 +118,17 @@ def lock_owners(owner: OwnerType, pks: Iterable[int]) -> None:
         raise RowDeleted
 
 
-def on_owner_registered(callback: Callable[[OwnerType], None]) -> None:
-    """Call a function with each owner type that is registered after this call."""
-    _callbacks.append(callback)
-
-
-def register_owner(
-    path: str,
-    resource: str,
-    model: type[Model],
-    *,
-    scope: str | None,
-    gid: str = "",
-    kinds: Mapping[str, type[Model]] | None = None,
-    below: str = "",
-    personal: bool = False,
-) -> None:
-    """Register a model so that its rows can have metafields. Call this function in ``AppConfig.ready()``.
-
-    Args:
-        path: The name in URL paths, e.g. ``product_images``.
-        resource: The value of ``owner_resource``, e.g. ``product_image``. The metafield type for references to rows of
-            this model is ``<resource>_reference``.
-        model: The model of the owners. Each row belongs to a shop.
-        scope: The resource in the names of access scopes, e.g. ``products``, or None if no scope is required.
-        gid: The type name in global IDs, by default the name of the model.
-        kinds: Additional names in URL paths for some of the rows, with their models.
-        below: An additional URL path under a parent (see ``OwnerType.nested_path``).
-        personal: True if values may contain personal data.
-    """
-    if resource in _owners:
-        raise ValueError(f"{resource!r} is already registered as a metafield owner")
-    _owners[resource] = owner = OwnerType(
-        path, resource, model, scope, gid or model.__name__, kinds or {}, below, personal
-    )
-    if model is not Shop:
-        _MetafieldRelation(resource).contribute_to_class(model, "metafields_", private_only=True)
-    for callback in _callbacks:
-        callback(owner)
-
-
-def get_owner_types() -> tuple[OwnerType, ...]:
-    """Return all owner types in the order of their registration."""
-    return tuple(_owners.values())
-
-
-def get_owner_type(resource: str) -> OwnerType | None:
-    """Return the owner type with this ``owner_resource``, or None."""
-    return _owners.get(resource)
+def add_metafield_relations() -> None:
+    """Add the private field to all models that can have metafields. A shop is never deleted together with them."""
+    for owner in owner_types.values():
+        if owner.model is not Shop:
+            _MetafieldRelation(owner.resource).contribute_to_class(owner.model, "metafields_", private_only=True)
 
 
 def find_owner_type(name: str) -> OwnerType | None:
     """Return the owner type with this ``owner_resource`` or URL path, such as ``variant`` or ``variants``, or None."""
-    return _owners.get(name) or next(
-        (owner for owner in _owners.values() if name and name in {owner.path, *owner.extra_paths}), None
+    return owner_types.get(name) or next(
+        (owner for owner in owner_types.values() if name and name in {owner.path, *owner.extra_paths}), None
     )
 
 
@@ -174,7 +138,7 @@ def get_owner_type_of_row(instance: Model) -> OwnerType:
     Raises:
         LookupError: The model is not registered.
     """
-    for owner in _owners.values():
+    for owner in owner_types.values():
         if isinstance(instance, owner.model):
             return owner
     raise LookupError(f"{instance._meta.label} is not a metafield owner")

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 
-from apps.ground.error_messages import BLANK, INVALID, too_long
-from apps.ground.strict_json import InvalidJson, parse_json
+from apps.core.i18n.error_messages import BLANK, INVALID, too_long
+from apps.core.strict_json import InvalidJson, parse_json
 
 MAX_LENGTH = 65_535
 MAX_URL = 2048

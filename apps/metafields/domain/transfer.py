@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import QuerySet
 
-from apps.events.domain.recording import EventInput, record_events
+from apps.core.events.recording import EventInput, record_events
 from apps.metafields.domain.owners import OwnerType
 from apps.metafields.models import Metafield
 

@@ -10,9 +10,9 @@ from datetime import date, datetime
 
 from django.conf import settings
 
-from apps.ground.error_messages import NOT_BOOLEAN, between, too_long
+from apps.core.i18n.error_messages import NOT_BOOLEAN, between, too_long
 from apps.metafields.domain import json_types, references
-from apps.metafields.domain.owners import get_owner_type
+from apps.metafields.domain.owners import owner_types
 from apps.metafields.domain.scalar_types import (
     InvalidValue,
     dump_json,
@@ -74,7 +74,7 @@ def _get_reader(name: str) -> Reader | None:
         )
     if name.endswith("_reference"):
         resource = name.removesuffix("_reference")
-        owner = get_owner_type(resource)
+        owner = owner_types.get(resource)
         return None if owner is None or resource == "shop" else lambda value: _read_reference(resource, value)
     return None
 
@@ -142,7 +142,7 @@ def _read_color(value: object) -> str:
 
 def _read_reference(resource: str, value: object) -> str:
     """Read a global ID, and check that the shop has the row."""
-    owner = get_owner_type(resource)
+    owner = owner_types.get(resource)
     assert owner is not None
     prefix = f"gid://{settings.BRAND}/{owner.gid}/"
     digits = value.removeprefix(prefix) if isinstance(value, str) and value.startswith(prefix) else ""

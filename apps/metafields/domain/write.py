@@ -10,16 +10,15 @@ from decimal import Decimal
 from django.db import IntegrityError, transaction
 from django.db.models import Model
 
-from apps.events.domain.diffs import apply_changes
-from apps.events.domain.recording import EventInput, record_event, record_events
-from apps.ground.constraint_errors import find_violated_constraint
-from apps.ground.error_messages import BLANK, INVALID, NOT_IN_LIST, TAKEN, too_long
-from apps.ground.exceptions import DomainError
-from apps.ground.row_locks import refresh_for_update
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import Attrs, Errors
+from apps.core.db.constraint_errors import find_violated_constraint
+from apps.core.db.row_locks import refresh_for_update
+from apps.core.events.recording import EventInput, apply_changes, record_event, record_events
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST, TAKEN, too_long
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs, Errors
 from apps.metafields.domain import references, types
-from apps.metafields.domain.owners import OwnerType, get_owner_type, get_owner_type_of_row, lock_owners
+from apps.metafields.domain.owners import OwnerType, get_owner_type_of_row, lock_owners, owner_types
 from apps.metafields.domain.scalar_types import MAX_EXPONENT, InvalidValue
 from apps.metafields.models import Metafield
 
@@ -326,7 +325,7 @@ def _to_domain_error(error: IntegrityError) -> Exception:
 
 
 def _get_owner_type(metafield: Metafield) -> OwnerType:
-    owner = get_owner_type(metafield.owner_resource)
+    owner = owner_types.get(metafield.owner_resource)
     if owner is None:
         raise LookupError(f"{metafield.owner_resource!r} is not a metafield owner")
     return owner

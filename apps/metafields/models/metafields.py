@@ -4,8 +4,9 @@ from django.db import models
 from django.db.models.functions import Left, Upper
 from django.utils.translation import gettext_lazy
 
-from apps.ground.base_models import ShopOwned, VersionField
-from apps.ground.error_messages import TAKEN
+from apps.core.i18n.error_messages import TAKEN
+from apps.core.models import VersionField
+from apps.core.tenancy.shop_owned import ShopOwned
 
 INDEXED_LENGTH = 100
 
@@ -25,6 +26,9 @@ class Metafield(ShopOwned):
     value = models.TextField(gettext_lazy("value"))
     description = models.CharField(gettext_lazy("description"), max_length=255, null=True, blank=True)
     version = VersionField()
+
+    personal_fields = ("value", "description")
+    non_personal_fields = ("owner_resource", "namespace", "key", "type")
 
     class Meta:
         verbose_name = gettext_lazy("metafield")

@@ -1,22 +1,172 @@
-"""The order changelist: columns, filters, search and bulk actions."""
+"""The order changelist: columns, views, filters, search and bulk actions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.contrib.admin import SimpleListFilter
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import BooleanField, Func, QuerySet, Value
+from django.db.models.functions import Upper
 from django.http import HttpRequest
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 
+from apps.core.admin.forms.forms import ShopOwnedTabularInline
+from apps.core.admin.lists.filters import Choices, Screen, SelectFilter
+from apps.core.admin.lists.search import get_result_limit, is_palette_search, set_truncation_note, union_first_rows
+from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, WordFilter
+from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.theme import display
+from apps.customers.models import Customer
 from apps.orders.admin import search
-from apps.orders.admin.filters import ChannelFilter, FulfillmentStatusFilter, ProcessedFilter, TagFilter, TotalFilter
-from apps.orders.admin.list_views import ViewFilter, render_total
-from apps.orders.domain import totals_display, transitions
+from apps.orders.domain import transitions
+from apps.orders.domain.pricing import totals
 from apps.orders.models import Order
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.admin_base.search import get_result_limit, is_palette_search, set_truncation_note, union_first_rows
-from apps.panel.theme import display
+
+FulfillmentStatus = Order.FulfillmentStatus
+
+
+class FulfillmentStatusFilter(SelectFilter):
+    """Filter by fulfillment status. "Unfulfilled" is stored as an empty string, so the URL uses a different value."""
+
+    title = gettext_lazy("fulfillment status")
+    parameter_name = "sending"
+    none = "unfulfilled"
+
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
+        return [(value or self.none, str(label)) for value, label in FulfillmentStatus.choices]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
+        value = self.value()
+        if value not in {self.none, *FulfillmentStatus.values}:
+            return queryset
+        return queryset.filter(fulfillment_status=FulfillmentStatus.UNFULFILLED if value == self.none else value)
+
+
+class ProcessedFilter(DaysFilter):
+    title = gettext_lazy("date")
+    parameter_name = "processed"
+    field = "processed_at"
+
+
+class TotalFilter(AmountsFilter):
+    title = pgettext_lazy("filter", "total")
+    parameter_name = "total"
+    field = "total_price"
+
+
+class ChannelFilter(WordFilter):
+    """Filter by channel (``source_name``), case-insensitively."""
+
+    title = gettext_lazy("channel")
+    parameter_name = "channel"
+
+    def filter_rows(self, rows: QuerySet[Order], values: Sequence[str | None]) -> QuerySet[Order]:  # type: ignore[override]
+        with_channel = rows.exclude(source_name="").alias(channel=Upper("source_name"))
+        return with_channel.filter(channel=Upper(Value(values[0])))
+
+
+class TagFilter(WordFilter):
+    """Filter by a tag, case-insensitively."""
+
+    title = gettext_lazy("tag")
+    parameter_name = "tag"
+
+    def filter_rows(self, rows: QuerySet[Order], values: Sequence[str | None]) -> QuerySet[Order]:  # type: ignore[override]
+        return rows.exclude(tags="").filter(_HasTag("tags", Value(values[0])))
+
+
+class _HasTag(Func):
+    """A SQL condition that is true if a column of comma-separated tags contains a given tag."""
+
+    arity = 2
+    output_field = BooleanField()
+
+    def as_sql(self, compiler: Any, connection: Any, *_args: Any, **_: Any) -> tuple[str, Any]:
+        """Return the SQL for SQLite.
+
+        PostgreSQL uses ``as_postgresql`` instead, with a GIN index that provides statistics on how often each tag
+        occurs.
+        """
+        return self._render(compiler, "INSTR(', ' || UPPER({}) || ', ', ', ' || UPPER({}) || ', ') > 0")
+
+    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, Any]:
+        """Return the SQL of the expression that ``orders_order_by_tag`` indexes."""
+        return self._render(compiler, "string_to_array(upper({}), ', ') @> ARRAY[upper({}::text)]")
+
+    def _render(self, compiler: Any, template: str) -> tuple[str, Any]:
+        parts = [compiler.compile(part) for part in self.get_source_expressions()]
+        return template.format(*(sql for sql, _parameters in parts)), [
+            parameter for _sql, parameters in parts for parameter in parameters
+        ]
+
+
+def render_total(order: Order) -> SafeString:
+    """Return the original total as HTML, followed by the current total if it is different."""
+    first, *now = totals.format_total(order)
+    return format_html('{}<br> <small class="bo-subtle">{}</small>', first, *now) if now else format_html("{}", first)
+
+
+def filter_orders_by_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]:
+    if view == "all":
+        return orders
+    if view == "unfulfilled":
+        return orders.filter(status=Order.Status.OPEN, fulfillment_status__in=("", "partial"))
+    if view == "unpaid":
+        return orders.filter(status=Order.Status.OPEN, financial_status__in=("pending", "authorized", "partially_paid"))
+    return orders.filter(status=view)
+
+
+class ViewFilter(SimpleListFilter):
+    """The filter for the views of the order list. The default view shows open orders."""
+
+    title = gettext_lazy("view")
+    parameter_name = "view"
+
+    def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
+        return [
+            ("open", pgettext("order", "Open")),
+            ("unfulfilled", _("Unfulfilled")),
+            ("unpaid", _("Unpaid")),
+            ("closed", pgettext("order", "Closed")),
+            ("cancelled", pgettext("order", "Canceled")),
+            ("all", _("All")),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
+        """Return the orders of the selected view. If no view is selected, a search covers all orders."""
+        view = self.value() or ("all" if request.GET.get("q") else "open")
+        return filter_orders_by_view(queryset, view)
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        """Yield the choices without Django's default "All", because the list has its own "All" view."""
+        view = self.value() or ("all" if changelist.query else "open")
+        for value, title in self.lookup_choices:
+            yield {
+                "selected": value == view,
+                "query_string": changelist.get_query_string({self.parameter_name: value}),
+                "display": title,
+            }
+
+
+class CustomerOrdersInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[Order, Customer]):
+    model = Order
+    fk_name = "customer"
+    fields = readonly_fields = ("name", "processed_at", "total", "financial_status", "fulfillment_status", "status")
+    ordering = ("-id",)
+    can_delete = False
+    show_change_link = True
+    per_page = 20
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Order]:
+        return Order.rows().order_by(*self.ordering)
+
+    @display(description=gettext_lazy("Total"))
+    def total(self, order: Order) -> SafeString:
+        return render_total(order)
 
 
 class OrderList(ShopOwnedAdmin[Order]):
@@ -50,7 +200,6 @@ class OrderList(ShopOwnedAdmin[Order]):
 
     @display(description=gettext_lazy("Total"), ordering="total_price")
     def total(self, order: Order) -> SafeString:
-        """Return the original total and, if different, the current total."""
         return render_total(order)
 
     @display(
@@ -99,10 +248,9 @@ class OrderList(ShopOwnedAdmin[Order]):
         return order.source_name
 
     def palette_details(self, instance: Order) -> Sequence[str]:
-        """Return customer, total and statuses for the search palette."""
         status = instance.get_status_display()
         state = instance.get_financial_status_display(), instance.get_fulfillment_status_display()
-        return self.buyer(instance), ", ".join(totals_display.format_total(instance)), ", ".join((status, *state))
+        return self.buyer(instance), ", ".join(totals.format_total(instance)), ", ".join((status, *state))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
@@ -124,7 +272,6 @@ class OrderList(ShopOwnedAdmin[Order]):
 
     @admin.action(description=gettext_lazy("Close selected orders"), permissions=["change"])
     def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
-        """Close the selected orders."""
         orders = list(queryset.filter(closed_at=None, cancelled_at=None).order_by("pk"))
         for order in orders:
             transitions.close_order(order, **self.event_kwargs(request))

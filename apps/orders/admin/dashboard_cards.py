@@ -8,22 +8,24 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import ngettext, pgettext_lazy
 
-from apps.ground import languages
-from apps.ground.money import ZERO
-from apps.ground.tenancy import get_current_shop
+from apps.core.admin.display.charts import build_bar_pairs, build_bars
+from apps.core.admin.pages import dashboard
+from apps.core.admin.staff_request import Context
+from apps.core.i18n import formats
+from apps.core.money import ZERO
+from apps.core.tenancy.permissions import allow_custom, grants
+from apps.core.tenancy.scope import get_current_shop
 from apps.orders.domain.sales_report import DateRange, DaySales, get_sales_by_day
 from apps.orders.models import Order
-from apps.panel import home
-from apps.panel.charts import build_bar_pairs, build_bars
-from apps.panel.staff_request import Context
-from apps.staff.domain.permissions import grant_custom_permissions
 
 SALES, CHART = "orders.view_sales", "orders.view_sales_chart"
 RANGES = (7, 30, 90)
 DEFAULT_RANGE = 30
 
-grant_custom_permissions("dashboard", SALES, reads=True)
-grant_custom_permissions("overviews", CHART, reads=True)
+grants.add(
+    allow_custom("dashboard", SALES, reads=True),
+    allow_custom("overviews", CHART, reads=True),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +47,27 @@ def get_chart_days(count: int) -> list[ChartDay]:
     days_with_sales = [(day, sales_by_day.get(day, DaySales())) for day in span.iter_days()]
     bars = build_bars([(sold.amount, "") for _, sold in days_with_sales])
     return [
-        ChartDay(day, sold.amount, languages.format_amount(sold.amount, currency), sold.orders, bar.height)
+        ChartDay(day, sold.amount, formats.format_amount(sold.amount, currency), sold.orders, bar.height)
         for (day, sold), bar in zip(days_with_sales, bars, strict=True)
     ]
 
 
 def get_home_days(request: HttpRequest) -> int:
-    """Return the number of days the home page shows."""
     requested = request.GET.get("days", "")
     return int(requested) if requested in {str(count) for count in RANGES} else DEFAULT_RANGE
 
 
 def _label(day: ChartDay, currency: str) -> str:
     text = ngettext("{day}: {money}, {count} order", "{day}: {money}, {count} orders", day.orders)
-    return text.format(day=languages.format_date(day.day, "j M"), money=f"{day.text} {currency}", count=day.orders)
+    return text.format(day=formats.format_date(day.day, "j M"), money=f"{day.text} {currency}", count=day.orders)
 
 
-def _today(request: HttpRequest) -> home.Figure:
+def _today(request: HttpRequest) -> dashboard.Figure:
     (today,) = get_chart_days(1)
     note = ngettext("{currency} today, {count} order", "{currency} today, {count} orders", today.orders).format(
         currency=get_current_shop().currency, count=today.orders
     )
-    return home.Figure(today.text, note)
+    return dashboard.Figure(today.text, note)
 
 
 def _chart(request: HttpRequest) -> Context:
@@ -82,13 +83,15 @@ def _chart(request: HttpRequest) -> Context:
         "count": day_count,
         "pairs": build_bar_pairs([(then.total, day.total, _label(day, currency)) for day, then in pairs]),
         "currency": currency,
-        "total": languages.format_amount(total, currency),
+        "total": formats.format_amount(total, currency),
         "orders": sum(day.orders for day in current_days),
         "before": previous_days,
-        "total_before": languages.format_amount(total_before, currency),
+        "total_before": formats.format_amount(total_before, currency),
         "orders_before": sum(day.orders for day in previous_days),
     }
 
 
-home.add_card(home.Card(pgettext_lazy("home", "Sales"), "payments", SALES, Order, _today, order=5, query="view=all"))
-home.add_section(home.Section("panel/orders/sales.html", CHART, _chart))
+dashboard.cards.add(
+    dashboard.Card(pgettext_lazy("home", "Sales"), "payments", SALES, Order, _today, order=5, query="view=all")
+)
+dashboard.sections.add(dashboard.Section("panel/orders/sales.html", CHART, _chart))

@@ -12,18 +12,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.models import Variant
-from apps.ground import languages
-from apps.ground.exceptions import DomainError
-from apps.ground.lookups import in_materialized
-from apps.ground.stored_messages import translate_stored
-from apps.ground.types import Attrs, ReadOnlyAttrs
-from apps.orders.domain import draft_lines
-from apps.orders.domain.edit_lines import EditResult
-from apps.orders.domain.order_edits import LineEdit, OrderEdit, get_max_discount, get_removable_quantity
+from apps.core.admin.display.money import MoneyField
+from apps.core.admin.forms.error_display import as_sentence, format_field_error
+from apps.core.db.lookups import in_materialized
+from apps.core.exceptions import DomainError
+from apps.core.i18n import formats
+from apps.core.types import Attrs, ReadOnlyAttrs
+from apps.orders.domain.create import lines as draft_lines
+from apps.orders.domain.edit_lines import EditResult, LineEdit, OrderEdit, get_max_discount, get_removable_quantity
 from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import LineItem, Order
-from apps.panel.error_display import as_sentence, format_field_error
-from apps.panel.money import MoneyField
 
 # The maximum number of search results, and of variants that one edit can add.
 MAX_SEARCH_RESULTS = 20
@@ -48,20 +46,13 @@ class LineRow:
 
 @dataclass(frozen=True, slots=True)
 class VariantRow:
-    """A variant that can be added, with its form field."""
-
     variant: Variant
     name: str
     quantity: forms.BoundField
 
 
 class LinesForm(forms.Form):
-    """The form to edit the line items of an order.
-
-    Args:
-        order: The order.
-        data: The submitted data, or None to show an empty form.
-    """
+    """The form to edit the line items of an order."""
 
     seen_version = forms.IntegerField(widget=forms.HiddenInput)
     find = forms.CharField(
@@ -138,16 +129,14 @@ class LinesForm(forms.Form):
 
     @property
     def line_rows(self) -> Iterator[LineRow]:
-        """Yield one row per line item."""
         for line in self.lines:
             name = f"discount-{line.pk}"
-            price = languages.format_money(line.price, self.order.currency)
+            price = formats.format_money(line.price, self.order.currency)
             least = line.current_quantity - get_removable_quantity(line)
             yield LineRow(line, price, least, self[f"units-{line.pk}"], self[name] if name in self.fields else None)
 
     @property
     def variant_rows(self) -> Iterator[VariantRow]:
-        """Yield the variants that can be added."""
         for variant in self.variants:
             yield VariantRow(variant, _variant_name(variant), self[f"add-{variant.pk}"])
 
@@ -164,7 +153,6 @@ class LinesForm(forms.Form):
 
     @property
     def edit(self) -> OrderEdit:
-        """Return the requested edit."""
         data, lines = self.cleaned_data, {}
         for line in self.lines:
             units, discount = data.get(f"units-{line.pk}"), data.get(f"discount-{line.pk}")
@@ -221,10 +209,10 @@ def describe_edit(order: Order, outcome: EditResult) -> Attrs:
     """Return the edit's changes, changed totals and balance as text."""
 
     def money(amount: Decimal) -> str:
-        return languages.format_money(amount, order.currency)
+        return formats.format_money(amount, order.currency)
 
     return {
-        "changes": [translate_stored(change) for change in outcome.changes],
+        "changes": [change.localize() for change in outcome.changes],
         "changed_totals": [(_(name), money(old), money(new)) for name, old, new in outcome.changed_totals],
         "outstanding": money(outcome.outstanding) if outcome.outstanding > 0 else "",
         "owed": money(-outcome.outstanding) if outcome.outstanding < 0 else "",

@@ -5,14 +5,16 @@ Apps register their extensions when their ``admin`` module is imported.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from django.http import HttpRequest
 from django.urls import reverse
 from django_stubs_ext import StrOrPromise
 
-from apps.events.models import Event
+from apps.core.admin.staff_request import Context
+from apps.core.events.models import Event
+from apps.core.registry import Registry
 from apps.orders.models import Order
-from apps.panel.staff_request import Context
 
 # The maximum number of timeline entries. Older entries are not shown.
 MAX_EVENTS = 200
@@ -56,33 +58,14 @@ class OrderAction:
     order: int = 50
 
 
-_parts: list[OrderSection] = []
-_buttons: list[OrderAction] = []
-_event_sources: list[TimelineSource] = []
-
-
-def add_order_section(part: OrderSection) -> None:
-    """Add a section to the order page."""
-    _parts.append(part)
-
-
-def add_order_action(button: OrderAction) -> None:
-    """Add a link to the actions of the order page."""
-    _buttons.append(button)
-
-
-def add_timeline_source(get_events: TimelineSource) -> None:
-    """Add events of related objects to the order's timeline.
-
-    Args:
-        get_events: A function that returns the newest ``MAX_EVENTS`` events that the user may see, in any order.
-    """
-    _event_sources.append(get_events)
+order_sections = Registry[str, OrderSection]("sections of the order page", get_key=attrgetter("template"))
+order_actions = Registry[str, OrderAction]("actions of the order page", get_key=attrgetter("url_name"))
+# Functions that return the newest ``MAX_EVENTS`` events of related objects that the user may see, in any order.
+timeline_sources = Registry[str, TimelineSource]("sources of the order timeline")
 
 
 def get_other_events(request: HttpRequest, order: Order) -> list[TimelineEvent]:
-    """Return the events that other apps add to the timeline."""
-    return [entry for get_entries in _event_sources for entry in get_entries(request, order)]
+    return [entry for get_entries in timeline_sources.values() for entry in get_entries(request, order)]
 
 
 def get_extensions(request: HttpRequest, order: Order) -> Context:
@@ -90,7 +73,7 @@ def get_extensions(request: HttpRequest, order: Order) -> Context:
     return {
         "buttons": [
             (link.label, reverse(f"admin:{link.url_name}", args=[order.pk]))
-            for link in sorted(_buttons, key=lambda link: (link.order, str(link.label)))
+            for link in sorted(order_actions.values(), key=lambda link: (link.order, str(link.label)))
             if link.is_allowed(request, order)
         ],
         "parts_above": list(_visible_parts(request, order, above=True)),
@@ -99,6 +82,6 @@ def get_extensions(request: HttpRequest, order: Order) -> Context:
 
 
 def _visible_parts(request: HttpRequest, order: Order, *, above: bool) -> Iterator[tuple[str, Context]]:
-    for part in sorted(_parts, key=lambda part: part.order):
+    for part in sorted(order_sections.values(), key=lambda part: part.order):
         if (part.order < 50) is above and (values := part.get_values(request, order)) is not None:
             yield part.template, values

@@ -1,31 +1,35 @@
-"""The form to edit an order's contact details, addresses, notes and tags."""
+"""The form to edit an order's contact details, addresses, notes and tags, and the form to cancel an order."""
+
+from decimal import Decimal
+from typing import Any, cast
 
 from django import forms
+from django.db.models import Field
+from django.http import QueryDict
+from django.utils.text import capfirst, get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django_stubs_ext import StrOrPromise
 
+from apps.core.admin.display.money import MoneyField
+from apps.core.admin.forms.forms import PanelForm, Values
+from apps.core.admin.theme import Fieldset, ThemedSelect
+from apps.core.i18n import formats
+from apps.core.money import ZERO
+from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.customers.admin.forms import AddressForm
-from apps.ground.types import Attrs
-from apps.orders.domain.addresses import apply_address_changes
-from apps.orders.models import Order
-from apps.panel.admin_base.forms import PanelForm, Values
-from apps.panel.theme import Fieldset, ThemedSelect
+from apps.customers.models import Address
+from apps.orders.domain import hooks
+from apps.orders.domain.payments import PAYMENT_KINDS
+from apps.orders.domain.selectors import get_transactions
+from apps.orders.domain.updates import apply_address_changes
+from apps.orders.models import Order, Transaction
 from apps.shops.domain.countries import get_country_choices
 
+# This permission is defined by the refunds app, which also registers the refund hook.
+REFUND_PERMISSION = "refunds.add_refund"
+_INPUT = {"class": "bo-input"}
 ADDRESS_KINDS = ("shipping", "billing")
 ADDRESS_FIELDS = AddressForm.Meta.fields
-_LABELS: dict[str, StrOrPromise] = {
-    "first_name": gettext_lazy("First name"),
-    "last_name": gettext_lazy("Last name"),
-    "company": gettext_lazy("Company"),
-    "address1": gettext_lazy("Address"),
-    "address2": gettext_lazy("Apartment, suite, etc."),
-    "city": gettext_lazy("City"),
-    "zip": gettext_lazy("Postal code"),
-    "province": gettext_lazy("State or province"),
-    "phone": gettext_lazy("Phone"),
-}
 _ROWS = (
     ("first_name", "last_name"),
     ("company", "phone"),
@@ -66,7 +70,6 @@ class OrderForm(PanelForm[Order]):
         fields = ("email", "phone", "po_number", "tags", "note")
 
     def prepare(self) -> None:
-        """Fill the address fields with the stored addresses."""
         countries = [("", _("Choose a country")), *get_country_choices()]
         for kind in ADDRESS_KINDS:
             address = self._stored_address(kind) or {}
@@ -107,7 +110,6 @@ class OrderForm(PanelForm[Order]):
 
     @property
     def get_order_values(self) -> Values:
-        """Return the values for ``update_order``."""
         names = (*self.Meta.fields, *(f"{kind}_address" for kind in ADDRESS_KINDS))
         return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
 
@@ -115,10 +117,91 @@ class OrderForm(PanelForm[Order]):
 def _field(name: str) -> forms.Field:
     if name == "country_code":
         return forms.ChoiceField(label=gettext_lazy("Country"), required=False, widget=ThemedSelect)
-    return forms.CharField(label=_LABELS[name], required=False, max_length=255)
+    column = cast("Field[Any, Any]", Address._meta.get_field(name))
+    return forms.CharField(label=capfirst(column.verbose_name), required=False, max_length=255)
 
 
 # Register the address fields here, because the panel builds the form from ``declared_fields`` and ``base_fields``.
 _ADDRESSES = {f"{kind}_{name}": _field(name) for kind in ADDRESS_KINDS for name in ADDRESS_FIELDS}
 OrderForm.declared_fields.update(_ADDRESSES)
 OrderForm.base_fields.update(_ADDRESSES)
+
+
+class CancelForm(forms.Form):
+    reason = forms.ChoiceField(
+        choices=Order.CancelReason.choices, widget=forms.Select(attrs=_INPUT), label=gettext_lazy("Reason")
+    )
+    restock = forms.BooleanField(required=False, initial=True, label=gettext_lazy("Restock"))
+    notify = forms.BooleanField(required=False, label=gettext_lazy("Notify the customer by email"))
+
+    def __init__(self, order: Order, data: QueryDict | None = None, *, may_refund: bool) -> None:
+        """Add the refund fields if the order has refundable payments and the user may create refunds."""
+        super().__init__(data)
+        self.refundable = _refundable_by_currency(order) if may_refund and hooks.get_refund_hook() is not None else {}
+        if not order.email:
+            self.fields["notify"].disabled = True
+        if self.refundable:
+            first = next(iter(self.refundable))
+            widget = forms.TextInput(attrs={**_INPUT, "inputmode": "decimal", "autocomplete": "off"})
+            # ``clean`` checks the number of decimals, because it depends on the selected currency.
+            self.fields["amount"] = _Amount(required=False, label=_("Refund"), widget=widget)
+            self.fields["currency"] = forms.ChoiceField(
+                choices=[(code, code) for code in self.refundable],
+                initial=first,
+                widget=forms.Select(attrs={**_INPUT, "aria-label": _("Currency")}),
+            )
+
+    def clean(self) -> Values:
+        """Check that the refund amount fits its currency and does not exceed the refundable amount."""
+        data = super().clean() or self.cleaned_data
+        amount, currency = data.get("amount"), data.get("currency")
+        if amount is not None and currency:
+            try:
+                data["amount"] = MoneyField(currency=currency).clean(str(amount))
+            except forms.ValidationError as error:
+                self.add_error("amount", error)
+            else:
+                if amount > self.refundable[currency]:
+                    maximum = formats.format_money(self.refundable[currency], currency)
+                    self.add_error("amount", _("Enter at most {amount}.").format(amount=maximum))
+        return data
+
+    @property
+    def refundable_text(self) -> str:
+        return get_text_list(
+            [formats.format_money(amount, currency) for currency, amount in self.refundable.items()], _("and")
+        )
+
+    @property
+    def refund_text(self) -> str:
+        """Return the refund amount as text, or an empty string if nothing is refunded."""
+        amount = self.cleaned_data.get("amount")
+        return formats.format_money(amount, self.cleaned_data["currency"]) if amount else ""
+
+    @property
+    def refund(self) -> ReadOnlyAttrs | None:
+        """Return the amount and currency to refund, or None if nothing is refunded."""
+        if not self.refund_text:
+            return None
+        return {"amount": self.cleaned_data["amount"], "currency": self.cleaned_data["currency"]}
+
+
+class _Amount(MoneyField):
+    """A money field for the currency that is selected in another form field."""
+
+    @property
+    def input_currency(self) -> str:
+        """Return an empty string, because ``CancelForm.clean`` checks the amount against the selected currency."""
+        return ""
+
+    def clean(self, value: Any) -> Decimal | None:
+        return forms.DecimalField.clean(self, value)
+
+
+def _refundable_by_currency(order: Order) -> dict[str, Decimal]:
+    """Return the order's refundable amount in each currency."""
+    refundable: dict[str, Decimal] = {}
+    for row in get_transactions(order):
+        if row.kind in PAYMENT_KINDS and row.status == Transaction.Status.SUCCESS and row.amount > row.refunded:
+            refundable[row.currency] = refundable.get(row.currency, ZERO) + row.amount - row.refunded
+    return refundable

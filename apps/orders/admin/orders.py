@@ -9,39 +9,44 @@ from django.urls import URLPattern
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.registry import inlines
+from apps.core.admin.pages import dashboard
+from apps.core.admin.pages.tour import TourStep
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context, EventKwargs
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.permissions import allow, grants
 from apps.customers.models import Customer
-from apps.ground.exceptions import DomainError
 from apps.orders.admin import reports
-from apps.orders.admin.cancel_form import REFUND_PERMISSION, CancelForm
-from apps.orders.admin.changelist import OrderList
+from apps.orders.admin.changelist import CustomerOrdersInline, OrderList, filter_orders_by_view
 from apps.orders.admin.edit_lines import LinesForm, describe_edit, get_page_context
 from apps.orders.admin.extension_points import get_extensions, get_other_events
-from apps.orders.admin.forms import FIELDSETS, OrderForm
-from apps.orders.admin.list_views import CustomerOrdersInline, filter_orders_by_view
-from apps.orders.admin.sidebar import get_customer_summary, get_product_links, get_thumbnails
-from apps.orders.admin.timeline import get_order_context, get_timeline
+from apps.orders.admin.forms import FIELDSETS, REFUND_PERMISSION, CancelForm, OrderForm
+from apps.orders.admin.page_context import (
+    get_customer_summary,
+    get_order_context,
+    get_product_links,
+    get_thumbnails,
+    get_timeline,
+)
 from apps.orders.domain import payments, transitions, updates
 from apps.orders.domain.edit_lines import edit_lines, preview_edit
 from apps.orders.models import Order
-from apps.panel import home
-from apps.panel.admin_base.registry import add_inline
-from apps.panel.error_display import format_errors
-from apps.panel.form_idempotency import get_post_data
-from apps.panel.menu import MenuItem
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context, EventKwargs
-from apps.panel.tour import TourStep
-from apps.staff.domain.permissions import grant_permissions
 
 VIEW, CHANGE, DELETE = (f"orders.{verb}_order" for verb in ("view", "change", "delete"))
 COMMENT = "orders.add_comment"
 
-grant_permissions(
-    "orders", "v", "orders.order", "orders.lineitem", "orders.shippingline", "orders.transaction", "orders.comment"
+grants.add(
+    allow(
+        "orders", "v", "orders.order", "orders.lineitem", "orders.shippingline", "orders.transaction", "orders.comment"
+    ),
+    allow("orders", "a", "orders.comment"),
+    allow("edit_orders", "vcd", "orders.order"),
+    allow("edit_orders", "a", "orders.transaction"),
 )
-grant_permissions("orders", "a", "orders.comment")
-grant_permissions("edit_orders", "vcd", "orders.order")
-grant_permissions("edit_orders", "a", "orders.transaction")
 
 
 @admin.register(Order)
@@ -75,7 +80,6 @@ class OrderAdmin(OrderList):
         return False
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the URLs of the order's actions and reports."""
         return [
             self.build_action_url("report/", self.report_view, "report"),
             self.build_action_url("report/answers/", self.report_answers_view, "report_answers"),
@@ -100,7 +104,6 @@ class OrderAdmin(OrderList):
         return reports.home_tables_view(request)
 
     def report_file_view(self, request: HttpRequest) -> HttpResponse:
-        """Return a report table as CSV."""
         return reports.file_view(request)
 
     def change_view(
@@ -226,7 +229,6 @@ class OrderAdmin(OrderList):
         return self._post_action(request, object_id, _("The order was marked as paid."), note)
 
     def comment_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Add a comment to the timeline."""
         text = request.POST.get("comment", "")
 
         def note(order: Order, **by: Unpack[EventKwargs]) -> object:
@@ -265,11 +267,11 @@ class OrderAdmin(OrderList):
         return HttpResponseRedirect(self.url("change", order.pk))
 
 
-add_inline(Customer, CustomerOrdersInline)
+inlines.register((Customer, "orders"), CustomerOrdersInline)
 
 
-home.add_task(
-    home.Task(
+dashboard.tasks.add(
+    dashboard.Task(
         gettext_lazy("Unpaid orders"),
         gettext_lazy("open orders that are not paid in full"),
         Order,

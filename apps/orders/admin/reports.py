@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,61 +16,76 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from apps.ground import languages
-from apps.ground.csv_injection import SafeCsvWriter
-from apps.ground.money import ZERO, format_decimal
-from apps.ground.tenancy import get_current_shop
+from apps.core.admin.display.charts import Bar, BarPair, build_bar_pairs, build_bars
+from apps.core.admin.display.report_tables import ReportTable
+from apps.core.admin.forms.forms import Values
+from apps.core.admin.menu import MenuItem, Page, pages
+from apps.core.admin.pages import dashboard
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.i18n import formats
+from apps.core.money import ZERO, format_decimal
+from apps.core.sanitizing import SafeCsvWriter
+from apps.core.tenancy.permissions import allow_custom, grants
+from apps.core.tenancy.scope import get_current_shop
 from apps.orders.admin.dashboard_cards import get_home_days
 from apps.orders.domain import sales_report
 from apps.orders.domain.sales_report import DateRange, DayCustomers, DaySales, ProductSales
-from apps.panel import home
-from apps.panel.admin_base.forms import Values
-from apps.panel.charts import Bar, BarPair, build_bar_pairs, build_bars
-from apps.panel.menu import MenuItem, add_page
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.report_tables import ReportTable
-from apps.panel.staff_request import Context
-from apps.staff.domain.permissions import grant_custom_permissions
 
 REPORT = "orders.view_report"
 DEFAULT_DAYS = 30
 MAX_ROWS, MAX_HOME_ROWS = 50, 5
 _DATE = forms.DateInput(attrs={"type": "date", "class": "bo-input"}, format="%Y-%m-%d")
 
-grant_custom_permissions("reports", REPORT, reads=True)
-add_page(
-    MenuItem(
-        "Sales",
-        "payments",
-        12,
-        gettext_lazy("Sales report"),
-        search_terms=pgettext_lazy(
-            "search", "revenue, turnover, income, earnings, statistics, analytics, figures, tax report, vat report"
+grants.add(allow_custom("reports", REPORT, reads=True))
+pages.add(
+    Page(
+        MenuItem(
+            "Sales",
+            "payments",
+            12,
+            gettext_lazy("Sales report"),
+            search_terms=pgettext_lazy(
+                "search", "revenue, turnover, income, earnings, statistics, analytics, figures, tax report, vat report"
+            ),
         ),
-    ),
-    "orders_order_report",
-    lambda request: has_permission(request, REPORT),
+        "orders_order_report",
+        lambda request: has_permission(request, REPORT),
+    )
 )
 
 
 class SalesReportForm(forms.Form):
-    """The date range of the report."""
+    earliest = date(1972, 1, 2)
+    no_rows = gettext_lazy("There are no sales in this period. Enter different dates.")
 
     first = forms.DateField(label=gettext_lazy("Start date"), widget=_DATE, input_formats=["%Y-%m-%d"])
     last = forms.DateField(label=gettext_lazy("End date"), widget=_DATE, input_formats=["%Y-%m-%d"])
 
+    @classmethod
+    def from_query(cls, request: HttpRequest, **defaults: object) -> Self:
+        """Create the form from the query parameters. The default is the last 30 days."""
+        today = timezone.localdate()
+        defaults = {"first": today - timedelta(days=DEFAULT_DAYS - 1), "last": today, **defaults}
+        return cls({name: request.GET.get(name, value) for name, value in defaults.items()})
+
     def clean(self) -> Values:
         """Check that the first day is not after the last day and that the range is not too long."""
         data = super().clean() or self.cleaned_data
-        first, last = data.get("first"), data.get("last")
-        if first and last:
+        if not self.errors:
+            first, last = data["first"], data["last"]
             if first > last:
                 self.add_error("last", _("Enter a date on or after the start date."))
-            elif (last - first).days >= sales_report.MAX_DAYS:
-                self.add_error("last", _("Enter a shorter period. A report covers at most one year."))
-            elif not date(1972, 1, 2) <= first <= last <= date(9000, 1, 1):
-                self.add_error("first", _("There are no sales in this period. Enter different dates."))
+            elif message := self.get_length_error((last - first).days):
+                self.add_error("last", message)
+            elif not self.earliest <= first <= last <= date(9000, 1, 1):
+                self.add_error("first", self.no_rows)
         return data
+
+    def get_length_error(self, days: int) -> str:
+        if days < sales_report.MAX_DAYS:
+            return ""
+        return _("Enter a shorter period. A report covers at most one year.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +115,7 @@ TableFunctions: TypeAlias = Mapping[str, Callable[[DateRange], SalesReportTable]
 def report_view(request: HttpRequest, base: Context) -> HttpResponse:
     """Return the report page. ``base`` is the template context shared by all admin pages."""
     require_permission(request, REPORT)
-    form = _get_form(request)
+    form = SalesReportForm.from_query(request)
     context: Context = {"form": form}
     if form.is_valid():
         context |= _tables_context(request, DateRange(**form.cleaned_data), _TABLES)
@@ -114,7 +129,7 @@ def home_tables_view(request: HttpRequest) -> HttpResponse:
         Http404: The dates are invalid.
     """
     require_permission(request, REPORT)
-    form = _get_form(request)
+    form = SalesReportForm.from_query(request)
     if not form.is_valid():
         raise Http404("Invalid dates")
     tables: TableFunctions = {"returning": _returning_table, "products": partial(_products_table, limit=MAX_HOME_ROWS)}
@@ -125,7 +140,7 @@ def home_tables_view(request: HttpRequest) -> HttpResponse:
 def _tables_context(request: HttpRequest, days: DateRange, tables: TableFunctions) -> Context:
     return {
         "tables": [(name, make(days)) for name, make in tables.items()],
-        "ends": (languages.format_date(days.first, "j M Y"), languages.format_date(days.last, "j M Y")),
+        "ends": (formats.format_date(days.first, "j M Y"), formats.format_date(days.last, "j M Y")),
         "query": request.GET.urlencode(),
     }
 
@@ -147,25 +162,23 @@ def file_view(request: HttpRequest) -> HttpResponse:
         Http404: The table is unknown or the dates are invalid.
     """
     require_permission(request, REPORT)
-    form, name = _get_form(request), request.GET.get("table", "sales")
+    form, name = SalesReportForm.from_query(request), request.GET.get("table", "sales")
     if name not in _TABLES or not form.is_valid():
         raise Http404("Unknown report")
     days = DateRange(**form.cleaned_data)
     table = _TABLES[name](days)
+    return render_csv(f"{name}-{days.first:%Y-%m-%d}-{days.last:%Y-%m-%d}.csv", table.header, table.lines)
+
+
+def render_csv(file_name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> HttpResponse:
+    """Return a response with a CSV file to download."""
     response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
-    file = f"{name}-{days.first:%Y-%m-%d}-{days.last:%Y-%m-%d}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{file}"'
+    response["Content-Disposition"] = f'attachment; filename="{file_name}"'
     add_never_cache_headers(response)
-    writer = SafeCsvWriter(response, table.header)
-    for line in table.lines:
-        writer.write(dict(zip(table.header, line, strict=True)))
+    writer = SafeCsvWriter(response, header)
+    for row in rows:
+        writer.write(dict(zip(header, row, strict=True)))
     return response
-
-
-def _get_form(request: HttpRequest) -> SalesReportForm:
-    today = timezone.localdate()
-    defaults = {"first": today - timedelta(days=DEFAULT_DAYS - 1), "last": today}
-    return SalesReportForm({name: request.GET.get(name, value) for name, value in defaults.items()})
 
 
 # --- tables ---
@@ -190,14 +203,14 @@ def _sales_table(days: DateRange) -> SalesReportTable:
 
     note = _("{orders}. Previous period ({first} to {last}): {money} from {orders_before}.").format(
         orders=_count_orders(orders[0]),
-        first=languages.format_date(before.first, "j M Y"),
-        last=languages.format_date(before.last, "j M Y"),
-        money=languages.format_money(then, currency),
+        first=formats.format_date(before.first, "j M Y"),
+        last=formats.format_date(before.last, "j M Y"),
+        money=formats.format_money(then, currency),
         orders_before=_count_orders(orders[1]),
     )
     return SalesReportTable(
         title=_("{money}, {change}").format(
-            money=languages.format_money(now, currency), change=_describe_change(now, then)
+            money=formats.format_money(now, currency), change=_describe_change(now, then)
         ),
         columns=(
             _("Day"),
@@ -208,19 +221,21 @@ def _sales_table(days: DateRange) -> SalesReportTable:
         ),
         header=("Day", "Orders", f"Money ({currency})", "Orders before", f"Money before ({currency})"),
         rows=[
-            (languages.format_date(day, "j M Y"), *values(sold, earlier, languages.format_amount))
+            (formats.format_date(day, "j M Y"), *values(sold, earlier, formats.format_amount))
             for day, sold, earlier in reversed(pairs)
             if sold.orders or earlier.orders
         ],
         lines=[(day.isoformat(), *values(sold, earlier, format_decimal)) for day, sold, earlier in pairs],
         note=note,
-        footer=_other_currencies_note(other_currencies),
+        footer=_("Not included: {orders} in other currencies.").format(orders=_count_orders(other_currencies))
+        if other_currencies
+        else "",
         pairs=build_bar_pairs(
             [
                 (
                     earlier.amount,
                     sold.amount,
-                    f"{languages.format_date(day, 'j M')}: {languages.format_amount(sold.amount, currency)}",
+                    f"{formats.format_date(day, 'j M')}: {formats.format_amount(sold.amount, currency)}",
                 )
                 for day, sold, earlier in pairs
             ]
@@ -251,7 +266,7 @@ def _returning_table(days: DateRange) -> SalesReportTable:
         columns=(_("Day"), _("Returning customers"), _("First orders"), _("Unknown customers")),
         header=("Day", "Returning customers", "First orders", "Unknown customers"),
         rows=[
-            (languages.format_date(day, "j M Y"), *values(day_customers))
+            (formats.format_date(day, "j M Y"), *values(day_customers))
             for day, day_customers in reversed(rows)
             if day_customers.orders
         ],
@@ -267,7 +282,7 @@ def _returning_table(days: DateRange) -> SalesReportTable:
                     Decimal(day_customers.orders),
                     Decimal(day_customers.returning),
                     _("{day}: {returning} of {orders} from returning customers").format(
-                        day=languages.format_date(day, "j M"),
+                        day=formats.format_date(day, "j M"),
                         returning=day_customers.returning,
                         orders=day_customers.orders,
                     ),
@@ -280,7 +295,6 @@ def _returning_table(days: DateRange) -> SalesReportTable:
 
 
 def _products_table(days: DateRange, limit: int = MAX_ROWS) -> SalesReportTable:
-    """Return the table of best-selling products."""
     currency = get_current_shop().currency
     best_sellers = sales_report.get_best_sellers(days)
 
@@ -292,14 +306,11 @@ def _products_table(days: DateRange, limit: int = MAX_ROWS) -> SalesReportTable:
         title=_("Best sellers"),
         columns=(_("Product"), _("Orders"), _("Items sold"), _("Sales ({currency})").format(currency=currency)),
         header=("Product", "Orders", "Units", f"Money ({currency})"),
-        rows=lines(visible, languages.format_amount),
+        rows=lines(visible, formats.format_amount),
         lines=lines(best_sellers, format_decimal),
         note=_("Sales after discounts, including tax, excluding shipping and duties."),
         bars=build_bars(
-            [
-                (seller.amount, f"{seller.name}: {languages.format_amount(seller.amount, currency)}")
-                for seller in visible
-            ]
+            [(seller.amount, f"{seller.name}: {formats.format_amount(seller.amount, currency)}") for seller in visible]
         ),
         more=len(best_sellers) - len(visible),
     )
@@ -309,14 +320,7 @@ _TABLES: TableFunctions = {"sales": _sales_table, "returning": _returning_table,
 
 
 def _count_orders(count: int) -> str:
-    return ngettext("{count} order", "{count} orders", count).format(count=languages.format_integer(count))
-
-
-def _other_currencies_note(other_currencies: int) -> str:
-    """Return a note about orders in other currencies, or an empty string if there are none."""
-    if not other_currencies:
-        return ""
-    return _("Not included: {orders} in other currencies.").format(orders=_count_orders(other_currencies))
+    return ngettext("{count} order", "{count} orders", count).format(count=formats.format_integer(count))
 
 
 def _describe_change(now: Decimal, then: Decimal) -> str:
@@ -331,7 +335,7 @@ def _describe_change(now: Decimal, then: Decimal) -> str:
         if now > then
         else _("{percent}% less than in the previous period")
     )
-    return text.format(percent=languages.format_integer(percent))
+    return text.format(percent=formats.format_integer(percent))
 
 
-home.add_section(home.Section("panel/orders/home_tables.html", REPORT, _home_context))
+dashboard.sections.add(dashboard.Section("panel/orders/home_tables.html", REPORT, _home_context))

@@ -8,6 +8,10 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Upper
 from django.utils.translation import gettext_lazy
 
+from apps.core.db.lookups import MIN_TRIGRAM_LENGTH, in_materialized
+from apps.core.db.sort_tables import order_rows
+from apps.core.i18n import formats
+from apps.core.tenancy.models import Shop
 from apps.customers.admin.changelist_search import (
     COMMON_TERM_MATCHES,
     COMMON_TERM_SCAN,
@@ -15,14 +19,10 @@ from apps.customers.admin.changelist_search import (
     get_first_matches,
     scan_first_rows,
 )
-from apps.customers.domain import search_table
+from apps.customers.domain import search_columns
 from apps.customers.domain.search_columns import fold_text, mark_words
 from apps.customers.models import Customer
-from apps.ground import languages
-from apps.ground.lookups import MIN_TRIGRAM_LENGTH, in_materialized
-from apps.ground.sort_tables import order_rows
 from apps.orders.models import LineItem, Order, Transaction
-from apps.shops.models import Shop
 
 MAX_ID_LENGTH = 18
 # A common term could match most orders or customers. A search therefore uses at most ``MAX_FOLLOWED`` matches, and
@@ -57,11 +57,7 @@ def find_orders(
 ) -> Iterator[QuerySet[Order]]:
     """Yield querysets of orders that match by customer, name, email, SKU, payment, city, or part of a tag.
 
-    Args:
-        orders: The orders to search.
-        term: The search term.
-        matching_customers: The customers that match the term.
-        limit: The maximum number of matching line items, and of matching payments.
+    At most ``limit`` matching line items and payments are used.
     """
     yield from (
         orders.filter(in_materialized(customers.values("pk"), "customer")) for customers in matching_customers.customers
@@ -93,11 +89,6 @@ def find_customers(term: str, shop: Shop, limit: int) -> MatchingCustomers:
     """Return the customers with matching words, or with the term as part of their name.
 
     For very common names, an index search would read all matches, so only recent customers are searched.
-
-    Args:
-        term: The search term.
-        shop: The current shop.
-        limit: The maximum number of matching customers.
     """
     if term.startswith("#"):
         return MatchingCustomers([])
@@ -126,13 +117,13 @@ def get_short_term_note(term: str) -> str:
 def get_cut_note(term: str, matching_customers: MatchingCustomers) -> str:
     """Return a note if some matches of a search are not shown, otherwise an empty string."""
     if matching_customers.is_cut:
-        return TOO_MANY_CUSTOMERS.format(number=languages.format_integer(COMMON_TERM_SCAN))
+        return TOO_MANY_CUSTOMERS.format(number=formats.format_integer(COMMON_TERM_SCAN))
     if term.startswith("#") or len(term) < MIN_TRIGRAM_LENGTH:
         return ""
     cut = _orders_with_tag(Order.rows(), term), _customers_with_name_part(term)
     if any(rows.values("pk")[MAX_FOLLOWED : MAX_FOLLOWED + 1].exists() for rows in cut):
         return TOO_MANY.format(
-            followed=languages.format_integer(MAX_FOLLOWED), newest=languages.format_integer(NEWEST_ORDERS)
+            followed=formats.format_integer(MAX_FOLLOWED), newest=formats.format_integer(NEWEST_ORDERS)
         )
     return ""
 
@@ -147,7 +138,7 @@ def _customers_with_name_part(term: str) -> QuerySet[Customer]:
 
 
 def _name_part_query(term: str) -> Q:
-    return search_table.match_column("search_text", fold_text(term))
+    return search_columns.match_column("search_text", fold_text(term))
 
 
 def _is_part(term: str) -> bool:

@@ -1,18 +1,34 @@
-"""Field types for orders: amounts, name-value lists and address snapshots."""
+"""Field types for orders: amounts and money sets, name-value lists, tax lines, duties and address snapshots."""
 
 from decimal import Decimal
 from typing import Unpack
 
-from rest_framework import serializers
-
-from apps.api.resources.fields import ApiField, BooleanField, DecimalField, IntegerField, Render, TextField
-from apps.api.resources.fields.options import DecimalOptions, TextOptions
-from apps.api.resources.nested_objects import ObjectField, ObjectListField
-from apps.api.types import Attrs, Rendered, RequestData
+from apps.core.money import convert_amount, format_decimal, format_stored_decimal
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import (
+    ApiField,
+    BooleanField,
+    ComputedField,
+    DecimalField,
+    IntegerField,
+    Render,
+    TextField,
+)
+from apps.core.rest.resources.fields.base import DecimalOptions, InvalidValue, TextOptions
+from apps.core.rest.resources.nested_objects import ObjectField, ObjectListField
+from apps.core.types import Attrs, Rendered, RequestData
 from apps.customers.api.fields import BlankAsNullTextField
 from apps.customers.domain.addresses import TEXT_COLUMNS
-from apps.ground.money import format_decimal
-from apps.orders.domain import addresses
+from apps.orders.domain import updates
+
+DECIMAL = {"type": "string", "format": "decimal"}
+MONEY = {
+    "type": "object",
+    "properties": {
+        name: {"type": "object", "properties": {"amount": DECIMAL, "currency_code": {"type": "string"}}}
+        for name in ("shop_money", "presentment_money")
+    },
+}
 
 
 class AmountField(DecimalField):
@@ -25,7 +41,6 @@ class AmountField(DecimalField):
         self.order = order
 
     def get_columns(self) -> tuple[str, ...]:
-        """Return the columns of the amount and its currency."""
         return (str(self.source), f"{self.order}currency")
 
     def get_renderer(self) -> Render:
@@ -37,7 +52,6 @@ class RateField(DecimalField):
     """A tax rate, such as 0.2 for 20%."""
 
     def __init__(self, **options: Unpack[DecimalOptions]) -> None:
-        """Limit the rate to 1,000%."""
         options = {"max_digits": 12, "decimal_places": 6, "max_value": Decimal(10), **options}
         super().__init__(**options)
 
@@ -55,7 +69,6 @@ def nullable_text(length: int = 255, **options: Unpack[TextOptions]) -> TextFiel
 
 
 def nullable_bool(*, write_only: bool = False) -> BooleanField:
-    """Create an optional, nullable boolean field."""
     return BooleanField(required=False, allow_null=True, write_only=write_only)
 
 
@@ -81,7 +94,6 @@ class AddressField(ObjectField):
     """A field for an address snapshot. Input is validated and completed."""
 
     def __init__(self) -> None:
-        """Accept the same members as a customer address."""
         super().__init__(_ADDRESS)
 
     def to_internal_value(self, data: object) -> Attrs | None:
@@ -93,9 +105,9 @@ class AddressField(ObjectField):
         return self._snapshot(data, before)
 
     def _snapshot(self, data: object, before: RequestData | None) -> Attrs | None:
-        snapshot, errors = addresses.apply_address_changes(before, self.validate_object(data))
+        snapshot, errors = updates.apply_address_changes(before, self.validate_object(data))
         if errors:
-            raise serializers.ValidationError(errors)
+            raise InvalidValue(errors)
         return snapshot
 
     def get_renderer(self) -> Render:
@@ -146,5 +158,130 @@ class _AnyText(TextField):
 
 
 def nullable_integer(least: int = 0, most: int = 10**9) -> IntegerField:
-    """Create an optional, nullable integer field."""
     return IntegerField(min_value=least, max_value=most, required=False, allow_null=True)
+
+
+def Blankable(column: str) -> ComputedField:  # noqa: N802 - reads as a field
+    """Create a field for a text column that renders blank text as null."""
+
+    def render(_context: RenderContext, value: str) -> str | None:
+        return value or None
+
+    return ComputedField(render, column, schema={"type": ["string", "null"]})
+
+
+def get_currency_columns(order: str = "") -> tuple[str, str, str]:
+    """Return the columns that ``render_money_set`` needs. ``order`` is the path to the order, as in ``MoneySet``."""
+    return f"{order}currency", f"{order}presentment_currency", f"{order}exchange_rate"
+
+
+def render_money_set(amount: Decimal, currency: str, presentment: str, rate: Decimal) -> dict[str, dict[str, str]]:
+    """Render an amount in the shop currency and in the presentment currency."""
+    shop_money = {"amount": format_decimal(amount, currency), "currency_code": currency}
+    if presentment == currency:
+        return {"shop_money": shop_money, "presentment_money": shop_money}
+    presentment_amount = format_decimal(convert_amount(amount, rate, presentment), presentment)
+    return {"shop_money": shop_money, "presentment_money": {"amount": presentment_amount, "currency_code": presentment}}
+
+
+def MoneySet(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
+    """Create a field that renders an amount in the shop currency and the presentment currency.
+
+    ``order`` is the lookup path to the order, ending in ``__``.
+    """
+
+    def render(_context: RenderContext, amount: Decimal, currency: str, presentment: str, rate: Decimal) -> Rendered:
+        return render_money_set(amount, currency, presentment, rate)
+
+    return ComputedField(render, column, *get_currency_columns(order), schema=MONEY)
+
+
+def ZeroSet(order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
+    """Create a field for an amount that is always zero, in the shop currency and the presentment currency.
+
+    ``order`` is the lookup path to the order, as in ``MoneySet``.
+    """
+
+    def render(_context: RenderContext, currency: str, presentment: str) -> Rendered:
+        return render_money_set(Decimal(0), currency, presentment, Decimal(1))
+
+    return ComputedField(render, f"{order}currency", f"{order}presentment_currency", schema=MONEY)
+
+
+def DutiesSet(column: str) -> ComputedField:  # noqa: N802 - reads as a field
+    """Create a field that renders a sum of duties as ``MoneySet`` would, or null if the order has no duties."""
+
+    def render(
+        _context: RenderContext, amount: Decimal, ordered: Decimal, currency: str, presentment: str, rate: Decimal
+    ) -> Rendered | None:
+        return render_money_set(amount, currency, presentment, rate) if ordered else None
+
+    columns = ("total_duties", *get_currency_columns())
+    return ComputedField(render, column, *columns, schema={**MONEY, "type": ["object", "null"]})
+
+
+def Money(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
+    """Create a field that renders an amount in the order's currency."""
+
+    def render(_context: RenderContext, amount: Decimal, currency: str) -> str:
+        return format_decimal(amount, currency)
+
+    return ComputedField(render, column, f"{order}currency", schema=DECIMAL)
+
+
+def _stored_money_set(
+    stored_amount: str, currency: str, presentment: str, rate: Decimal
+) -> tuple[str, dict[str, dict[str, str]]]:
+    """Render a stored amount as a string in the order's currency, and as an object (see ``render_money_set``)."""
+    if presentment != currency:
+        amount = Decimal(stored_amount)
+        return format_decimal(amount, currency), render_money_set(amount, currency, presentment, rate)
+    text = format_stored_decimal(stored_amount, currency)
+    money = {"amount": text, "currency_code": currency}
+    return text, {"shop_money": money, "presentment_money": money}
+
+
+def render_tax_lines(
+    _context: RenderContext, taxes: list[RequestData], currency: str, presentment: str, rate: Decimal
+) -> list[Rendered]:
+    return [
+        {
+            "price": price,
+            "rate": float(tax["rate"]),
+            "title": tax["title"],
+            "price_set": price_set,
+            "channel_liable": tax.get("channel_liable"),
+        }
+        for tax in taxes
+        for price, price_set in (_stored_money_set(tax["price"], currency, presentment, rate),)
+    ]
+
+
+def render_duties(
+    context: RenderContext, duties: list[RequestData], currency: str, presentment: str, rate: Decimal
+) -> list[Rendered]:
+    return [
+        {
+            "id": duty["id"],
+            "harmonized_system_code": duty["harmonized_system_code"],
+            "country_code_of_origin": duty["country_code_of_origin"],
+            **_stored_money_set(duty["price"], currency, presentment, rate)[1],
+            "tax_lines": render_tax_lines(context, duty["tax_lines"], currency, presentment, rate),
+            "admin_graphql_api_id": f"gid://{context.brand}/Duty/{duty['id']}",
+        }
+        for duty in duties
+    ]
+
+
+def render_discount_allocations(
+    _context: RenderContext, allocations: list[RequestData], currency: str, presentment: str, rate: Decimal
+) -> list[Rendered]:
+    return [
+        {"amount": amount, "amount_set": amount_set, "discount_application_index": item["discount_application_index"]}
+        for item in allocations
+        for amount, amount_set in (_stored_money_set(item["amount"], currency, presentment, rate),)
+    ]
+
+
+def render_discount_codes(_context: RenderContext, codes: list[RequestData], currency: str) -> list[Rendered]:
+    return [{**code, "amount": format_decimal(Decimal(code["amount"]), currency)} for code in codes]

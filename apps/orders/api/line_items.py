@@ -2,8 +2,9 @@
 
 from decimal import Decimal
 
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import (
+from apps.core.money import format_decimal
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import (
     ApiField,
     ComputedField,
     ConstantField,
@@ -11,22 +12,21 @@ from apps.api.resources.fields import (
     ReadOnlyColumn,
     global_id_field,
 )
-from apps.api.resources.nested_objects import ObjectField, ObjectListField
-from apps.api.resources.serializers import ResourceSerializer
-from apps.ground.money import format_decimal
+from apps.core.rest.resources.nested_objects import ObjectField, ObjectListField
+from apps.core.rest.resources.serializers import ResourceSerializer
 from apps.orders.api.fields import (
+    DECIMAL,
+    MONEY,
     AmountField,
+    Blankable,
+    MoneySet,
     blank_as_null_text,
+    get_currency_columns,
     get_tax_members,
     name_value_list,
     nullable_bool,
     nullable_integer,
     nullable_text,
-)
-from apps.orders.api.money import (
-    DECIMAL,
-    MONEY,
-    MoneySet,
     render_discount_allocations,
     render_duties,
     render_money_set,
@@ -40,7 +40,7 @@ ORDER_PATH = "order__"
 MAX_TAXES = 20
 # The maximum number of duties per line item, and of tax lines per duty.
 MAX_DUTIES, MAX_DUTY_TAXES = 5, 3
-CURRENCIES = ("order__currency", "order__presentment_currency", "order__exchange_rate")
+CURRENCIES = get_currency_columns(ORDER_PATH)
 
 
 def create_tax_lines_field() -> ObjectListField:
@@ -62,6 +62,10 @@ def create_duties_field() -> ObjectListField:
     return ObjectListField(members, render=render_duties, needs=CURRENCIES, most=MAX_DUTIES)
 
 
+def create_discount_allocations_field() -> ObjectListField:
+    return ObjectListField({}, render=render_discount_allocations, needs=CURRENCIES, read_only=True, required=None)
+
+
 def _line_status(_context: RenderContext, quantity: int, current: int, fulfillable: int, fulfilled: int) -> str | None:
     return get_line_status(quantity, current, fulfillable, fulfilled)
 
@@ -78,15 +82,6 @@ def _discounted_set(
     _context: RenderContext, price: Decimal, discount: Decimal, currency: str, presentment: str, rate: Decimal
 ) -> dict[str, dict[str, str]]:
     return render_money_set(price - discount, currency, presentment, rate)
-
-
-def _or_null(_context: RenderContext, value: str) -> str | None:
-    return value or None
-
-
-def Blankable(column: str) -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a field for a text column that renders blank text as null."""
-    return ComputedField(_or_null, column, schema={"type": ["string", "null"]})
 
 
 class LineItemSerializer(ResourceSerializer[LineItem]):
@@ -124,9 +119,7 @@ class LineItemSerializer(ResourceSerializer[LineItem]):
     vendor = blank_as_null_text()
     tax_lines = create_tax_lines_field()
     duties = create_duties_field()
-    discount_allocations = ObjectListField(
-        {}, render=render_discount_allocations, needs=CURRENCIES, read_only=True, required=None
-    )
+    discount_allocations = create_discount_allocations_field()
 
     class Meta:
         model = LineItem
@@ -145,9 +138,7 @@ class ShippingLineSerializer(ResourceSerializer[ShippingLine]):
     source = nullable_text()  # type: ignore[assignment]
     title = nullable_text(required=True, allow_blank=False, allow_null=False)
     tax_lines = create_tax_lines_field()
-    discount_allocations = ObjectListField(
-        {}, render=render_discount_allocations, needs=CURRENCIES, read_only=True, required=None
-    )
+    discount_allocations = create_discount_allocations_field()
 
     class Meta:
         model = ShippingLine

@@ -1,11 +1,15 @@
-"""Serializer for orders."""
+"""The order serializer, with the customer: a summary in responses, an id or contact details in requests."""
 
+from copy import deepcopy
 from decimal import Decimal
 
 from django.core.validators import validate_ipv46_address
 
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import (
+from apps.core.money import format_decimal
+from apps.core.registry import Registry
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import (
+    AnyField,
     ApiField,
     ChoiceField,
     ComputedField,
@@ -15,38 +19,124 @@ from apps.api.resources.fields import (
     JsonField,
     ModelDerivedField,
     ReadOnlyColumn,
+    Render,
     TagsField,
     TextField,
     global_id_field,
 )
-from apps.api.resources.nested_objects import ObjectListField
-from apps.api.resources.nested_rows import WritableNestedRows
-from apps.api.resources.serializers import ResourceSerializer, get_declared_fields
-from apps.api.types import Rendered
-from apps.ground.money import format_decimal
-from apps.orders.api.customer_summary import OrderCustomerField, OrderCustomerSerializer
+from apps.core.rest.resources.nested_objects import ObjectField, ObjectListField
+from apps.core.rest.resources.nested_rows import NestedObject, WritableNestedRows
+from apps.core.rest.resources.serializers import Resource, ResourceSerializer
+from apps.core.types import Rendered
+from apps.customers.api.customers import CustomerSerializer
+from apps.customers.api.fields import ConsentField
 from apps.orders.api.fields import (
     AddressField,
     AmountField,
+    Blankable,
+    DutiesSet,
+    Money,
+    MoneySet,
+    ZeroSet,
     blank_as_null_text,
+    get_currency_columns,
     get_tax_members,
     name_value_list,
     nullable_bool,
+    nullable_integer,
     nullable_text,
+    render_discount_codes,
+    render_tax_lines,
 )
-from apps.orders.api.line_items import Blankable, LineItemSerializer, ShippingLineSerializer
-from apps.orders.api.money import DutiesSet, Money, MoneySet, ZeroSet, render_discount_codes, render_tax_lines
+from apps.orders.api.line_items import LineItemSerializer, ShippingLineSerializer
 from apps.orders.api.transactions import get_transaction_members
-from apps.orders.domain.order_status import get_status_page_url
-from apps.orders.domain.pricing import CODE_TYPES
+from apps.orders.domain.pricing.prices import CODE_TYPES
+from apps.orders.domain.statuses import get_status_page_url
 from apps.orders.models import Order
 from apps.orders.models.orders import FIRST_NAME
 
 MAX_LINES, MAX_SHIPPING_LINES = 500, 100
 # The maximum number of discount codes. Each code is allocated to all line items, so the number must be limited.
 MAX_CODES = 100
-CURRENCIES = ("currency", "presentment_currency", "exchange_rate")
 CLIENT_DETAILS = ("accept_language", "browser_height", "browser_ip", "browser_width", "session_hash", "user_agent")
+_CUSTOMER_FIELD = ObjectField(
+    {
+        "id": nullable_integer(1, 2**63 - 1),
+        "email": nullable_text(),
+        "phone": nullable_text(),
+        "first_name": nullable_text(),
+        "last_name": nullable_text(),
+        "note": nullable_text(5000),
+        "tags": TagsField(),
+        "tax_exempt": nullable_bool(),
+        "verified_email": nullable_bool(),
+    }
+)
+_CODE = {
+    "code": TextField(max_length=255),
+    "amount": AmountField(required=True, allow_null=False),
+    "type": ChoiceField(choices=[(word, word) for word in CODE_TYPES], required=False, default="fixed_amount"),
+}
+# Fields that other apps add to orders, by the name of the placeholder that they replace. Changes to the related rows
+# must increase the order's version.
+order_members = Registry[str, ApiField]("members of orders in the API")
+
+
+class PhoneConsentField(ConsentField):
+    """A marketing consent field that returns null for customers without a phone number."""
+
+    def get_columns(self) -> tuple[str, ...]:
+        return ("phone", *super().get_columns())
+
+    def get_renderer(self) -> Render:
+        """Return a renderer that outputs null for customers without a phone number."""
+        show = super().get_renderer()
+        return lambda context, phone, *columns: show(context, *columns) if phone else None
+
+
+class OrderCustomerSerializer(CustomerSerializer):
+    """The customer of an order, without order totals and address list."""
+
+    sms_marketing_consent = PhoneConsentField("sms")
+
+    class Meta(CustomerSerializer.Meta):
+        fields = (
+            "id",
+            "email",
+            "created_at",
+            "updated_at",
+            "first_name",
+            "last_name",
+            "state",
+            "note",
+            "verified_email",
+            "multipass_identifier",
+            "tax_exempt",
+            "phone",
+            "email_marketing_consent",
+            "sms_marketing_consent",
+            "tags",
+            "currency",
+            "tax_exemptions",
+            "admin_graphql_api_id",
+            "default_address",
+        )
+
+
+class OrderCustomerField(NestedObject):
+    """A field for the customer of an order. It accepts an id, contact details or null."""
+
+    def __init__(self, serializer: Resource, relation: str) -> None:
+        super().__init__(serializer, relation)
+        self.read_only = False
+        self.required = False
+        self.allow_null = True
+        self.body_field = _CUSTOMER_FIELD
+
+    def to_internal_value(self, data: object) -> object:
+        if not isinstance(data, dict):
+            self.fail("invalid")
+        return _CUSTOMER_FIELD.run_validation(data)
 
 
 def _status_url(context: RenderContext, token: str) -> str:
@@ -73,15 +163,8 @@ def _client_details(_context: RenderContext, details: Rendered | None, address: 
     return dict.fromkeys(CLIENT_DETAILS) | {"browser_ip": address or ""} | (details or {})
 
 
-_CODE = {
-    "code": TextField(max_length=255),
-    "amount": AmountField(required=True, allow_null=False),
-    "type": ChoiceField(choices=[(word, word) for word in CODE_TYPES], required=False, default="fixed_amount"),
-}
-
-
 class OrderSerializer(ResourceSerializer[Order]):
-    """An order with its related rows. The refunds and fulfillment apps add fields with ``set_order_member``."""
+    """An order with its related rows. The refunds and fulfillment apps add ``order_members``."""
 
     admin_graphql_api_id = global_id_field("Order")
     app_id = ReadOnlyColumn()
@@ -147,7 +230,7 @@ class OrderSerializer(ResourceSerializer[Order]):
     subtotal_price_set = MoneySet("subtotal_price")
     tags = TagsField()
     tax_exempt = nullable_bool()
-    tax_lines = ObjectListField(get_tax_members(), render=render_tax_lines, needs=CURRENCIES)
+    tax_lines = ObjectListField(get_tax_members(), render=render_tax_lines, needs=get_currency_columns())
     taxes_included = nullable_bool()
     test = nullable_bool()
     token = ReadOnlyColumn()
@@ -187,17 +270,6 @@ class OrderSerializer(ResourceSerializer[Order]):
     class Meta:
         model = Order
 
-
-def set_order_member(name: str, field: ApiField) -> None:
-    """Replace a placeholder member of the order serializer with a field from another app.
-
-    Call this function in ``AppConfig.ready()``.
-
-    Args:
-        name: ``fulfillments`` or ``refunds``.
-        field: The field. Changes to the related rows must increase the order's version.
-    """
-    if name not in {"fulfillments", "refunds"}:
-        raise ValueError(f"Other apps cannot set {name!r}")
-    OrderSerializer._declared_fields[name] = field
-    get_declared_fields.cache_clear()
+    def get_fields(self) -> dict[str, AnyField]:
+        """Return the fields, with the members of other apps in place of the placeholders."""
+        return super().get_fields() | deepcopy(dict(order_members))

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 
 from rest_framework.serializers import ValidationError
 
-from apps.api.exceptions import Unprocessable
-from apps.api.resources.serializers import check_body, flatten_errors
-from apps.api.types import Attrs, Errors, RequestData, Schema
+from apps.core.rest.exceptions import Unprocessable
+from apps.core.rest.resources.serializers import check_body, flatten_errors
+from apps.core.types import Attrs, Errors, RequestData, Schema
 from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
 from apps.orders.api.fields import AddressField
 from apps.orders.api.orders import OrderSerializer
-from apps.orders.domain.order_drafts import OrderParts
-from apps.orders.domain.pricing import CHECKED_TOTALS
+from apps.orders.domain.create.drafts import OrderParts
+from apps.orders.domain.pricing.totals import CHECKED_TOTALS
 from apps.orders.models import EDITABLE, Order
 
 # The schemas of the body members that the fulfillment app handles when an order is created.

@@ -1,10 +1,11 @@
-"""Serializer and endpoints for order transactions."""
+"""Order transactions: serializer and endpoints, and the serializer of tender transactions."""
 
 from decimal import Decimal
 
-from apps.api.openapi.schemas import build_object_schema
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import (
+from apps.core.money import ZERO, format_decimal
+from apps.core.rest.openapi.schemas import build_object_schema
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import (
     ApiField,
     ChoiceField,
     ComputedField,
@@ -15,13 +16,19 @@ from apps.api.resources.fields import (
     ReadOnlyColumn,
     global_id_field,
 )
-from apps.api.resources.nested_objects import ObjectField, validate_members
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Attrs, Rendered, RequestData, Schema
-from apps.api.viewsets import ShopViewSet
-from apps.ground.money import ZERO, format_decimal
-from apps.orders.api.fields import AmountField, blank_as_null_text, nullable_bool, nullable_text
-from apps.orders.api.money import DECIMAL
+from apps.core.rest.resources.nested_objects import ObjectField, validate_members
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs, Rendered, RequestData, Schema
+from apps.orders.api.fields import (
+    DECIMAL,
+    AmountField,
+    Blankable,
+    blank_as_null_text,
+    get_currency_columns,
+    nullable_bool,
+    nullable_text,
+)
 from apps.orders.domain import payments
 from apps.orders.models import Order, Transaction
 
@@ -35,6 +42,21 @@ CARD_MEMBERS = (
     "credit_card_expiration_month",
     "credit_card_expiration_year",
 )
+METHODS = (
+    "credit_card",
+    "cash",
+    "android_pay",
+    "apple_pay",
+    "google_pay",
+    "samsung_pay",
+    "amazon",
+    "klarna",
+    "paypal",
+    "other",
+    "unknown",
+)
+# Maps gateways to payment methods if the names differ. The test gateway counts as a credit card.
+_METHOD_OF = {"manual": "other", "bogus": "credit_card"}
 
 
 def _amount(_context: RenderContext, kind: str, amount: Decimal, currency: str) -> str:
@@ -69,16 +91,15 @@ def _payment_details(_context: RenderContext, gateway: str) -> Rendered:
     }
 
 
-def _payment_id(_context: RenderContext, name: str, sequence: int) -> str:
+def render_payment_id(_context: RenderContext, name: str, sequence: int) -> str:
     return f"{name}.{sequence}"
 
 
 def render_receipt(_context: RenderContext, receipt: RequestData, test: bool, authorization: str) -> Rendered:
-    """Render a gateway's receipt."""
     return {"testcase": test, "authorization": authorization, **receipt}
 
 
-def _is_manual(_context: RenderContext, gateway: str) -> bool:
+def render_is_manual(_context: RenderContext, gateway: str) -> bool:
     return gateway == "manual"
 
 
@@ -105,7 +126,6 @@ class ReceiptField(ObjectField):
     """A field for a gateway's receipt, which is stored as sent."""
 
     def __init__(self) -> None:
-        """Make the field accept any object."""
         super().__init__({})
 
     def to_internal_value(self, data: object) -> Rendered:
@@ -146,17 +166,11 @@ class TransactionSerializer(ResourceSerializer[Transaction]):
     currency = nullable_text(3, allow_blank=False)
     authorization_expires_at = ConstantField(None)
     extended_authorization_attributes = ConstantField({})
-    payment_id = ComputedField(_payment_id, "order__name", "sequence")
+    payment_id = ComputedField(render_payment_id, "order__name", "sequence")
     total_unsettled_set = ComputedField(
-        render_unsettled,
-        "unsettled",
-        "currency",
-        "order__currency",
-        "order__presentment_currency",
-        "order__exchange_rate",
-        schema={"type": "object"},
+        render_unsettled, "unsettled", "currency", *get_currency_columns("order__"), schema={"type": "object"}
     )
-    manual_payment_gateway = ComputedField(_is_manual, "gateway", schema={"type": "boolean"})
+    manual_payment_gateway = ComputedField(render_is_manual, "gateway", schema={"type": "boolean"})
     amount_rounding = ConstantField(None)
     admin_graphql_api_id = global_id_field("OrderTransaction")
 
@@ -180,11 +194,33 @@ class TransactionViewSet(ShopViewSet[Transaction]):
         return schema
 
     def get_validated_attributes(self, instance: Transaction | None = None) -> Attrs:
-        """Return the parsed request body."""
         return validate_members(get_transaction_members(), dict(self.unwrap_body("transaction")))
 
     def perform_create(self, attrs: Attrs) -> Transaction:
-        """Record a sale, authorization, capture or void."""
         order = Order.objects.get(pk=self.kwargs["order_id"])
         attrs = {"source_name": self.access.installation.app.name, **attrs}
         return payments.create_transaction(order, attrs, actor=self.actor, at=self.at)
+
+
+def _signed(_context: RenderContext, kind: str, amount: Decimal, currency: str) -> str:
+    return format_decimal(-amount if kind == Transaction.Kind.REFUND else amount, currency)
+
+
+def _method(_context: RenderContext, gateway: str) -> str:
+    name = _METHOD_OF.get(gateway, gateway.lower())
+    return name if name in METHODS else "unknown"
+
+
+class TenderTransactionSerializer(ResourceSerializer[Transaction]):
+    order_id = ReadOnlyColumn()
+    amount = ComputedField(_signed, "kind", "amount", "currency", schema=DECIMAL)
+    currency = ReadOnlyColumn()
+    user_id = ReadOnlyColumn()
+    test = ReadOnlyColumn()
+    processed_at = DateTimeField(read_only=True)
+    remote_reference = Blankable("authorization")
+    payment_details = ConstantField(None)
+    payment_method = ComputedField(_method, "gateway", schema={"type": "string", "enum": list(METHODS)})
+
+    class Meta:
+        model = Transaction

@@ -4,28 +4,50 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpResponse
 from rest_framework.fields import empty
 from rest_framework.request import Request
 
-from apps.api.requests.views import ONE
-from apps.api.resources.fields import ChoiceField
-from apps.api.resources.filters import apply_filters
-from apps.api.resources.nested_objects import ObjectField, validate_members
-from apps.api.types import Attrs, RequestData, Schema
-from apps.api.viewsets import ShopViewSet
+from apps.core.rest.requests.views import ONE
+from apps.core.rest.resources.fields import ChoiceField
+from apps.core.rest.resources.filters import (
+    ChoiceFilter,
+    DateTimeFilter,
+    IdFilter,
+    ResourceFilter,
+    TextFilter,
+    apply_filters,
+)
+from apps.core.rest.resources.nested_objects import ObjectField, validate_members
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs, RequestData, Schema
 from apps.customers.models import Customer
-from apps.metafields.api.body_schema import METAFIELDS_SCHEMA
+from apps.metafields.api.metafields import METAFIELDS_SCHEMA
 from apps.orders.api.fields import AmountField, nullable_bool, nullable_text
-from apps.orders.api.filters import ANY, OrderFilter
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.parsing import OTHER_MEMBERS, parse_order, parse_order_changes
-from apps.orders.domain import create as placing
 from apps.orders.domain import transitions, updates
+from apps.orders.domain.create import orders as placing
 from apps.orders.domain.selectors import lock_order
 from apps.orders.models import OpenOrder, Order
 
+FinancialStatus = Order.FinancialStatus
+FulfillmentStatus = Order.FulfillmentStatus
+ANY = "any"
+STATUSES = (*Order.Status.values, ANY)
+FINANCIAL_GROUPS: dict[str, tuple[str, ...]] = {
+    **{word: (word,) for word in FinancialStatus.values},
+    "unpaid": (FinancialStatus.PENDING, FinancialStatus.AUTHORIZED, FinancialStatus.PARTIALLY_PAID),
+}
+FULFILLMENT_GROUPS: dict[str, tuple[str, ...]] = {
+    "shipped": (FulfillmentStatus.FULFILLED,),
+    "fulfilled": (FulfillmentStatus.FULFILLED,),
+    "partial": (FulfillmentStatus.PARTIAL,),
+    "unshipped": (FulfillmentStatus.UNFULFILLED,),
+    "unfulfilled": (FulfillmentStatus.UNFULFILLED, FulfillmentStatus.PARTIAL),
+    "restocked": (FulfillmentStatus.RESTOCKED,),
+}
 CANCELLED_NOTICE = "Order has been canceled"
 _CANCELLATION = {
     "amount": AmountField(),
@@ -35,6 +57,49 @@ _CANCELLATION = {
     "refund": ObjectField({}),
     "restock": nullable_bool(),
 }
+
+
+class StatusFilter(ChoiceFilter):
+    """Filter by ``open``, ``closed``, ``cancelled`` or ``any``."""
+
+    def __init__(self) -> None:
+        super().__init__("status", words=STATUSES)
+
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
+        return qs if value in (None, ANY) else qs.filter(status=value)
+
+
+class GroupFilter(ChoiceFilter):
+    """A filter that maps each accepted word to one or more column values."""
+
+    def __init__(self, column: str, groups: dict[str, tuple[str, ...]]) -> None:
+        super().__init__(column, words=(*groups, ANY))
+        self.groups = groups
+
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
+        if value in (None, ANY):
+            return qs
+        values = self.groups[value]
+        if len(values) == 1:
+            return qs.filter(**{self.field_name: values[0]})
+        return qs.filter(**{f"{self.field_name}__in": values})
+
+
+class NameFilter(TextFilter):
+    """Filter by an order's name, with or without the number sign."""
+
+    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
+        return qs if value is None else qs.filter(name=f"#{value.removeprefix('#')}")
+
+
+class OrderFilter(ResourceFilter):
+    status = StatusFilter()
+    financial_status = GroupFilter("financial_status", FINANCIAL_GROUPS)
+    fulfillment_status = GroupFilter("fulfillment_status", FULFILLMENT_GROUPS)
+    name = NameFilter("name")
+    processed_at_min = DateTimeFilter("processed_at", "gte")
+    processed_at_max = DateTimeFilter("processed_at", "lte")
+    attribution_app_id = IdFilter("app_id")
 
 
 class OrderViewSet(ShopViewSet[Order]):

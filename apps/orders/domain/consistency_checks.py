@@ -1,4 +1,8 @@
-"""Check order totals and statuses, and the columns of customers and products that are calculated from orders."""
+"""Check order totals and statuses, and the columns of customers and products that are calculated from orders.
+
+Set-based SQL preselects the orders with possibly wrong totals or statuses, which are then recalculated in Python. Tests
+check that SQL and Python agree. SQLite has no exact decimals, so on SQLite all orders are candidates.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,32 +10,153 @@ from copy import copy
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from django.db import transaction
-from django.db.models import Count, F, Max, Q, Sum
+from django.db import connection, transaction
+from django.db.models import Count, F, Max, Model, Q, Sum
 
 from apps.catalog.models import Product
+from apps.core.db.prepared_sql import execute_prepared
+from apps.core.money import get_decimal_places
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.customers.models import NEVER_ORDERED, Customer
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.orders.domain import order_customers, pricing, repair_candidates, statuses
+from apps.orders.domain import customer_totals, statuses
+from apps.orders.domain.pricing import totals
 from apps.orders.models import LineItem, Order, OrderCounter, ShippingLine, Transaction
 
 _BATCH_SIZE = 500
 # The number of ids per query.
 _RANGE_SIZE = 20_000
 OrderRow = TypeVar("OrderRow", LineItem, ShippingLine, Transaction)
+# This query compares the totals of orders with the sums of their rows. ``c.places`` is the number of decimals of the
+# order's currency.
+_TOTALS = """
+WITH o AS (
+    SELECT orders_order.*, c.places FROM orders_order
+    JOIN unnest(%s::text[], %s::int[]) AS c (code, places) ON c.code = orders_order.currency
+    WHERE id > %s AND id <= %s
+), l AS (
+    SELECT o.id, sum(l.price * l.quantity) AS gross, sum(l.discount) AS discount, sum(l.tax) AS tax,
+        sum(l.grams * l.quantity) AS weight, sum(l.price * l.current_quantity) AS left_gross,
+        sum(round(l.discount * l.current_quantity / l.quantity, o.places)) AS left_discount,
+        sum(round(l.tax * l.current_quantity / l.quantity, o.places)) AS left_tax,
+        sum(l.price * (l.quantity - l.current_quantity - l.refunded_quantity)) AS removed_gross,
+        sum(l.discount - round(l.discount * (l.current_quantity + l.refunded_quantity) / l.quantity, o.places))
+            AS removed_discount,
+        sum(l.tax - round(l.tax * (l.current_quantity + l.refunded_quantity) / l.quantity, o.places)) AS removed_tax,
+        sum(l.duty) AS duty, sum(l.duty_tax) AS duty_tax,
+        sum(l.duty - l.refunded_duty) AS left_duty, sum(l.duty_tax - l.refunded_duty_tax) AS left_duty_tax,
+        o.cancelled_at IS NULL OR bool_or(l.current_quantity > 0) AS is_wanted
+    FROM o JOIN orders_lineitem l ON l.order_id = o.id GROUP BY o.id, o.cancelled_at
+), s AS (
+    SELECT o.id, sum(s.price) AS price, sum(s.discount) AS discount, sum(s.tax) AS tax,
+        sum(s.price) FILTER (WHERE NOT s.is_removed) AS left_price,
+        sum(s.discount) FILTER (WHERE NOT s.is_removed) AS left_discount,
+        sum(s.tax - s.refunded_tax) FILTER (WHERE NOT s.is_removed) AS left_tax,
+        sum(s.refunded) FILTER (WHERE NOT s.is_removed) AS refunded
+    FROM o JOIN orders_shippingline s ON s.order_id = o.id GROUP BY o.id
+), w AS (
+    SELECT o.*, l.gross, l.weight, l.gross - l.discount AS goods, l.left_gross - l.left_discount AS left_goods,
+        l.discount + coalesce(s.discount, 0) AS discounts, l.tax + l.duty_tax + coalesce(s.tax, 0) AS taxes, l.duty,
+        l.left_discount + coalesce(s.left_discount, 0) AS left_discounts,
+        l.left_tax + coalesce(s.left_tax, 0) + CASE WHEN l.is_wanted THEN l.left_duty_tax ELSE 0 END AS left_taxes,
+        CASE WHEN l.is_wanted THEN l.left_duty ELSE 0 END AS left_duty,
+        l.removed_gross - l.removed_discount + CASE WHEN o.taxes_included THEN 0 ELSE l.removed_tax END AS removed,
+        coalesce(s.price, 0) AS sent, coalesce(s.price - s.discount, 0) AS sent_net,
+        coalesce(s.left_price - s.left_discount - s.refunded, 0) AS left_sent,
+        CASE WHEN l.is_wanted THEN o.total_tip_received ELSE 0 END AS left_tip
+    FROM o JOIN l ON l.id = o.id LEFT JOIN s ON s.id = o.id
+)
+SELECT o.id FROM o LEFT JOIN w ON w.id = o.id
+WHERE (
+    o.total_line_items_price, o.total_discounts, o.subtotal_price, o.total_shipping_price, o.total_tax, o.total_duties,
+    o.total_weight, o.total_price, o.current_total_discounts, o.current_subtotal_price, o.current_total_tax,
+    o.current_total_duties, o.current_total_price, o.total_removed
+) IS DISTINCT FROM (
+    w.gross, w.discounts, w.goods, w.sent, w.taxes, w.duty, w.weight,
+    w.goods + w.duty + w.sent_net + w.total_tip_received + CASE WHEN w.taxes_included THEN 0 ELSE w.taxes END,
+    w.left_discounts, w.left_goods, w.left_taxes, w.left_duty,
+    greatest(
+        w.left_goods + w.left_duty + w.left_sent + w.left_tip + w.refund_discrepancy
+        + CASE WHEN w.taxes_included THEN 0 ELSE w.left_taxes END, 0
+    ), w.removed
+) ORDER BY o.id
+"""
+# This query compares the payments and statuses of orders with their rows, according to the rules in
+# ``statuses.update_statuses``.
+_PAYMENTS = """
+WITH o AS (SELECT * FROM orders_order WHERE id > %s AND id <= %s), t AS (
+    SELECT o.id,
+        coalesce(sum(t.shop_amount) FILTER (WHERE t.kind IN ('sale', 'capture') AND t.status = 'success'), 0) AS paid,
+        coalesce(sum(t.shop_amount) FILTER (WHERE t.kind = 'refund' AND t.status = 'success'), 0) AS refunded,
+        bool_or(t.unsettled > 0 AND t.status = 'success') AS is_open,
+        bool_or(t.kind = 'void' AND t.status = 'success') AS is_voided,
+        count(DISTINCT t.gateway) AS gateways, min(t.gateway) AS gateway
+    FROM o JOIN orders_transaction t ON t.order_id = o.id GROUP BY o.id
+), l AS (
+    SELECT o.id, sum(l.current_quantity) AS units, sum(l.fulfillable_quantity) AS waiting,
+        sum(l.fulfilled_quantity) AS sent
+    FROM o JOIN orders_lineitem l ON l.order_id = o.id GROUP BY o.id
+), w AS (
+    SELECT o.*, coalesce(t.paid, 0) AS paid, coalesce(t.refunded, 0) AS refunded,
+        coalesce(t.is_open, false) AS is_open, coalesce(t.is_voided, false) AS is_voided,
+        coalesce(t.gateways, 0) AS gateways, t.gateway, l.units, l.waiting, l.sent
+    FROM o LEFT JOIN t ON t.id = o.id LEFT JOIN l ON l.id = o.id
+)
+SELECT w.id FROM w
+WHERE gateways > 1 OR (total_paid, total_refunded, payment_gateway_names, status, financial_status, fulfillment_status)
+IS DISTINCT FROM (
+    paid, refunded, CASE WHEN gateways = 0 THEN '[]'::jsonb ELSE jsonb_build_array(gateway) END,
+    CASE WHEN cancelled_at IS NOT NULL THEN 'cancelled' WHEN closed_at IS NOT NULL THEN 'closed' ELSE 'open' END,
+    CASE
+        WHEN refunded > 0 AND refunded >= paid THEN 'refunded'
+        WHEN refunded > 0 THEN 'partially_refunded'
+        WHEN paid >= total_price OR (paid > 0 AND cancelled_at IS NULL AND paid >= current_total_price) THEN 'paid'
+        WHEN paid > 0 THEN 'partially_paid'
+        WHEN is_open THEN 'authorized'
+        WHEN is_voided THEN 'voided'
+        ELSE 'pending'
+    END,
+    CASE
+        WHEN units + waiting + sent = 0 THEN 'restocked'
+        WHEN coalesce(sent, 0) = 0 THEN ''
+        WHEN waiting > 0 THEN 'partial'
+        ELSE 'fulfilled'
+    END
+) ORDER BY w.id
+"""
+
+
+def find_total_candidates(after: int, upto: int, currencies: Sequence[str]) -> list[int] | None:
+    """Return the ids of orders in a range that may have wrong totals.
+
+    ``currencies`` are all currencies that orders use.
+    """
+    if connection.vendor != "postgresql":
+        return None
+    decimal_places = [get_decimal_places(currency) for currency in currencies]
+    return [row[0] for row in execute_prepared(_TOTALS, [list(currencies), decimal_places, after, upto])]
+
+
+def find_payment_candidates(after: int, upto: int) -> list[int] | None:
+    """Return the ids of orders in a range that may have wrong payments or statuses.
+
+    The result is None if the database has no exact decimals.
+    """
+    if connection.vendor != "postgresql":
+        return None
+    return [row[0] for row in execute_prepared(_PAYMENTS, [after, upto])]
 
 
 def check_order_totals() -> Iterator[str]:
     """Yield a message for each order total that does not match the order's lines."""
 
     def worked_out(order: Order) -> None:
-        pricing.set_totals(order, lines[order.pk], shipping[order.pk])
+        totals.set_totals(order, lines[order.pk], shipping[order.pk])
 
     currencies = list(Order.objects.order_by().values_list("currency", flat=True).distinct())
-    for orders in _batches(lambda after, upto: repair_candidates.find_total_candidates(after, upto, currencies)):
+    for orders in _batches(lambda after, upto: find_total_candidates(after, upto, currencies)):
         lines, shipping = _load_rows(LineItem, orders), _load_rows(ShippingLine, orders)
         for order in orders:
-            yield from _compare(order, pricing.TOTAL_COLUMNS, worked_out)
+            yield from _compare(order, totals.TOTAL_COLUMNS, worked_out)
 
 
 def check_order_payments() -> Iterator[str]:
@@ -40,25 +165,31 @@ def check_order_payments() -> Iterator[str]:
     def worked_out(order: Order) -> None:
         statuses.update_statuses(order, lines[order.pk], transactions[order.pk])
 
-    for orders in _batches(repair_candidates.find_payment_candidates):
+    for orders in _batches(find_payment_candidates):
         lines, transactions = _load_rows(LineItem, orders), _load_rows(Transaction, orders)
         for order in orders:
             yield from _compare(order, statuses.STATUS_COLUMNS, worked_out)
 
 
+def iterate_id_ranges(model: type[Model]) -> Iterator[tuple[int, int]]:
+    """Yield ranges of ids that cover all rows and skip large gaps, as an exclusive start and an inclusive end."""
+    rows = model._default_manager.order_by("pk").values_list("pk", flat=True)
+    last, end = 0, model._default_manager.aggregate(end=Max("pk"))["end"] or 0
+    while last < end:
+        first = rows.filter(pk__gt=last)[0]
+        last = first + _RANGE_SIZE - 1
+        yield first - 1, last
+
+
 def _batches(find_candidates: Callable[[int, int], list[int] | None]) -> Iterator[list[Order]]:
     """Yield the candidate orders in batches, or all orders if the database cannot preselect candidates."""
-    last, end = 0, Order.objects.aggregate(end=Max("pk"))["end"] or 0
-    while last < end:
-        first = Order.objects.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[0]
-        upto = first + _RANGE_SIZE - 1
-        ids = find_candidates(first - 1, upto)
-        rows = Order.objects.filter(pk__gte=first, pk__lte=upto) if ids is None else Order.objects.filter(pk__in=ids)
+    for after, upto in iterate_id_ranges(Order):
+        ids = find_candidates(after, upto)
+        rows = Order.objects.filter(pk__gt=after, pk__lte=upto) if ids is None else Order.objects.filter(pk__in=ids)
         last_pk = 0
         while orders := list(rows.filter(pk__gt=last_pk).order_by("pk")[:_BATCH_SIZE]):
             yield orders
             last_pk = orders[-1].pk
-        last = upto
 
 
 def _load_rows(model: type[OrderRow], orders: Sequence[Order]) -> dict[int, list[OrderRow]]:
@@ -99,7 +230,7 @@ def repair_customers() -> Iterator[str]:
         wrong = [(row.pk, row.shop) for row, _ in _wrong_customers()]
     for pk, shop in wrong:
         with shop_scope(shop), transaction.atomic():
-            order_customers.recount_customer_orders(pk)
+            customer_totals.recount_customer_orders(pk)
         yield f"shop {shop.pk}, customer {pk}: recalculated"
 
 

@@ -5,8 +5,9 @@ Added items become new lines, even if an existing line has the same variant, so 
 existing line stay unchanged. No money moves: a balance due is paid later, and an overpayment is refunded later.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
@@ -14,15 +15,34 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.events.domain.recording import record_event
-from apps.ground import languages
-from apps.ground.money import format_decimal
-from apps.ground.stored_messages import register_message, translate_stored
-from apps.orders.domain import hooks, order_edits, payments, pricing, stock_reservation
-from apps.orders.domain.order_edits import EditRefused, OrderEdit
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import INVALID, at_least, at_most, too_long
+from apps.core.i18n.messages import Amount, Message, define_message
+from apps.core.money import ZERO, format_decimal, has_valid_precision
+from apps.core.types import Attrs, Errors, ReadOnlyAttrs
+from apps.orders.domain import hooks, payments, stock_reservation
+from apps.orders.domain.create.lines import MAX_LINES, MAX_QUANTITY, build_lines
+from apps.orders.domain.pricing import prices, taxes, totals
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions, lock_order
 from apps.orders.models import LineItem, Order
 
+# The columns that a new line copies from an existing line when the quantity is increased.
+_COPIED_COLUMNS = (
+    "title",
+    "variant_title",
+    "name",
+    "sku",
+    "vendor",
+    "grams",
+    "price",
+    "properties",
+    "requires_shipping",
+    "taxable",
+    "gift_card",
+    "fulfillment_service",
+    "variant_inventory_management",
+)
 _TOTAL_COLUMNS = {
     gettext_noop("Subtotal"): "current_subtotal_price",
     gettext_noop("Discounts"): "current_total_discounts",
@@ -42,19 +62,19 @@ _LINE_COLUMNS = (
     "tax_lines",
 )
 _MAX_MOVES_IN_MESSAGE = 5
+_REMOVED = define_message("order_edits.removed", "{count} × {name} removed")
+_ADDED = define_message("order_edits.added", "{count} × {name} added")
+_DISCOUNTED = define_message("order_edits.discounted", "{money} off {name}")
+_EDITED_MORE = define_message("order_edits.edited_more", "Edited: {moves}; and {count} more")
+_EDITED = define_message("order_edits.edited", "Edited: {moves}")
+_COLUMNS = (*totals.TOTAL_COLUMNS, "tax_lines", "discount_applications")
 
 
-def _localize_moves(text: str) -> str:
-    """Translate a stored list of changes into the active language."""
-    return "; ".join(translate_stored(move) for move in text.split("; "))
+class EditRefused(DomainError):
+    """Raised when an edit is not possible."""
 
-
-_REMOVED = register_message(gettext_noop("{count} × {name} removed"))
-_ADDED = register_message(gettext_noop("{count} × {name} added"))
-_DISCOUNTED = register_message(gettext_noop("{money} off {name}"), money=languages.localize_stored_amount)
-_EDITED_MORE = register_message(gettext_noop("Edited: {moves}; and {count} more"), moves=_localize_moves)
-_EDITED = register_message(gettext_noop("Edited: {moves}"), moves=_localize_moves)
-_COLUMNS = (*pricing.TOTAL_COLUMNS, "tax_lines", "discount_applications")
+    code = "edit_refused"
+    field = "line_items"
 
 
 class EditConflict(EditRefused):
@@ -66,19 +86,176 @@ class EditConflict(EditRefused):
 
 
 @dataclass(frozen=True, slots=True)
+class LineEdit:
+    """An edit of one line item.
+
+    Attributes:
+        quantity: The new quantity, or None to keep the current quantity.
+        discount: An additional discount on the whole line, in the order's currency.
+    """
+
+    quantity: int | None = None
+    discount: Decimal = ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class OrderEdit:
+    """A requested edit of an order's line items.
+
+    Attributes:
+        lines: The edits, keyed by line id.
+        new_lines: The values of each new line. A line needs either ``variant_id`` or both ``title`` and ``price``.
+            ``quantity``, ``total_discount``, ``taxable`` and ``requires_shipping`` are optional.
+        seen_version: The order version that the caller read, or None to skip the version check.
+    """
+
+    lines: Mapping[int, LineEdit] = field(default_factory=dict)
+    new_lines: Sequence[ReadOnlyAttrs] = ()
+    seen_version: int | None = None
+
+
+def get_removable_quantity(line: LineItem) -> int:
+    """Return the quantity that is neither fulfilled nor refunded and can therefore be removed."""
+    return min(line.current_quantity, line.fulfillable_quantity)
+
+
+def get_max_discount(line: LineItem) -> Decimal:
+    """Return the largest additional discount, which is zero if items of the line were removed or refunded."""
+    is_complete = line.current_quantity == line.quantity and not line.refunded_quantity
+    return line.net_price if is_complete else ZERO
+
+
+def _resolve_line_edits(
+    order: Order, lines: Sequence[LineItem], edit: OrderEdit
+) -> tuple[dict[LineItem, int], dict[LineItem, Decimal], dict[LineItem, int]]:
+    """Return three dicts keyed by line: removed quantities, discounts and added quantities.
+
+    Raises:
+        EditRefused: Values are invalid. The errors are ``{field: [messages]}``.
+    """
+    errors: Errors = {}
+    removed: dict[LineItem, int] = {}
+    discounts: dict[LineItem, Decimal] = {}
+    increased: dict[LineItem, int] = {}
+    by_id = {line.pk: line for line in lines}
+    for pk, line_edit in edit.lines.items():
+        line = by_id.get(pk)
+        if line is None:
+            errors[f"line_items.{pk}"] = [INVALID]
+            continue
+        change = 0 if line_edit.quantity is None else line_edit.quantity - line.current_quantity
+        if message := _check_quantity(line, change):
+            errors[f"line_items.{pk}.quantity"] = [message]
+        elif change:
+            (increased if change > 0 else removed)[line] = abs(change)
+        if message := _check_discount(order, line, line_edit.discount, change):
+            errors[f"line_items.{pk}.total_discount"] = [message]
+        elif line_edit.discount:
+            discounts[line] = line_edit.discount
+    if errors:
+        raise EditRefused(errors)
+    return removed, discounts, increased
+
+
+def _check_quantity(line: LineItem, change: int) -> str:
+    if change > MAX_QUANTITY:
+        return at_most(MAX_QUANTITY)
+    if change >= -get_removable_quantity(line):
+        return ""
+    least = line.current_quantity - get_removable_quantity(line)
+    if not least:
+        return at_least(0)
+    return _("must be at least {least}: fulfilled or refunded items cannot be removed").format(least=least)
+
+
+def _check_discount(order: Order, line: LineItem, discount: Decimal, change: int) -> str:
+    most = get_max_discount(line) if change >= 0 else ZERO
+    if not discount:
+        return ""
+    if discount < 0 or not has_valid_precision(discount, order.currency):
+        return INVALID
+    if not most:
+        return _("is not possible if the item is free or refunded, or if you reduce the quantity")
+    return at_most(format_decimal(most, order.currency)) if discount > most else ""
+
+
+def _build_added_lines(
+    order: Order, lines: Sequence[LineItem], edit: OrderEdit, increased: Mapping[LineItem, int]
+) -> list[LineItem]:
+    """Build the new lines with prices and taxes, without saving them or deducting stock.
+
+    Raises:
+        EditRefused: Values are invalid. The errors are ``{field: [messages]}``.
+    """
+    if len(lines) + len(edit.new_lines) + len(increased) > MAX_LINES:
+        raise EditRefused(too_long(MAX_LINES, "lines"))
+    rows: list[LineItem] = []
+    if edit.new_lines:
+        rows, errors = build_lines(order, edit.new_lines)
+        if errors := errors or prices.price_added_lines(order, rows, _most_common_taxes(lines)):
+            raise EditRefused(errors)
+    repeated = [_copy_line(line, count) for line, count in increased.items()]
+    errors = {}
+    for row, line in zip(repeated, increased, strict=True):
+        errors |= prices.price_added_lines(order, [row], _taxes_with_rate(line))
+    if errors:
+        raise EditRefused(errors)
+    new_lines = [*repeated, *rows]
+    last_position = max((line.position for line in lines), default=-1)
+    for position, row in enumerate(new_lines, last_position + 1):
+        row.order, row.position = order, position
+    return new_lines
+
+
+def _copy_line(line: LineItem, count: int) -> LineItem:
+    """Build a new line for additional items of an existing line, without that line's discounts."""
+    columns = {name: getattr(line, name) for name in _COPIED_COLUMNS}
+    return LineItem(
+        shop=line.shop,
+        variant=line.variant,
+        product_id=line.product_id,
+        quantity=count,
+        current_quantity=count,
+        fulfillable_quantity=count,
+        **columns,
+    )
+
+
+def _taxes_with_rate(line: LineItem) -> list[Attrs]:
+    """Return a line's taxes that have a rate, without the amounts."""
+    return [
+        {
+            "title": tax["title"],
+            "rate": Decimal(tax["rate"]),
+            "price": None,
+            "channel_liable": tax.get("channel_liable"),
+        }
+        for tax in line.tax_lines
+        if Decimal(tax["rate"])
+    ]
+
+
+def _most_common_taxes(lines: Iterable[LineItem]) -> list[Attrs]:
+    """Return the most common taxes of the order's taxable lines, as the best guess for a new line."""
+    by_key = {repr(rates): rates for rates in (_taxes_with_rate(line) for line in lines if line.taxable)}
+    counts = Counter(repr(_taxes_with_rate(line)) for line in lines if line.taxable)
+    return by_key[counts.most_common(1)[0][0]] if counts else []
+
+
+@dataclass(frozen=True, slots=True)
 class EditResult:
     """The result of an edit.
 
     Attributes:
         order: The order after the edit.
         changed_totals: The English name, old amount and new amount of each changed total.
-        changes: The changes as English phrases.
+        changes: The changes.
         outstanding: The balance due after the edit, which is negative if the shop owes the customer money.
     """
 
     order: Order
     changed_totals: Sequence[tuple[str, Decimal, Decimal]]
-    changes: Sequence[str]
+    changes: Sequence[Message]
     outstanding: Decimal
 
 
@@ -98,12 +275,6 @@ def preview_edit(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> 
 def edit_lines(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> EditResult:
     """Edit the line items of an order, and update stock, fulfillment orders, taxes, totals and statuses.
 
-    Args:
-        order: The order, which this function locks and reloads.
-        edit: The requested changes.
-        actor: The actor of the events.
-        at: The current time.
-
     Raises:
         EditRefused: The order is canceled or closed, the edit changes nothing, or a value is invalid.
         EditConflict: The order has changed since the caller read it.
@@ -114,11 +285,11 @@ def edit_lines(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> Ed
     _check_editable(order, edit)
     lines, shipping, transactions = get_line_items(order), get_shipping_lines(order), get_transactions(order)
     before = _get_totals(order)
-    removed, discounts, increased = order_edits.resolve_line_edits(order, lines, edit)
-    added = order_edits.build_added_lines(order, lines, edit, increased)
+    removed, discounts, increased = _resolve_line_edits(order, lines, edit)
+    added = _build_added_lines(order, lines, edit, increased)
     if not (removed or discounts or added):
         raise EditRefused(_("Nothing was changed"), field="base")
-    for hook in hooks.edit_hooks:
+    for hook in hooks.edit_hooks.values():
         hook(order, {line.pk: count for line, count in removed.items()}, more=bool(added), actor=actor, at=at)
     all_lines = [*lines, *added]
     stock_reservation.exchange_stock(order, all_lines, added=added, removed=removed, actor=actor, at=at)
@@ -126,12 +297,13 @@ def edit_lines(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> Ed
         line.current_quantity -= count
         line.fulfillable_quantity -= count
     for line, amount in discounts.items():
-        pricing.add_line_discount(order, line, amount)
-    pricing.set_order_taxes(order, all_lines, shipping)
-    pricing.set_totals(order, all_lines, shipping)
-    if errors := pricing.check_limits(order):
+        prices.add_line_discount(order, line, amount)
+    taxes.set_order_taxes(order, all_lines, shipping)
+    totals.set_totals(order, all_lines, shipping)
+    if errors := totals.check_limits(order):
         raise EditRefused(errors)
-    _save_lines({*removed, *discounts}, added)
+    LineItem.objects.bulk_update(sorted({*removed, *discounts}, key=lambda line: line.pk), _LINE_COLUMNS)
+    LineItem.objects.bulk_create(added)
     if order.units_counted:
         payments.count_sold_units(added)
     payments.recalculate_order(order, all_lines, transactions, actor=actor, at=at, columns=_COLUMNS)
@@ -144,7 +316,7 @@ def edit_lines(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> Ed
         actor=actor,
         at=at,
         changes={
-            column: [_format_amount(order, before[name]), _format_amount(order, after[name])]
+            column: [format_decimal(totals_by_name[name], order.currency) for totals_by_name in (before, after)]
             for name, column in _TOTAL_COLUMNS.items()
         },
         message=_event_message(moves),
@@ -167,31 +339,20 @@ def _get_totals(order: Order) -> dict[str, Decimal]:
     return {name: getattr(order, column) for name, column in _TOTAL_COLUMNS.items()}
 
 
-def _save_lines(changed: Iterable[LineItem], added: Sequence[LineItem]) -> None:
-    LineItem.objects.bulk_update(sorted(changed, key=lambda line: line.pk), _LINE_COLUMNS)
-    LineItem.objects.bulk_create(added)
-
-
 def _describe_moves(
     order: Order, removed: Mapping[LineItem, int], discounts: Mapping[LineItem, Decimal], added: Sequence[LineItem]
-) -> Iterator[str]:
+) -> Iterator[Message]:
     for line, count in removed.items():
-        yield _REMOVED.format(count=count, name=line.name)
+        yield _REMOVED(count=count, name=line.name)
     for line in added:
-        yield _ADDED.format(count=line.quantity, name=line.name)
+        yield _ADDED(count=line.quantity, name=line.name)
     all_discounts = {**discounts, **{line: line.discount for line in added if line.discount}}
     for line, amount in all_discounts.items():
-        yield _DISCOUNTED.format(money=f"{format_decimal(amount, order.currency)} {order.currency}", name=line.name)
+        yield _DISCOUNTED(money=Amount(format_decimal(amount, order.currency), order.currency), name=line.name)
 
 
-def _format_amount(order: Order, amount: Decimal) -> str:
-    return format_decimal(amount, order.currency)
-
-
-def _event_message(moves: Sequence[str]) -> str:
+def _event_message(moves: Sequence[Message]) -> Message:
     """Return the event message, which lists at most ``_MAX_MOVES_IN_MESSAGE`` changes."""
-    template, joined_moves = (
-        (_EDITED_MORE if len(moves) > _MAX_MOVES_IN_MESSAGE else _EDITED),
-        "; ".join(move[:100] for move in moves[:_MAX_MOVES_IN_MESSAGE]),
-    )
-    return template.format(moves=joined_moves, count=len(moves) - _MAX_MOVES_IN_MESSAGE)
+    if len(moves) > _MAX_MOVES_IN_MESSAGE:
+        return _EDITED_MORE(moves=moves[:_MAX_MOVES_IN_MESSAGE], count=len(moves) - _MAX_MOVES_IN_MESSAGE)
+    return _EDITED(moves=moves)

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from apps.ground.types import ReadOnlyAttrs
+from apps.core.registry import Registry
+from apps.core.types import ReadOnlyAttrs
 from apps.inventory.domain.movements import StockChange
 from apps.orders.models import Order
 
@@ -57,36 +58,12 @@ class ErasureHook(Protocol):
         """Erase the personal data of the orders."""
 
 
-creation_hooks: list[CreationHook] = []
-cancellation_hooks: list[CancellationHook] = []
-edit_hooks: list[EditHook] = []
-erasure_hooks: list[ErasureHook] = []
-_refunders: list[RefundHook] = []
-
-
-def register_creation_hook(hook: CreationHook) -> None:
-    """Register a hook for new orders."""
-    creation_hooks.append(hook)
-
-
-def register_cancellation_hook(hook: CancellationHook) -> None:
-    """Register a hook for cancellations."""
-    cancellation_hooks.append(hook)
-
-
-def register_edit_hook(hook: EditHook) -> None:
-    """Register a hook for edits of line items."""
-    edit_hooks.append(hook)
-
-
-def register_erasure_hook(hook: ErasureHook) -> None:
-    """Register a hook for the erasure of personal data."""
-    erasure_hooks.append(hook)
-
-
-def set_refund_hook(refunder: RefundHook) -> None:
-    _refunders[:] = [refunder]
+creation_hooks = Registry[str, CreationHook]("order creation hooks")
+cancellation_hooks = Registry[str, CancellationHook]("order cancellation hooks")
+edit_hooks = Registry[str, EditHook]("order edit hooks")
+erasure_hooks = Registry[str, ErasureHook]("order erasure hooks")
+refund_hooks = Registry[str, RefundHook]("order refund hooks")
 
 
 def get_refund_hook() -> RefundHook | None:
-    return _refunders[0] if _refunders else None
+    return next(iter(refund_hooks.values()), None)

@@ -9,35 +9,37 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.db import transaction
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from apps.catalog.domain.sales_counters import add_units_sold
-from apps.events.domain.recording import record_event
-from apps.ground import languages
-from apps.ground.error_messages import BLANK, INVALID, at_most
-from apps.ground.exceptions import DomainError
-from apps.ground.money import MAX_AMOUNT, ZERO, format_decimal, get_minor_unit, has_valid_precision, round_money
-from apps.ground.stored_messages import register_message
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import Attrs, ReadOnlyAttrs
-from apps.orders.domain import order_customers, statuses, tender_transactions
+from apps.core.events.recording import EventInput, has_audience, record_event, record_events
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, INVALID, at_most
+from apps.core.i18n.messages import Amount, Message, define_message, define_text
+from apps.core.money import MAX_AMOUNT, ZERO, format_decimal, get_minor_unit, has_valid_precision, round_money
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs, ReadOnlyAttrs
+from apps.orders.domain import customer_totals, statuses
 from apps.orders.domain.selectors import get_line_items, get_transactions, lock_order
 from apps.orders.models import LineItem, Order, Transaction
+from apps.orders.models.transactions import KIND_TEXTS, STATUS_TEXTS
+
+_CANCELED = define_text("payments.order_canceled", "The order is canceled")
+_NO_REFUND = define_text("payments.no_refund", "cannot be “refund”. Create a refund for the order instead")
+_CAPTURED = define_text("payments.captured", "The authorization has been captured and cannot be voided")
+_OTHER_CURRENCY = define_text("payments.other_currency", "is not one of the order's currencies")
+_NOT_POSITIVE = define_text("payments.not_positive", "must be greater than 0")
+_NO_AUTHORIZATION = define_text("payments.no_authorization", "must be an open authorization for this order")
+_SETTLED = define_text("payments.settled", "has already been settled")
+_WRONG_CURRENCY = define_message("payments.wrong_currency", "must be {currency}, the currency of the authorization")
 
 Kind = Transaction.Kind
 Status = Transaction.Status
 KINDS_WITH_PARENT = frozenset({Kind.CAPTURE, Kind.VOID})
 PAYMENT_KINDS = frozenset({Kind.CAPTURE, Kind.SALE})
-MONEY_KINDS = PAYMENT_KINDS | {Kind.REFUND}
-_KINDS = {member.name.capitalize(): member.label for member in Kind}
-_STATUSES = {member.name.capitalize(): member.label for member in Status}
-_EVENT_MESSAGE = register_message(
-    gettext_noop("{kind} of {amount} ({status})"),
-    kind=lambda word: str(_KINDS[word]),
-    amount=languages.localize_stored_amount,
-    status=lambda word: str(_STATUSES[word]),
-)
+# A tender transaction is a successful transaction that moved money, unlike an authorization.
+TENDER_KINDS = PAYMENT_KINDS | {Kind.REFUND}
+TENDER_TOPIC = "tender_transactions/create"
+_EVENT_MESSAGE = define_message("orders.payment", "{kind} of {amount} ({status})")
 
 
 class PaymentRefused(DomainError):
@@ -53,11 +55,7 @@ def create_transaction(order: Order, attrs: ReadOnlyAttrs, *, actor: str, at: da
 
     A canceled order only accepts voids and the results of pending payments.
 
-    Args:
-        order: The order, which this function locks and reloads.
-        attrs: ``kind``, and optionally ``amount``, ``currency``, ``parent_id``, ``gateway``, ``status``, …
-        actor: The actor of the events.
-        at: The current time.
+    ``attrs`` has ``kind``, and optionally ``amount``, ``currency``, ``parent_id``, ``gateway``, ``status``, …
 
     Raises:
         PaymentRefused: The transaction is not possible. The errors are ``{field: [messages]}``.
@@ -65,23 +63,35 @@ def create_transaction(order: Order, attrs: ReadOnlyAttrs, *, actor: str, at: da
     order = lock_order(order)
     transactions = get_transactions(order)
     if order.cancelled_at is not None and attrs["kind"] != Kind.VOID and not get_pending_payments(transactions):
-        raise PaymentRefused(_("The order is canceled"), field="base")
+        raise PaymentRefused(_CANCELED, field="base")
     row = build_transaction(order, transactions, attrs, at=at)
     save_transactions([row])
     record_event("order_transactions/create", row, actor=actor, at=at)
-    tender_transactions.record_tender_events([row], actor=actor, at=at)
+    record_tender_events([row], actor=actor, at=at)
     recalculate_order(
         order, get_line_items(order), [*transactions, row], actor=actor, at=at, message=_event_message(row)
     )
     return row
 
 
-def _event_message(row: Transaction) -> str:
-    """Return the event message for a transaction."""
-    return _EVENT_MESSAGE.format(
-        kind=Kind(row.kind).name.capitalize(),
-        amount=f"{format_decimal(row.amount, row.currency)} {row.currency}",
-        status=Status(row.status).name.capitalize(),
+def record_tender_events(rows: Sequence[Transaction], *, actor: str, at: datetime) -> None:
+    """Record events for transactions that moved money. Call this once per transaction, when it succeeds."""
+    if events := get_tender_events(rows):
+        record_events(events, actor=actor, at=at)
+
+
+def get_tender_events(rows: Sequence[Transaction]) -> list[EventInput]:
+    """Return the events of transactions that moved money, or an empty list if no app subscribes to these events."""
+    moved = [row for row in rows if row.kind in TENDER_KINDS and row.status == Status.SUCCESS]
+    events = [EventInput(TENDER_TOPIC, row) for row in moved]
+    return events if events and has_audience(TENDER_TOPIC) else []
+
+
+def _event_message(row: Transaction) -> Message:
+    return _EVENT_MESSAGE(
+        kind=KIND_TEXTS[row.kind],
+        amount=Amount(format_decimal(row.amount, row.currency), row.currency),
+        status=STATUS_TEXTS[row.status],
     )
 
 
@@ -90,18 +100,14 @@ def build_transaction(
 ) -> Transaction:
     """Build a validated transaction without saving it, and update the unsaved remaining amount of the parent.
 
-    Args:
-        order: The order, locked or unsaved.
-        transactions: The order's other transactions, oldest first.
-        attrs: See ``create_transaction``.
-        at: The current time.
+    ``transactions`` are the order's other transactions, oldest first. ``attrs`` are as in ``create_transaction``.
 
     Raises:
         PaymentRefused: The transaction is not possible. The errors are ``{field: [messages]}``.
     """
     kind: str = attrs["kind"]
     if kind == Kind.REFUND:
-        raise PaymentRefused(_("cannot be “refund”. Create a refund for the order instead"), field="kind")
+        raise PaymentRefused(_NO_REFUND, field="kind")
     parent = _find_parent(transactions, attrs) if kind in KINDS_WITH_PARENT else None
     currency = _resolve_currency(order, parent, attrs)
     amount = _resolve_amount(order, transactions, parent, currency, attrs)
@@ -121,7 +127,7 @@ def build_transaction(
     )
     if kind != Kind.VOID and find_pending_payment(row, transactions) is None:
         if order.cancelled_at is not None:
-            raise PaymentRefused(_("The order is canceled"), field="base")
+            raise PaymentRefused(_CANCELED, field="base")
         _check_limit(order, transactions, row)
     _set_unsettled(row)
     return row
@@ -180,7 +186,7 @@ def _find_parent(transactions: Sequence[Transaction], attrs: ReadOnlyAttrs) -> T
     """
     parent = _find_authorization(transactions, attrs)
     if attrs["kind"] == Kind.VOID and get_captures(parent, transactions):
-        raise PaymentRefused(_("The authorization has been captured and cannot be voided"), field="parent_id")
+        raise PaymentRefused(_CAPTURED, field="parent_id")
     return parent
 
 
@@ -227,12 +233,12 @@ def _find_authorization(transactions: Sequence[Transaction], attrs: ReadOnlyAttr
     if parent_id is None:
         is_open = [row for row in transactions if row.kind == Kind.AUTHORIZATION and row.unsettled]
         if not is_open:
-            raise PaymentRefused(_("must be an open authorization for this order"), field="parent_id")
+            raise PaymentRefused(_NO_AUTHORIZATION, field="parent_id")
         return next((row for row in is_open if code and row.authorization == code), is_open[-1])
     for row in transactions:
         if row.pk == parent_id and row.kind == Kind.AUTHORIZATION and row.status == Status.SUCCESS:
             if not row.unsettled:
-                raise PaymentRefused(_("has already been settled"), field="parent_id")
+                raise PaymentRefused(_SETTLED, field="parent_id")
             return row
     raise PaymentRefused(INVALID, field="parent_id")
 
@@ -244,10 +250,10 @@ def _resolve_currency(order: Order, parent: Transaction | None, attrs: ReadOnlyA
             raise PaymentRefused(BLANK, field="currency")
         return parent.currency if parent else order.currency
     if currency not in {order.currency, order.presentment_currency}:
-        raise PaymentRefused(_("is not one of the order's currencies"), field="currency")
+        raise PaymentRefused(_OTHER_CURRENCY, field="currency")
     if parent is not None and parent.currency != currency:
         raise PaymentRefused(
-            _("must be {currency}, the currency of the authorization").format(currency=parent.currency),
+            _WRONG_CURRENCY(currency=parent.currency),
             field="currency",
         )
     return str(currency)
@@ -266,7 +272,7 @@ def _resolve_amount(
     elif not has_valid_precision(amount, currency):
         raise PaymentRefused(INVALID)
     if amount == 0 and order.total_price:
-        raise PaymentRefused(_("must be greater than 0"))
+        raise PaymentRefused(_NOT_POSITIVE)
     if amount >= MAX_AMOUNT:
         raise PaymentRefused(INVALID)
     if parent is not None and amount > parent.unsettled:
@@ -280,13 +286,10 @@ def get_balance_due(order: Order, transactions: Sequence[Transaction], currency:
     If all payments are in the presentment currency, the balance is calculated in the presentment currency, so that
     rounding differences of individual payments do not add up.
     """
-    movements = [row for row in transactions if row.status == Status.SUCCESS and row.kind in MONEY_KINDS]
+    movements = [row for row in transactions if row.status == Status.SUCCESS and row.kind in TENDER_KINDS]
     if currency != order.currency and all(row.currency == currency for row in movements):
-        presentment_total, amounts = (
-            order.to_presentment(order.current_total_price),
-            [(row.kind, row.amount) for row in movements],
-        )
-        return max(presentment_total - _balance(amounts), ZERO)
+        paid = _balance([(row.kind, row.amount) for row in movements])
+        return max(order.to_presentment(order.current_total_price) - paid, ZERO)
     balance = max(order.current_total_price - _balance([(row.kind, row.shop_amount) for row in movements]), ZERO)
     return balance if currency == order.currency else order.to_presentment(balance)
 
@@ -309,10 +312,8 @@ def _in_shop_currency(order: Order, transactions: Sequence[Transaction], amount:
     converted = round_money(amount / order.exchange_rate, order.currency)
     if converted >= MAX_AMOUNT:
         raise PaymentRefused(INVALID)
-    balance, shop_balance = (
-        get_balance_due(order, transactions, currency),
-        get_balance_due(order, transactions, order.currency),
-    )
+    balance = get_balance_due(order, transactions, currency)
+    shop_balance = get_balance_due(order, transactions, order.currency)
     if amount == balance:
         return shop_balance
     return min(converted, max(shop_balance - get_minor_unit(order.currency), ZERO)) if amount < balance else converted
@@ -347,7 +348,7 @@ def recalculate_order(
     *,
     actor: str,
     at: datetime,
-    message: str = "",
+    message: Message | None = None,
     columns: Sequence[str] = (),
 ) -> None:
     """Update an order's statuses, totals, customer and best-selling counts after a change, and record the event.
@@ -362,7 +363,7 @@ def recalculate_order(
         columns: Additional order columns to save.
     """
     before = order.financial_status
-    spent_before = order_customers.get_spent_amount(
+    spent_before = customer_totals.get_spent_amount(
         Order.objects.only("test", "currency", "total_paid", "total_refunded").get(pk=order.pk)
     )
     statuses.update_statuses(order, lines, transactions)
@@ -372,7 +373,7 @@ def recalculate_order(
     record_event("orders/updated", order, actor=actor, at=at, message=message, changes=changes)
     if before != order.financial_status == Order.FinancialStatus.PAID:
         record_event("orders/paid", order, actor=actor, at=at)
-    order_customers.update_total_spent(order, spent_before)
+    customer_totals.update_total_spent(order, spent_before)
     if is_newly_sold:
         count_sold_units(lines)
 

@@ -9,24 +9,15 @@ from typing import Any
 
 from django.db.models import Case, Field, Q, QuerySet, Value, When, prefetch_related_objects
 
+from apps.core.events.recording import EventInput, record_events
+from apps.core.events.redaction import redact_events
+from apps.core.privacy import get_blank_values
+from apps.core.types import Attrs
 from apps.customers.models import Customer
-from apps.events.domain.recording import EventInput, record_events
-from apps.events.domain.redaction import redact_events
-from apps.ground.privacy_registry import ColumnsByModel
-from apps.ground.types import Attrs
 from apps.metafields.models import Metafield
 from apps.orders.domain import hooks
-from apps.orders.models import PERSONAL, Comment, LineItem, Order, ShippingLine, Transaction
+from apps.orders.models import Comment, LineItem, Order, ShippingLine, Transaction
 
-# Messages and codes from gateways may contain customer names.
-_GATEWAY_TEXTS = ("message", "authorization", "error_code")
-PERSONAL_COLUMNS: ColumnsByModel = {
-    "orders.Order": PERSONAL,
-    "orders.LineItem": ("properties",),
-    "orders.ShippingLine": ("phone",),
-    "orders.Comment": ("body",),
-    "orders.Transaction": (*_GATEWAY_TEXTS, "receipt"),
-}
 # Keep the country and province for bookkeeping, because taxes were due there.
 _REGION_FIELDS = ("country", "country_code", "province", "province_code")
 # The number of orders per batch.
@@ -45,7 +36,6 @@ def get_orders_to_redact(customer: Customer) -> QuerySet[Order]:
 
 
 def get_order_ids(customer: Customer) -> list[int]:
-    """Return the ids of a customer's orders, oldest first."""
     return list(get_customer_orders(customer).order_by("pk").values_list("pk", flat=True))
 
 
@@ -62,7 +52,7 @@ def export_orders(customer: Customer, after: int) -> Iterator[tuple[int, Attrs]]
 
 
 def _export_order(order: Order) -> Attrs:
-    values: Attrs = {name: getattr(order, name) for name in PERSONAL}
+    values: Attrs = {name: getattr(order, name) for name in Order.personal_fields}
     return values | {
         "name": order.name,
         "processed_at": order.processed_at.isoformat(),
@@ -90,15 +80,13 @@ def redact_next_orders(customer: Customer, after: int, actor: str, at: datetime)
     if not orders:
         return []
     ids = [order.pk for order in orders]
-    empty_order = Order()
-    blank: dict[str, Any] = {name: getattr(empty_order, name) for name in PERSONAL}
     addresses = {name: _reduced_addresses(orders, name) for name in ("billing_address", "shipping_address")}
-    Order.objects.filter(pk__in=ids).update(**{**blank, **addresses, "redacted_at": at})
-    LineItem.objects.filter(order__in=ids).update(properties=[])
-    ShippingLine.objects.filter(order__in=ids).update(phone="")
+    Order.objects.filter(pk__in=ids).update(**{**get_blank_values(Order), **addresses, "redacted_at": at})
+    LineItem.objects.filter(order__in=ids).update(**get_blank_values(LineItem))
+    ShippingLine.objects.filter(order__in=ids).update(**get_blank_values(ShippingLine))
     _erase_records(ids)
     Comment.objects.filter(order__in=ids).delete()
-    for erase in hooks.erasure_hooks:
+    for erase in hooks.erasure_hooks.values():
         erase(ids, at=at)
     record_events([EventInput("orders/redact", order) for order in orders], actor=actor, at=at)
     return ids
@@ -107,7 +95,7 @@ def redact_next_orders(customer: Customer, after: int, actor: str, at: datetime)
 def _erase_records(ids: Sequence[int]) -> None:
     """Clear the gateway messages, metafields and event payloads of orders. The events themselves are kept."""
     movements = Transaction.objects.filter(order__in=ids)
-    movements.update(receipt={}, **dict.fromkeys(_GATEWAY_TEXTS, ""))
+    movements.update(**get_blank_values(Transaction))
     owned = Metafield.objects.filter(owner_resource="order", owner_id__in=ids)
     redact_events(Order, ids)
     for rows in (movements, Comment.objects.filter(order__in=ids), owned):

@@ -14,8 +14,8 @@ from django.db.models import Case, Count, DecimalField, Exists, F, Func, OuterRe
 from django.db.models.functions import Round, TruncDate
 from django.utils import timezone
 
-from apps.ground.money import ZERO, get_decimal_places
-from apps.ground.tenancy import get_current_shop
+from apps.core.money import ZERO, get_decimal_places
+from apps.core.tenancy.scope import get_current_shop
 from apps.orders.models import LineItem, Order
 
 MAX_DAYS = 366
@@ -32,7 +32,6 @@ class DateRange:
 
     @property
     def bounds(self) -> tuple[datetime, datetime]:
-        """Return the start and the exclusive end as datetimes."""
         zone = timezone.get_current_timezone()
         ends = (self.first, self.last + timedelta(days=1))
         begin, end = (datetime.combine(day, time(), tzinfo=zone) for day in ends)
@@ -40,7 +39,6 @@ class DateRange:
 
     @property
     def previous(self) -> "DateRange":
-        """Return the preceding range of the same length."""
         count = (self.last - self.first).days + 1
         return DateRange(self.first - timedelta(days=count), self.last - timedelta(days=count))
 

@@ -1,6 +1,6 @@
 """Lock an order, and load its line items, shipping lines and transactions."""
 
-from apps.ground.row_locks import get_for_update
+from apps.core.db.row_locks import get_for_update
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
 
@@ -22,7 +22,6 @@ def get_line_items(order: Order) -> list[LineItem]:
 
 
 def get_shipping_lines(order: Order) -> list[ShippingLine]:
-    """Return the order's shipping lines, oldest first."""
     return list(ShippingLine.objects.filter(order=order).order_by("pk"))
 
 

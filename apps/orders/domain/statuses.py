@@ -1,13 +1,24 @@
-"""Derive the three statuses of an order from its rows.
+"""Derive the three statuses of an order from its rows, and build the order status page.
 
 Only ``update_statuses`` sets the statuses. All code that changes lines or transactions must call this function.
+
+The link to the order status page alone grants access, and emails are often forwarded. The page therefore contains no
+address, name, email or phone number.
 """
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from apps.ground.money import ZERO
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from apps.core.money import ZERO
+from apps.core.types import Attrs
+from apps.orders.domain.pricing.totals import format_totals, get_presentment_formatter
+from apps.orders.domain.selectors import get_line_items, get_shipping_lines
 from apps.orders.models import LineItem, Order, Transaction
+from apps.shops.domain.countries import localize_country
 
 FinancialStatus = Order.FinancialStatus
 FulfillmentStatus = Order.FulfillmentStatus
@@ -20,6 +31,12 @@ STATUS_COLUMNS = (
     "total_refunded",
     "payment_gateway_names",
 )
+FULFILLMENT_LABELS = {
+    Order.FulfillmentStatus.UNFULFILLED: gettext_lazy("Not shipped yet"),
+    Order.FulfillmentStatus.PARTIAL: gettext_lazy("Partially shipped"),
+    Order.FulfillmentStatus.FULFILLED: gettext_lazy("Shipped"),
+    Order.FulfillmentStatus.RESTOCKED: gettext_lazy("Not shipped"),
+}
 
 
 def get_order_status(order: Order) -> Order.Status:
@@ -80,3 +97,34 @@ def update_statuses(order: Order, lines: Sequence[LineItem], transactions: Seque
 
 def _sum(rows: Iterable[Transaction], *kinds: str) -> Decimal:
     return sum((row.shop_amount for row in rows if row.kind in kinds), ZERO)
+
+
+def get_status_page_url(shop_id: int, token: str) -> str:
+    return f"{settings.BASE_URL}/orders/{shop_id}/{token}"
+
+
+def get_status_page_context(order: Order) -> Attrs:
+    """Return the context of the order status page and of emails."""
+    money = get_presentment_formatter(order)
+    balance_row = (
+        [(_("Balance due"), money(order.outstanding))] if order.outstanding > 0 and not order.cancelled_at else []
+    )
+    address = order.shipping_address or {}
+    country = localize_country(address.get("country_code"), address.get("country"))
+    return {
+        "order": order,
+        "lines": [
+            {
+                "name": line.name,
+                "quantity": line.quantity,
+                "removed": line.quantity - line.current_quantity,
+                "amount": money(line.net_price),
+            }
+            for line in get_line_items(order)
+        ],
+        "sums": [*format_totals(order, money), *balance_row],
+        "sent": FULFILLMENT_LABELS[Order.FulfillmentStatus(order.fulfillment_status)],
+        "shipping": ", ".join(row.title for row in get_shipping_lines(order) if not row.is_removed),
+        "destination": ", ".join(part for part in (address.get("city"), country) if part),
+        "status_url": get_status_page_url(order.shop_id, order.token),
+    }

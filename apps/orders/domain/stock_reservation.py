@@ -7,15 +7,17 @@ locations, and only once.
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from django.utils.translation import gettext as _
-
 from apps.catalog.domain.sales_counters import lock_sold_products
-from apps.ground.exceptions import DomainError
+from apps.catalog.models import Variant
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import define_message
 from apps.inventory.domain import movements
 from apps.inventory.domain.movements import StockChange
-from apps.inventory.domain.stock import CONTINUE, get_primary_location
+from apps.inventory.domain.stock import get_primary_location
 from apps.inventory.models import InventoryLevel, Location, StockMovement
 from apps.orders.models import LineItem, Order
+
+_NOT_IN_STOCK = define_message("orders.not_in_stock", "is more than the quantity in stock ({count})")
 
 Behavior = Order.InventoryBehaviour
 Reason = StockMovement.Reason
@@ -35,12 +37,6 @@ def take_stock(order: Order, lines: Sequence[LineItem], *, actor: str, at: datet
     If a single location has enough stock, the whole line is taken from this location. The primary location is tried
     first. Missing quantities are deducted from the primary location if the variant or the behavior allows overselling.
 
-    Args:
-        order: The order. Its name is stored in the inventory changes.
-        lines: The unsaved line items.
-        actor: The actor of the inventory changes.
-        at: The current time.
-
     Raises:
         NotEnoughStock: A line has too little stock. The errors are keyed by ``line_items.<n>.quantity``.
     """
@@ -54,10 +50,7 @@ def take_stock(order: Order, lines: Sequence[LineItem], *, actor: str, at: datet
 def _take_moves(order: Order, lines: Sequence[LineItem], *, other_item_ids: Collection[int] = ()) -> list[StockChange]:
     """Lock the inventory levels, set ``taken_from`` of new lines, and return the inventory changes.
 
-    Args:
-        order: The order.
-        lines: The new line items.
-        other_item_ids: Inventory items to lock in addition to the items of the lines.
+    ``other_item_ids`` are inventory items to lock in addition to the items of the lines.
     """
     tracked = [
         (index, line) for index, line in enumerate(lines) if line.variant and line.variant.inventory_item.tracked
@@ -78,13 +71,12 @@ def _take_moves(order: Order, lines: Sequence[LineItem], *, other_item_ids: Coll
         picked, missing = _pick_locations(shelves.setdefault(item, {}), line.quantity)
         if missing:
             may_oversell = (
-                order.inventory_behaviour == Behavior.IGNORE_POLICY or line.variant.inventory_policy == CONTINUE
+                order.inventory_behaviour == Behavior.IGNORE_POLICY
+                or line.variant.inventory_policy == Variant.InventoryPolicy.CONTINUE
             )
             if not may_oversell:
                 available = line.quantity - missing
-                short[f"line_items.{index}.quantity"] = [
-                    _("is more than the quantity in stock ({count})").format(count=available)
-                ]
+                short[f"line_items.{index}.quantity"] = [_NOT_IN_STOCK(count=available)]
                 continue
             picked[fallback] = picked.get(fallback, 0) + missing
             oversold.add((item, fallback))
@@ -112,14 +104,8 @@ def exchange_stock(
 ) -> None:
     """Deduct stock for added lines and return stock of removed items, in a single set of inventory changes.
 
-    Args:
-        order: The locked order.
-        every: All line items of the order, including the new lines. The products of all these items are locked.
-        added: The new lines, which are not saved yet.
-        removed: The removed quantity of each changed line. This function updates ``taken_from``. The caller saves the
-            lines.
-        actor: The actor of the inventory changes.
-        at: The current time.
+    The products of ``every`` line, including the new lines, are locked. ``removed`` is the removed quantity of each
+    changed line. This function updates ``taken_from``. The caller saves the lines.
 
     Raises:
         NotEnoughStock: See ``take_stock``.
@@ -177,12 +163,8 @@ def return_order_stock(
 ) -> None:
     """Return items to the locations they were taken from. Items that were not taken from stock are ignored.
 
-    Args:
-        order: The locked order.
-        units: The quantity to return for each line. This function updates ``taken_from``. The caller saves the lines.
-        actor: The actor of the inventory changes.
-        at: The current time.
-        other_moves: Other inventory changes to apply at the same time, so that all rows are locked in order.
+    ``units`` is the quantity to return for each line. This function updates ``taken_from``. The caller saves the lines.
+    ``other_moves`` are other inventory changes to apply at the same time, so that all rows are locked in order.
     """
     moves: dict[StockKey, int] = {}
     for move in (*other_moves, *_return_moves(units)):

@@ -5,26 +5,24 @@ from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
-from apps.events.domain.recording import record_event
-from apps.ground.exceptions import DomainError, TransitionRefused
-from apps.ground.money import ZERO
-from apps.ground.types import ReadOnlyAttrs
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError, TransitionRefused
+from apps.core.i18n.messages import Message, define_text
+from apps.core.jobs.queue import enqueue
+from apps.core.money import ZERO
+from apps.core.types import ReadOnlyAttrs
 from apps.inventory.domain.movements import StockChange
-from apps.jobs.domain.queue import enqueue
-from apps.orders.domain import hooks, order_customers, payments, pricing, statuses, stock_reservation
+from apps.orders.domain import customer_totals, hooks, payments, statuses, stock_reservation
+from apps.orders.domain.pricing import totals
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions, lock_order
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
-CURRENT_TOTAL_COLUMNS = (
-    "current_subtotal_price",
-    "current_total_discounts",
-    "current_total_tax",
-    "current_total_duties",
-    "current_total_price",
-    "total_removed",
-)
+_ALREADY_CANCELED = define_text("orders.already_canceled", "The order is already canceled")
+_HAS_FULFILLED_ITEMS = define_text("orders.has_fulfilled_items", "An order with fulfilled items cannot be canceled")
+
+_CLOSED = define_text("orders.closed", "Order closed")
+_REOPENED = define_text("orders.reopened", "Order reopened")
 
 
 class NotCancellable(TransitionRefused):
@@ -78,13 +76,12 @@ def cancel_order(
     """
     order = lock_order(order)
     if order.cancelled_at is not None:
-        raise NotCancellable(_("The order is already canceled"))
+        raise NotCancellable(_ALREADY_CANCELED)
     lines = get_line_items(order)
     if any(line.fulfilled_quantity for line in lines):
-        raise NotCancellable(_("An order with fulfilled items cannot be canceled"))
-    if order.customer_id is not None:
-        order_customers.lock_order_customer(order.customer_id)
-    for hook in hooks.cancellation_hooks:
+        raise NotCancellable(_HAS_FULFILLED_ITEMS)
+    customer_totals.lock_order_customer(order.customer_id)
+    for hook in hooks.cancellation_hooks.values():
         hook(order, actor=actor, at=at)
     order.cancelled_at, order.cancel_reason = at, reason
     moves: Sequence[StockChange] = ()
@@ -103,7 +100,7 @@ def cancel_order(
         transactions,
         actor=actor,
         at=at,
-        columns=["cancelled_at", "cancel_reason", *CURRENT_TOTAL_COLUMNS],
+        columns=["cancelled_at", "cancel_reason", *totals.CURRENT_TOTAL_COLUMNS],
     )
     changes = {"cancelled_at": [None, at.isoformat()], "cancel_reason": ["", reason]}
     record_event("orders/cancelled", order, actor=actor, at=at, changes=changes)
@@ -153,7 +150,7 @@ def _release_items(
     LineItem.objects.bulk_update(lines, ["fulfillable_quantity", "current_quantity", "taken_from"])
     if restock:
         ShippingLine.objects.filter(order=order).update(is_removed=True)
-    pricing.set_current_totals(order, lines, get_shipping_lines(order))
+    totals.set_current_totals(order, lines, get_shipping_lines(order))
 
 
 @transaction.atomic
@@ -161,7 +158,7 @@ def close_order(order: Order, *, actor: str, at: datetime) -> Order:
     """Close an order unless it is already closed."""
     order = lock_order(order)
     if order.closed_at is None:
-        _set_closed_at(order, closed_at=at, actor=actor, at=at, message=gettext_noop("Order closed"))
+        _set_closed_at(order, closed_at=at, actor=actor, at=at, message=_CLOSED)
     return order
 
 
@@ -176,11 +173,11 @@ def reopen_order(order: Order, *, actor: str, at: datetime) -> Order:
     if order.cancelled_at is not None:
         raise NotReopenable(_("A canceled order cannot be reopened"))
     if order.closed_at is not None:
-        _set_closed_at(order, closed_at=None, actor=actor, at=at, message=gettext_noop("Order reopened"))
+        _set_closed_at(order, closed_at=None, actor=actor, at=at, message=_REOPENED)
     return order
 
 
-def _set_closed_at(order: Order, *, closed_at: datetime | None, actor: str, at: datetime, message: str) -> None:
+def _set_closed_at(order: Order, *, closed_at: datetime | None, actor: str, at: datetime, message: Message) -> None:
     before = order.closed_at
     order.closed_at = closed_at
     order.status = statuses.get_order_status(order)

@@ -8,24 +8,28 @@ from datetime import datetime
 from enum import Enum, auto
 from typing import Final
 
-from django.db import transaction
+from django.db import models, transaction
 from django.utils.translation import gettext as _
 
-from apps.customers.domain.locking import raise_if_being_erased
-from apps.customers.models import Customer
-from apps.events.domain.diffs import apply_changes
-from apps.events.domain.recording import record_event
-from apps.ground.error_messages import BLANK, INVALID, too_long
-from apps.ground.exceptions import DomainError
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import ReadOnlyAttrs
+from apps.core.events.recording import apply_changes, record_event
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, INVALID, too_long
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs, Errors, ReadOnlyAttrs
+from apps.customers.domain.addresses import COLUMNS, clean_address
+from apps.customers.domain.contact_normalization import clean_contacts
+from apps.customers.domain.lookup import raise_if_being_erased
+from apps.customers.models import Address, Customer
 from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
-from apps.orders.domain import order_customers, payments
+from apps.orders.domain import customer_totals, payments
+from apps.orders.domain.create.customers import OrderCustomerRefused
 from apps.orders.domain.selectors import get_line_items, get_transactions, lock_order
-from apps.orders.domain.validation import clean_order_values
-from apps.orders.models import EDITABLE, PERSONAL, Comment, Order, Transaction
+from apps.orders.models import EDITABLE, Comment, Order, Transaction
 
+TEXT_COLUMNS = tuple(
+    name for name in EDITABLE if isinstance(Order._meta.get_field(name), models.CharField | models.TextField)
+)
 # Gateways that do not move money themselves.
 OFFLINE_GATEWAYS = frozenset({"", "manual", "bogus"})
 
@@ -58,6 +62,34 @@ class CommentRefused(DomainError):
     field = "comment"
 
 
+def clean_order_values(attrs: ReadOnlyAttrs) -> tuple[Attrs, Errors]:
+    """Return the normalized order values and the errors.
+
+    In text columns, None means blank.
+    """
+    cleaned = {name: ("" if value is None and name in TEXT_COLUMNS else value) for name, value in attrs.items()}
+    errors = clean_contacts(cleaned, get_current_shop().country_code)
+    return cleaned, errors
+
+
+def apply_address_changes(before: ReadOnlyAttrs | None, values: ReadOnlyAttrs) -> tuple[Attrs | None, Errors]:
+    """Apply changes to an address snapshot.
+
+    ``values`` are the changed columns, in the format of ``clean_address``. Other columns keep their values.
+
+    Returns:
+        The snapshot, or None if all values are blank, and the errors as ``{field: [messages]}``.
+    """
+    if before is None and not any(values.values()):
+        return None, {}
+    present = None if before is None else Address(**{name: before.get(name) or "" for name in COLUMNS})
+    snapshot, errors = clean_address(values, present)
+    if errors or before is None:
+        return snapshot, errors
+    after = {**before, **{name: value for name, value in snapshot.items() if value != before.get(name)}}
+    return (after if any(after.values()) else None), {}
+
+
 @transaction.atomic
 def update_order(
     order: Order,
@@ -70,13 +102,8 @@ def update_order(
 ) -> Order:
     """Update the editable columns of an order.
 
-    Args:
-        order: The order, which this function locks and reloads.
-        attrs: New values for ``EDITABLE`` columns.
-        actor: The actor of the events.
-        at: The current time.
-        customer: The new customer's id, None to remove the customer, or ``UNSET`` to keep the current customer.
-        drafts: Validated metafields.
+    ``attrs`` are new values for ``EDITABLE`` columns. ``customer`` is the new customer's id, None to remove the
+    customer, or ``UNSET`` to keep the current customer.
 
     Raises:
         OrderUpdateRefused: Values are invalid. The errors are ``{field: [messages]}``.
@@ -92,7 +119,9 @@ def update_order(
         # If the customer's data is still being erased, refuse the update. The erasure has already processed this order
         # and would miss the new data.
         raise_if_being_erased(Customer.objects.get(pk=before))
-    changes = apply_changes(order, {name: cleaned[name] for name in EDITABLE if name in cleaned}, personal=PERSONAL)
+    changes = apply_changes(
+        order, {name: cleaned[name] for name in EDITABLE if name in cleaned}, personal=Order.personal_fields
+    )
     changed = list(changes)
     if customer is not UNSET and customer != before:
         _assign_customer(order, customer)
@@ -101,24 +130,19 @@ def update_order(
         return order
     order.save(update_fields=[*changed, "customer"])
     if order.customer_id != before:
-        order_customers.remove_order_from_customer(order.pk, order_customers.get_spent_amount(order), before)
-        order_customers.add_orders_to_customers([order])
+        customer_totals.remove_order_from_customer(order.pk, customer_totals.get_spent_amount(order), before)
+        customer_totals.add_orders_to_customers([order])
     record_event("orders/updated", order, actor=actor, at=at, changes=changes)
     return order
 
 
 def _assign_customer(order: Order, customer_id: int | None) -> None:
-    for locked_id in _sorted_ids(order.customer_id, customer_id):
-        customer = order_customers.lock_order_customer(locked_id)
+    for locked_id in sorted({pk for pk in (order.customer_id, customer_id) if pk is not None}):
+        customer = customer_totals.lock_order_customer(locked_id)
         if customer is None:
-            raise order_customers.OrderCustomerRefused(INVALID)
+            raise OrderCustomerRefused(INVALID)
         raise_if_being_erased(customer)
     order.customer_id = customer_id
-
-
-def _sorted_ids(*customer_ids: int | None) -> list[int]:
-    """Return the given customer ids without None, in locking order."""
-    return sorted({pk for pk in customer_ids if pk is not None})
 
 
 @transaction.atomic
@@ -138,7 +162,7 @@ def delete_order(order: Order, *, actor: str, at: datetime) -> None:
     record_event("orders/delete", order, actor=actor, at=at)
     order_id, customer_id, counted = order.pk, order.customer_id, order.units_counted
     order.delete()
-    order_customers.remove_order_from_customer(order_id, order_customers.get_spent_amount(order), customer_id)
+    customer_totals.remove_order_from_customer(order_id, customer_totals.get_spent_amount(order), customer_id)
     if counted:
         payments.count_sold_units(lines, -1)
 

@@ -4,7 +4,6 @@ from apps.orders.models.lines import LineItem, ShippingLine
 from apps.orders.models.orders import (
     ACCEPTED,
     EDITABLE,
-    PERSONAL,
     Comment,
     MoneyColumn,
     OpenOrder,
@@ -16,7 +15,6 @@ from apps.orders.models.transactions import Transaction
 __all__ = [
     "ACCEPTED",
     "EDITABLE",
-    "PERSONAL",
     "Comment",
     "LineItem",
     "MoneyColumn",

@@ -1,5 +1,7 @@
 """Models for line items and shipping lines."""
 
+from decimal import Decimal
+
 from django.db import models
 from django.db.models import F, Model, Q, QuerySet, Value
 from django.db.models.deletion import Collector
@@ -7,7 +9,7 @@ from django.db.models.functions import Upper
 from django.utils.translation import gettext_lazy
 
 from apps.catalog.models import Product, Variant
-from apps.ground.base_models import ShopOwned
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.orders.models.orders import MoneyColumn, Order
 
 
@@ -75,6 +77,21 @@ class LineItem(ShopOwned):
     variant_inventory_management = models.CharField(max_length=255, blank=True)
     taken_from = models.JSONField(default=dict)
 
+    personal_fields = ("properties",)
+    non_personal_fields = (
+        "title",
+        "variant_title",
+        "name",
+        "sku",
+        "vendor",
+        "tax_lines",
+        "duties",
+        "discount_allocations",
+        "fulfillment_service",
+        "variant_inventory_management",
+        "taken_from",
+    )
+
     class Meta:
         verbose_name = gettext_lazy("line item")
         verbose_name_plural = gettext_lazy("line items")
@@ -123,6 +140,14 @@ class LineItem(ShopOwned):
     def __str__(self) -> str:
         return f"{self.quantity} × {self.name}"
 
+    @property
+    def gross_price(self) -> Decimal:
+        return self.price * self.quantity
+
+    @property
+    def net_price(self) -> Decimal:
+        return self.gross_price - self.discount
+
 
 class ShippingLine(ShopOwned):
     """A shipping line of an order. ``discount`` and ``tax`` are the sums of the discount allocations and tax lines.
@@ -144,6 +169,9 @@ class ShippingLine(ShopOwned):
     tax_lines = models.JSONField(default=list)
     discount_allocations = models.JSONField(default=list)
     is_removed = models.BooleanField(default=False)
+
+    personal_fields = ("phone",)
+    non_personal_fields = ("title", "code", "source", "carrier_identifier", "tax_lines", "discount_allocations")
 
     class Meta:
         verbose_name = gettext_lazy("shipping line")
@@ -169,3 +197,7 @@ class ShippingLine(ShopOwned):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def net_price(self) -> Decimal:
+        return self.price - self.discount

@@ -10,13 +10,14 @@ from django.db.models.functions import Upper
 from django.utils import timezone
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from apps.core.models import TimestampedQuerySet, VersionField, create_shop_manager
+from apps.core.money import convert_amount
+from apps.core.tenancy.models import App
+from apps.core.tenancy.shop_owned import ShopOwned, unindexed_shop_fk
 from apps.customers.models import Customer
-from apps.ground.base_models import ShopOwned, TimestampedQuerySet, VersionField, create_shop_manager, unindexed_shop_fk
-from apps.ground.money import convert_amount
-from apps.shops.models import App
 
 if TYPE_CHECKING:
-    from apps.ground.base_models import ShopManager
+    from apps.core.models import ShopManager
 
 FIRST_NAME = 1001
 
@@ -49,24 +50,6 @@ ACCEPTED = (
     "customer_locale",
     "inventory_behaviour",
     "test",
-)
-# The columns with personal data. They are erased with the customer and never copied to the permanent audit log.
-PERSONAL = (
-    "email",
-    "phone",
-    "billing_address",
-    "shipping_address",
-    "browser_ip",
-    "client_details",
-    "note",
-    "note_attributes",
-    "landing_site",
-    "referring_site",
-    "tags",
-    "po_number",
-    "source_identifier",
-    "source_url",
-    "reference",
 )
 
 
@@ -240,6 +223,37 @@ class Order(ShopOwned):
     )
     version = VersionField()
 
+    personal_fields = (
+        "email",
+        "phone",
+        "billing_address",
+        "shipping_address",
+        "browser_ip",
+        "client_details",
+        "note",
+        "note_attributes",
+        "tags",
+        "po_number",
+        "source_identifier",
+        "source_url",
+        "reference",
+        "landing_site",
+        "referring_site",
+    )
+    non_personal_fields = (
+        "name",
+        "token",
+        "confirmation_number",
+        "currency",
+        "presentment_currency",
+        "discount_codes",
+        "discount_applications",
+        "tax_lines",
+        "payment_gateway_names",
+        "source_name",
+        "customer_locale",
+    )
+
     class Meta:
         verbose_name = gettext_lazy("order")
         verbose_name_plural = gettext_lazy("orders")
@@ -307,7 +321,6 @@ class Order(ShopOwned):
         return self.presentment_currency != self.currency
 
     def to_presentment(self, amount: Decimal) -> Decimal:
-        """Convert an amount of the order to the presentment currency."""
         if not self.is_multi_currency:
             return amount
         return convert_amount(amount, self.exchange_rate, self.presentment_currency)
@@ -324,8 +337,6 @@ class Order(ShopOwned):
 
 
 class _OpenManager(models.Manager["OpenOrder"]):
-    """The manager for open orders."""
-
     def get_queryset(self) -> "models.QuerySet[OpenOrder]":
         return super().get_queryset().filter(status=Order.Status.OPEN)
 
@@ -347,6 +358,9 @@ class Comment(ShopOwned):
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="comments")
     body = models.TextField(max_length=LONGEST)
     actor = models.CharField(max_length=100)
+
+    personal_fields = ("body",)
+    non_personal_fields = ("actor",)
 
     class Meta:
         verbose_name = gettext_lazy("comment")

@@ -3,13 +3,11 @@
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.ground import languages
-from apps.ground.base_models import ShopOwned
-from apps.ground.money import format_decimal
-from apps.ground.stored_messages import register_label
+from apps.core.i18n.messages import Amount, Message, define_message, define_text
+from apps.core.money import format_decimal
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.orders.models.orders import MoneyColumn, Order
 
 
@@ -55,6 +53,9 @@ class Transaction(ShopOwned):
     test = models.BooleanField(default=False)
     processed_at = models.DateTimeField(default=timezone.now)
 
+    personal_fields = ("authorization", "message", "error_code", "receipt")
+    non_personal_fields = ("gateway", "currency", "source_name")
+
     class Meta:
         verbose_name = gettext_lazy("transaction")
         verbose_name_plural = gettext_lazy("transactions")
@@ -86,17 +87,20 @@ class Transaction(ShopOwned):
         )
 
     def __str__(self) -> str:
-        kind, amount = self.get_kind_display(), languages.format_money(self.amount, self.currency)
-        return _("{kind} of {amount}").format(kind=kind, amount=amount)
+        return self.event_label.localize()
 
     @property
-    def event_label(self) -> str:
-        """Return the English name for the audit log."""
-        kind = self.Kind(self.kind).name.capitalize()
-        return _EVENT_LABEL.format(kind=kind, amount=f"{format_decimal(self.amount, self.currency)} {self.currency}")
+    def event_label(self) -> Message:
+        amount = Amount(format_decimal(self.amount, self.currency), self.currency)
+        return _EVENT_LABEL(kind=KIND_TEXTS[self.kind], amount=amount)
 
 
-_KINDS = {member.name.capitalize(): member.label for member in Transaction.Kind}
-_EVENT_LABEL = register_label(
-    gettext_noop("{kind} of {amount}"), kind=lambda word: str(_KINDS[word]), amount=languages.localize_stored_amount
-)
+KIND_TEXTS = {
+    kind.value: define_text(f"transaction.kind.{kind.value}", kind.name.capitalize(), kind.label)
+    for kind in Transaction.Kind
+}
+STATUS_TEXTS = {
+    status.value: define_text(f"transaction.status.{status.value}", status.name.capitalize(), status.label)
+    for status in Transaction.Status
+}
+_EVENT_LABEL = define_message("orders.transaction", "{kind} of {amount}")

@@ -1,5 +1,7 @@
 """The public order status page. Its URL contains a secret token of 128 random bits."""
 
+from collections.abc import Callable
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,11 +11,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from apps.content.models import ScriptTag
-from apps.ground.tenancy import shop_scope
-from apps.orders.domain.order_status import get_status_page_context
+from apps.core.registry import Registry
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.core.types import Attrs
+from apps.orders.domain.statuses import get_status_page_context
 from apps.orders.models import Order
-from apps.orders.public.status_page_sections import get_status_page_sections
-from apps.shops.models import Shop
 
 # The shop's script tags run on this page. They come from apps, so the page is sandboxed in its own origin, where
 # scripts can reach neither the panel nor a session.
@@ -28,6 +31,10 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow",
 }
+# A function that returns the context of a section, called in the shop scope. An empty context hides the section.
+GetSectionContext = Callable[[Order], Attrs]
+# Sections that other apps add between the summary of the order and its items, by their template.
+status_page_sections = Registry[str, GetSectionContext]("sections of the order status page")
 
 
 @never_cache
@@ -42,13 +49,9 @@ def order_status(request: HttpRequest, shop_id: int, token: str) -> HttpResponse
         if order is None:
             return _page(request, status=404)
         loader = f"{reverse('script-loader', args=[shop.domain])}?scope={ScriptTag.DisplayScope.ORDER_STATUS}"
-        return _page(
-            request,
-            shop=shop,
-            loader=loader,
-            chapters=get_status_page_sections(order),
-            **get_status_page_context(order),
-        )
+        sections = [(template, get_context(order)) for template, get_context in status_page_sections.items()]
+        chapters = [(template, context) for template, context in sections if context]
+        return _page(request, shop=shop, loader=loader, chapters=chapters, **get_status_page_context(order))
 
 
 def _page(request: HttpRequest, *, status: int = 200, **context: object) -> HttpResponse:

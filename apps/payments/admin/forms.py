@@ -11,12 +11,13 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.ground.error_messages import format_bytes
-from apps.ground.strict_json import InvalidJson, UnstorableText, parse_json
-from apps.ground.types import Attrs, Errors
-from apps.panel.admin_base.forms import PanelForm, Values
-from apps.panel.theme import ThemedTextarea
-from apps.payments.domain import entry_validation, handlers, schema_publishing
+from apps.core.admin.forms.forms import PanelForm, Values
+from apps.core.admin.theme import ThemedTextarea
+from apps.core.i18n.error_messages import format_bytes
+from apps.core.i18n.messages import translate
+from apps.core.strict_json import InvalidJson, UnstorableText, parse_json
+from apps.core.types import Attrs, Errors
+from apps.payments.domain import entry_validation, handlers, schemas
 from apps.payments.models import PaymentHandlerConfig
 
 Environment = PaymentHandlerConfig.Environment
@@ -39,11 +40,9 @@ class CodesField(forms.CharField):
     """A field for codes separated by commas or spaces. The codes are converted to uppercase."""
 
     def to_python(self, value: str | None) -> list[str]:  # type: ignore[override]
-        """Split the text into uppercase codes."""
         return re.findall(r"[^\s,;]+", (value or "").upper())
 
     def prepare_value(self, value: object) -> object:
-        """Join the codes with commas."""
         return ", ".join(map(str, value)) if isinstance(value, list) else value
 
     def has_changed(self, initial: object, data: object) -> bool:
@@ -82,7 +81,6 @@ class JsonTextField(forms.CharField):
         return value_from_json
 
     def prepare_value(self, value: object) -> object:
-        """Format the value as indented JSON."""
         return value if isinstance(value, str | None) else json.dumps(value, indent=2, ensure_ascii=False)
 
     def has_changed(self, initial: object, data: object) -> bool:
@@ -157,7 +155,7 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
 
     def prepare(self) -> None:
         """Set the version choices, and the initial values from the configuration."""
-        self.set_choices("handler_version", [(version, version) for version in schema_publishing.get_schema_versions()])
+        self.set_choices("handler_version", [(version, version) for version in schemas.get_schema_versions()])
         if self.instance._state.adding:
             return
         config = self.instance.config
@@ -212,7 +210,8 @@ def group_errors_by_field(errors: Errors) -> Errors:
     for path, messages in errors.items():
         field, rest = _split_path(path)
         errors_by_field.setdefault(field, []).extend(
-            _("{subject} {fault}.").format(subject=_subject(field, rest), fault=_(message)) for message in messages
+            _("{subject} {fault}.").format(subject=_subject(field, rest), fault=translate(message))
+            for message in messages
         )
     return errors_by_field
 

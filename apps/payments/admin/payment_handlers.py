@@ -10,19 +10,19 @@ from django.shortcuts import render
 from django.urls import URLPattern
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.ground.exceptions import DomainError
-from apps.ground.types import Attrs
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.menu import MenuItem
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context
-from apps.panel.theme import Fieldset, display
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import Fieldset, display
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.permissions import allow, grants
+from apps.core.types import Attrs
 from apps.payments.admin.forms import PaymentHandlerForm, group_errors_by_field
-from apps.payments.domain import discovery, handlers, schema_publishing
+from apps.payments.domain import discovery, handlers, schemas
 from apps.payments.models import PaymentHandlerConfig
-from apps.staff.domain.permissions import grant_permissions
 
-grant_permissions("platform_payments_accounts", "vacd", "payments.paymenthandlerconfig")
+grants.add(allow("platform_payments_accounts", "vacd", "payments.paymenthandlerconfig"))
 
 _PERMISSIONS = tuple(f"payments.{verb}_paymenthandlerconfig" for verb in ("add", "change"))
 _EXAMPLE = "example"
@@ -30,8 +30,6 @@ _EXAMPLE = "example"
 
 @admin.register(PaymentHandlerConfig)
 class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
-    """The admin for payment handlers."""
-
     form = PaymentHandlerForm
     menu = MenuItem(
         "Settings",
@@ -70,12 +68,10 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         label={"sandbox": "info", "production": "success"},
     )
     def environment_label(self, handler: PaymentHandlerConfig) -> tuple[str, str]:
-        """Return the environment and its label."""
         return handler.environment, handler.get_environment_display()
 
     @display(description=pgettext_lazy("payment handler", "Enabled"), ordering="enabled", boolean=True)
     def is_enabled(self, handler: PaymentHandlerConfig) -> bool:
-        """Return True if the handler is enabled. The list shows the value as an icon."""
         return handler.enabled
 
     @display(description=gettext_lazy("Updated at"), ordering="updated_at")
@@ -83,7 +79,6 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         return handler.updated_at
 
     def get_urls(self) -> list[URLPattern]:
-        """Add a URL for the preview."""
         return [self.build_action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
 
     def changeform_view(
@@ -128,7 +123,7 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
             handler, currency=shop.currency, country=shop.country_code, checkout_id=_EXAMPLE
         )
         return {
-            "schema_url": schema_publishing.get_schema_url(handler.handler_version),
+            "schema_url": schemas.get_schema_url(handler.handler_version),
             "enabled": attrs["enabled"],
             "entry": _format_json(discovery.build_discovery_entry(handler)),
             "checkout": _format_json(checkout["ucp"]["payment_handlers"]),
@@ -140,7 +135,6 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
     def save_model(
         self, request: HttpRequest, obj: PaymentHandlerConfig, form: PaymentHandlerForm, change: bool
     ) -> None:
-        """Create or update the handler."""
         actor, reason = self.event_kwargs(request), form.cleaned_data["reason"]
         try:
             if change:

@@ -7,16 +7,23 @@ from typing import Unpack
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from apps.api.exceptions import BadRequest
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import ApiField, ComputedField, ModelDerivedField, ReadOnlyColumn, Render, TextField
-from apps.api.resources.fields.options import FieldOptions
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Attrs, Errors, Schema
-from apps.api.viewsets import ShopViewSet
-from apps.ground.error_messages import INVALID, NOT_IN_LIST
-from apps.ground.money import is_currency
-from apps.payments.domain import discovery, entry_validation, handlers, schema_publishing, token_redemption
+from apps.core.i18n.error_messages import INVALID, NOT_IN_LIST
+from apps.core.money import is_currency
+from apps.core.rest.exceptions import BadRequest
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import (
+    ApiField,
+    ComputedField,
+    ModelDerivedField,
+    ReadOnlyColumn,
+    Render,
+    TextField,
+)
+from apps.core.rest.resources.fields.base import FieldOptions
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs, Errors, Schema
+from apps.payments.domain import discovery, entry_validation, handlers, schemas, token_redemption
 from apps.payments.models import PaymentHandlerConfig
 
 # In the published entry, ``id`` is the handler ID. In REST, ``id`` is the ID of the row.
@@ -44,20 +51,18 @@ class SchemaUrlField(EntryField):
     """The URL of the handler's schema. Clients may send it, but only schema URLs of this installation are valid."""
 
     def get_columns(self) -> tuple[str, ...]:
-        """Return the column of the schema version."""
         return ("handler_version",)
 
     def get_renderer(self) -> Render:
-        """Return a renderer for the public URL of the schema."""
         return _schema_url
 
 
 def _schema_url(_context: RenderContext, version: str) -> str:
-    return schema_publishing.get_schema_url(version)
+    return schemas.get_schema_url(version)
 
 
 def _spec_url(_context: RenderContext, version: str) -> str:
-    return schema_publishing.get_spec_url(version)
+    return schemas.get_spec_url(version)
 
 
 # Both schemas allow unknown members, because handlers may have more members than the published schema lists.
@@ -73,8 +78,6 @@ _INSTRUMENTS: Schema = {
 
 
 class PaymentHandlerSerializer(ResourceSerializer[PaymentHandlerConfig]):
-    """The REST representation of a payment handler."""
-
     name = ReadOnlyColumn("handler_name")
     handler_id = TextField(max_length=128)
     version = TextField(source="handler_version", max_length=10)
@@ -162,15 +165,12 @@ class PaymentHandlerViewSet(ShopViewSet[PaymentHandlerConfig]):
     }
 
     def perform_create(self, attrs: Attrs) -> PaymentHandlerConfig:
-        """Create the handler."""
         return handlers.create_handler(attrs, actor=self.actor, at=self.at)
 
     def perform_update(self, instance: PaymentHandlerConfig, attrs: Attrs) -> None:
-        """Update the handler."""
         handlers.update_handler(instance, attrs, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: PaymentHandlerConfig) -> None:
-        """Delete the handler."""
         handlers.delete_handler(instance, actor=self.actor, at=self.at)
 
     def checkout_response(self, request: Request, **_: int) -> HttpResponse:

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from apps.ground.types import Attrs
-from apps.payments.domain import schema_publishing
+from apps.core.types import Attrs
+from apps.payments.domain import schemas
 from apps.payments.domain.handlers import get_environment
 from apps.payments.models import PaymentHandlerConfig
 
@@ -19,8 +19,8 @@ def build_discovery_entry(handler: PaymentHandlerConfig) -> Attrs:
     values: Attrs = {
         "id": handler.handler_id,
         "version": version,
-        "spec": schema_publishing.get_spec_url(version),
-        "schema": schema_publishing.get_schema_url(version),
+        "spec": schemas.get_spec_url(version),
+        "schema": schemas.get_schema_url(version),
     }
     if handler.available_instruments is not None:
         values["available_instruments"] = handler.available_instruments

@@ -13,11 +13,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from apps.ground.error_messages import INVALID, NOT_IN_LIST, too_large
-from apps.ground.exceptions import DomainError
-from apps.ground.money import is_currency
-from apps.ground.types import Errors, ReadOnlyAttrs
-from apps.payments.domain import schema_publishing, schema_validation
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import INVALID, NOT_IN_LIST, too_large
+from apps.core.money import is_currency
+from apps.core.types import Errors, ReadOnlyAttrs
+from apps.payments.domain import schemas
 from apps.shops.domain.countries import get_countries
 
 MAX_DEPTH = 8
@@ -55,7 +55,7 @@ def find_entry_errors(entry: ReadOnlyAttrs) -> Errors:
     """
     if guard_errors := _group_by_field(_find_unsafe(entry, (), 0, public=True)) or _find_too_large(entry):
         return guard_errors
-    errors = schema_validation.find_schema_errors(_get_schema_version(entry), schema_validation.BUSINESS, entry)
+    errors = schemas.find_schema_errors(_get_schema_version(entry), schemas.BUSINESS, entry)
     for field, message in _find_rule_violations(entry):
         errors.setdefault(field, [message])
     return errors
@@ -159,13 +159,13 @@ def _group_by_field(findings: Iterator[Finding]) -> Errors:
 def _get_schema_version(entry: ReadOnlyAttrs) -> str:
     """Return the schema version of the entry, or the newest version if the entry's version is unknown."""
     version = entry.get("version")
-    return version if version in schema_publishing.get_schema_versions() else schema_publishing.get_schema_versions()[0]
+    return version if version in schemas.get_schema_versions() else schemas.get_schema_versions()[0]
 
 
 def _find_rule_violations(entry: ReadOnlyAttrs) -> Iterator[Finding]:
-    if entry.get("version") not in schema_publishing.get_schema_versions():
+    if entry.get("version") not in schemas.get_schema_versions():
         yield "version", NOT_IN_LIST
-    urls = [schema_publishing.get_schema_url(version) for version in schema_publishing.get_schema_versions()]
+    urls = [schemas.get_schema_url(version) for version in schemas.get_schema_versions()]
     if "schema" in entry and entry["schema"] not in urls:
         yield "schema", INVALID
     config = entry.get("config")

@@ -1,33 +1,26 @@
-"""Create, update and delete payment handlers.
+"""Create, update and delete payment handlers, and manage the shop IDs that the wallet assigns.
 
-Callers pass values keyed by column name. If a client sent ``schema``, the value is validated but not stored.
+The wallet assigns one ID to each shop, so if two shops enter the same ID, one of the entries is wrong. An ID belongs to
+one shop as long as a handler of the shop uses it.
 """
 
 from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
-from apps.events.domain.diffs import apply_changes
-from apps.events.domain.recording import record_event
-from apps.ground.exceptions import DomainError
-from apps.ground.stored_messages import register_message
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import Attrs, ReadOnlyAttrs
-from apps.payments.domain import entry_validation, wallet_ids
-from apps.payments.models import PaymentHandlerConfig
+from apps.core.events.recording import apply_changes, record_event
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import TAKEN
+from apps.core.i18n.messages import define_message
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs, ReadOnlyAttrs
+from apps.payments.domain import entry_validation
+from apps.payments.models import PaymentHandlerConfig, WalletShop
 
-_CREATED = register_message(gettext_noop("Payment handler created: {reason}"))
-_CHANGED = register_message(gettext_noop("Payment handler updated: {reason}"))
-
-
-class HandlerInUse(DomainError):
-    """Raised when a handler cannot be deleted because it is enabled in production."""
-
-    code = "payment_handler_in_use"
-
-
+_ATTEMPTS = 3
+_CREATED = define_message("payment_handlers.created", "Payment handler created: {reason}")
+_CHANGED = define_message("payment_handlers.updated", "Payment handler updated: {reason}")
 # Maps columns to names in the published entry.
 _IN_ENTRY = {
     "handler_id": "id",
@@ -36,6 +29,49 @@ _IN_ENTRY = {
     "available_instruments": "available_instruments",
     "schema": "schema",
 }
+
+
+class HandlerInUse(DomainError):
+    """Raised when a handler cannot be deleted because it is enabled in production."""
+
+    code = "payment_handler_in_use"
+
+
+class WalletShopTaken(DomainError):
+    """Raised when a wallet ID belongs to another shop."""
+
+    code = "wallet_shop_taken"
+    field = "config.shop_id"
+
+
+def claim_wallet_id(known_as: str) -> None:
+    """Claim a wallet ID for the current shop, and lock it until the transaction ends.
+
+    If two shops claim the same ID at the same time, the second insert waits, and only one shop succeeds.
+
+    Raises:
+        WalletShopTaken: The ID belongs to another shop.
+    """
+    for _attempt in range(_ATTEMPTS):
+        WalletShop.objects.bulk_create([WalletShop(shop=get_current_shop(), known_as=known_as)], ignore_conflicts=True)
+        if known_as in {row.known_as for row in _lock_rows()}:
+            return
+        # Either the ID belongs to another shop, or this shop released it between the two statements. Try again.
+    raise WalletShopTaken(TAKEN)
+
+
+def release_unused_wallet_ids() -> None:
+    """Release the wallet IDs that no handler of the current shop uses."""
+    locked_rows = _lock_rows()
+    used_ids = {config.get("shop_id") for config in PaymentHandlerConfig.rows().values_list("config", flat=True)}
+    for row in locked_rows:
+        if row.known_as not in used_ids:
+            row.delete()
+
+
+def _lock_rows() -> list[WalletShop]:
+    """Lock and return the wallet IDs of the current shop, in a fixed order to prevent deadlocks."""
+    return list(WalletShop.rows().select_for_update().order_by("pk"))
 
 
 def build_entry(handler: PaymentHandlerConfig | None, attrs: ReadOnlyAttrs) -> Attrs:
@@ -51,11 +87,7 @@ def build_entry(handler: PaymentHandlerConfig | None, attrs: ReadOnlyAttrs) -> A
 def create_handler(attrs: ReadOnlyAttrs, *, actor: str, at: datetime, reason: str = "") -> PaymentHandlerConfig:
     """Create a handler.
 
-    Args:
-        attrs: The values, keyed by column name.
-        actor: The actor of the event.
-        at: The time of the change.
-        reason: The actor's reason, for the audit log.
+    The reason is for the audit log.
 
     Raises:
         EntryRefused: The entry is invalid or must not be published. The errors use the field names of the entry.
@@ -63,10 +95,10 @@ def create_handler(attrs: ReadOnlyAttrs, *, actor: str, at: datetime, reason: st
     """
     entry_validation.validate_entry(build_entry(None, attrs))
     handler = PaymentHandlerConfig(shop=get_current_shop(), created_at=at, **to_columns(attrs))
-    wallet_ids.claim_wallet_id(handler.config["shop_id"])
+    claim_wallet_id(handler.config["shop_id"])
     handler.save()
     record_event(
-        "payment_handlers/create", handler, actor=actor, at=at, message=_CREATED.format(reason=reason) if reason else ""
+        "payment_handlers/create", handler, actor=actor, at=at, message=_CREATED(reason=reason) if reason else None
     )
     return handler
 
@@ -85,9 +117,9 @@ def update_handler(
     if changes := apply_changes(handler, to_columns(attrs)):
         handler.save(update_fields=list(changes))
         if "config" in changes:
-            wallet_ids.claim_wallet_id(handler.config["shop_id"])
-            wallet_ids.release_unused_wallet_ids()
-        message = _CHANGED.format(reason=reason) if reason else ""
+            claim_wallet_id(handler.config["shop_id"])
+            release_unused_wallet_ids()
+        message = _CHANGED(reason=reason) if reason else None
         record_event("payment_handlers/update", handler, actor=actor, at=at, changes=changes, message=message)
     return handler
 
@@ -96,12 +128,8 @@ def update_handler(
 def delete_handler(handler: PaymentHandlerConfig, *, actor: str, at: datetime, unless_in_use: bool = False) -> None:
     """Delete a handler, and release its ``shop_id`` if no other handler uses it.
 
-    Args:
-        handler: A handler of the current shop.
-        actor: The actor of the event.
-        at: The time of the change.
-        unless_in_use: True to refuse the deletion of a handler that is enabled in production. Staff must first disable
-            the handler, which requires a reason.
+    With ``unless_in_use``, the deletion of a handler that is enabled in production is refused. Staff must first disable
+    the handler, which requires a reason.
 
     Raises:
         HandlerInUse: ``unless_in_use`` is true and the handler is enabled in production.
@@ -110,7 +138,7 @@ def delete_handler(handler: PaymentHandlerConfig, *, actor: str, at: datetime, u
         raise HandlerInUse(_("This payment handler is enabled in production. Disable it before you delete it."))
     record_event("payment_handlers/delete", handler, actor=actor, at=at)
     handler.delete()
-    wallet_ids.release_unused_wallet_ids()
+    release_unused_wallet_ids()
 
 
 def to_columns(attrs: ReadOnlyAttrs) -> Attrs:

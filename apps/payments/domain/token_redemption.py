@@ -10,11 +10,11 @@ from typing import Any
 
 from django.db import transaction
 
-from apps.events.domain.recording import record_event
-from apps.ground.error_messages import BLANK, INVALID, NOT_IN_LIST, too_long
-from apps.ground.exceptions import DomainError
-from apps.ground.types import Errors, ReadOnlyAttrs
-from apps.payments.domain import entry_validation, schema_validation
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST, too_long
+from apps.core.types import Errors, ReadOnlyAttrs
+from apps.payments.domain import entry_validation, schemas
 from apps.payments.models import PaymentHandlerConfig, TokenRedemption
 
 MAX_ID = 255
@@ -34,11 +34,7 @@ class TokenNotRedeemable(DomainError):
 def redeem_token(handler: PaymentHandlerConfig, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> TokenRedemption:
     """Redeem the token of an instrument. Of two concurrent requests with the same token, only one succeeds.
 
-    Args:
-        handler: A handler of the current shop.
-        values: ``checkout_id`` and ``payment_instrument``.
-        actor: The actor of the event.
-        at: The time of the redemption.
+    ``values`` has ``checkout_id`` and ``payment_instrument``.
 
     Raises:
         TokenNotRedeemable: The token is not valid for this checkout. The error lists all problems, keyed by dotted
@@ -68,8 +64,8 @@ def _find_format_errors(handler: PaymentHandlerConfig, values: ReadOnlyAttrs) ->
     instrument = values.get(_INSTRUMENT)
     if instrument is None:
         return errors | {_INSTRUMENT: [BLANK]}
-    instrument_errors = entry_validation.find_unsafe_parts(instrument) or schema_validation.find_schema_errors(
-        handler.handler_version, schema_validation.INSTRUMENT, instrument
+    instrument_errors = entry_validation.find_unsafe_parts(instrument) or schemas.find_schema_errors(
+        handler.handler_version, schemas.INSTRUMENT, instrument
     )
     if isinstance(instrument, dict):
         if "id" not in instrument_errors and (message := _find_id_error(instrument["id"])):

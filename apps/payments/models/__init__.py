@@ -1,6 +1,5 @@
 """Models for payments."""
 
-from apps.payments.models.payment_handlers import PaymentHandlerConfig, WalletShop
-from apps.payments.models.redemptions import TokenRedemption
+from apps.payments.models.payment_handlers import PaymentHandlerConfig, TokenRedemption, WalletShop
 
 __all__ = ["PaymentHandlerConfig", "TokenRedemption", "WalletShop"]

@@ -6,8 +6,9 @@ from django.db.models.functions import Cast
 from django.db.models.lookups import StartsWith
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from apps.ground.base_models import ShopOwned, VersionField
-from apps.ground.error_messages import INVALID, TAKEN
+from apps.core.i18n.error_messages import INVALID, TAKEN
+from apps.core.models import VersionField
+from apps.core.tenancy.shop_owned import ShopOwned
 
 HANDLER_NAME = "dev.platform.wallet_pay"
 
@@ -41,6 +42,8 @@ class PaymentHandlerConfig(ShopOwned):
         help_text=gettext_lazy("Enabled handlers are published and available at checkout."),
     )
     version = VersionField()
+
+    non_personal_fields = ("handler_name", "handler_id", "handler_version", "available_instruments", "config")
 
     class Meta:
         verbose_name = gettext_lazy("payment handler")
@@ -78,5 +81,35 @@ class WalletShop(ShopOwned):
 
     known_as = models.CharField(max_length=64, unique=True)
 
+    non_personal_fields = ("known_as",)
+
     def __str__(self) -> str:
         return self.known_as
+
+
+class TokenRedemption(ShopOwned):
+    """The redemption of a token for a checkout.
+
+    The row is kept when the handler is deleted, so that the token cannot be redeemed again. The token cannot be derived
+    from the row.
+    """
+
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the token, in hexadecimal digits.")
+    handler_id = models.CharField(max_length=128)
+    checkout_id = models.CharField(max_length=255)
+    instrument_id = models.CharField(max_length=255)
+
+    non_personal_fields = ("digest", "handler_id", "checkout_id", "instrument_id")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("digest",),
+                name="payments_token_is_redeemed_once",
+                violation_error_message=TAKEN,
+                violation_error_code="payment_instrument.credential.token",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.checkout_id

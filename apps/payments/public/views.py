@@ -12,12 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
-from apps.api.exceptions import render_error
-from apps.api.rows.page_reads import build_etag
-from apps.ground.error_messages import NOT_FOUND
-from apps.ground.tenancy import shop_scope
-from apps.payments.domain import discovery, schema_publishing
-from apps.shops.models import Shop
+from apps.core.i18n.error_messages import NOT_FOUND
+from apps.core.rest.exceptions import render_error
+from apps.core.rest.reading.pages import build_etag
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.payments.domain import discovery, schemas
 
 _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
@@ -25,12 +25,11 @@ _MINUTE = timedelta(minutes=1)
 
 @require_safe
 def serve_document(request: HttpRequest, name: str) -> HttpResponse:
-    """Serve a schema or a specification."""
     try:
-        body_bytes = schema_publishing.render_document(name, settings.SCHEMAS_URL)
+        body_bytes = schemas.render_document(name, settings.SCHEMAS_URL)
     except KeyError:
         return render_error(NOT_FOUND, 404)
-    return _respond(request, body_bytes, schema_publishing.get_media_type(name), max_age=_DAY)
+    return _respond(request, body_bytes, schemas.get_media_type(name), max_age=_DAY)
 
 
 @require_safe
@@ -39,10 +38,10 @@ def list_schema_versions(request: HttpRequest) -> HttpResponse:
     rows = [
         {
             "version": version,
-            "schema": schema_publishing.get_schema_url(version),
-            "spec": schema_publishing.get_spec_url(version),
+            "schema": schemas.get_schema_url(version),
+            "spec": schemas.get_spec_url(version),
         }
-        for version in schema_publishing.get_schema_versions()
+        for version in schemas.get_schema_versions()
     ]
     return _respond(request, orjson.dumps({"versions": rows}), "application/json", max_age=_MINUTE)
 

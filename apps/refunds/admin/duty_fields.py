@@ -7,8 +7,8 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.ground.types import ReadOnlyAttrs
-from apps.orders.domain.totals_display import get_shop_formatter
+from apps.core.types import ReadOnlyAttrs
+from apps.orders.domain.pricing.totals import get_shop_formatter
 from apps.orders.models import LineItem, Order
 from apps.refunds.domain.calculation import RefundableDuty, RefundedDuty, add_tax
 from apps.refunds.domain.validation import RefundDutyInput
@@ -40,7 +40,6 @@ class DutyRow:
 
 
 def get_duty_field_name(duty_id: int) -> str:
-    """Return the name of a duty's form field."""
     return f"duty-{duty_id}"
 
 
@@ -58,7 +57,6 @@ def create_duty_field(duty: RefundableDuty, *, select_all: bool) -> forms.Choice
 
 
 def build_duty_row(order: Order, duty: RefundableDuty, choice: forms.BoundField) -> DutyRow:
-    """Return the form row of a duty."""
     money, (amount, tax) = get_shop_formatter(order), duty.refundable
     refundable_amount = money(add_tax(order, amount, tax))
     return DutyRow(duty.line, _details(duty.line, duty.duty), refundable_amount, money(tax) if tax else "", choice)

@@ -13,11 +13,11 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from apps.ground import languages
-from apps.ground.money import ZERO, round_money
-from apps.ground.types import Errors
+from apps.core.admin.display.money import MoneyField
+from apps.core.i18n import formats
+from apps.core.money import ZERO, round_money
+from apps.core.types import Errors
 from apps.inventory.models import Location
-from apps.panel.money import MoneyField
 from apps.refunds.admin import duty_fields
 from apps.refunds.admin.duty_fields import DutyRow
 from apps.refunds.admin.messages import format_refund_error
@@ -52,11 +52,8 @@ _WORDS = {
 
 
 class AmountField(MoneyField):
-    """A money field that may be left blank."""
-
     def __init__(self, currency: str, maximum: Decimal) -> None:
-        """Create a field for an amount of at most ``maximum``."""
-        message = _("Enter at most {amount}.").format(amount=languages.format_money(maximum, currency))
+        message = _("Enter at most {amount}.").format(amount=formats.format_money(maximum, currency))
         widget = forms.TextInput(attrs={"class": "bo-input", "inputmode": "decimal", "autocomplete": "off"})
         super().__init__(
             currency=currency, required=False, max_value=maximum, error_messages={"max_value": message}, widget=widget
@@ -75,8 +72,6 @@ class LineItemRow:
 
 @dataclass(frozen=True, slots=True)
 class PaymentRow:
-    """A refundable payment, with the form fields for the payment."""
-
     balance: PaymentBalance
     amount: forms.BoundField
     is_manual: forms.BoundField
@@ -177,12 +172,11 @@ class RefundForm(forms.Form):
 
     @property
     def line_item_rows(self) -> Iterator[LineItemRow]:
-        """Yield one row per line item and state."""
         currency = self.snapshot.order.currency
         for units in self.refundable_rows:
             key = get_row_key(units)
             yield LineItemRow(
-                units, self[f"units-{key}"], self[f"restock-{key}"], languages.format_amount(units.line.price, currency)
+                units, self[f"units-{key}"], self[f"restock-{key}"], formats.format_amount(units.line.price, currency)
             )
 
     @property
@@ -200,7 +194,7 @@ class RefundForm(forms.Form):
                 balance,
                 self[f"payment-{payment.pk}"],
                 self[f"by_hand-{payment.pk}"],
-                languages.format_money(balance.refundable, payment.currency),
+                formats.format_money(balance.refundable, payment.currency),
                 get_gateway(payment.gateway) is not None and payment.gateway != MANUAL,
             )
 
@@ -213,7 +207,6 @@ class RefundForm(forms.Form):
 
     @property
     def request_without_payments(self) -> RefundRequest:
-        """Return the refund request without payments."""
         data = self.cleaned_data
         return RefundRequest(
             line_inputs=[self._units(row) for row in self.selected_rows],
@@ -261,13 +254,7 @@ class RefundForm(forms.Form):
         refund_request = self.request_without_payments
         try:
             refund_request = self.get_request(self.calculate())
-            if not (
-                refund_request.line_inputs
-                or refund_request.shipping
-                or refund_request.full_shipping
-                or refund_request.duty_inputs
-                or refund_request.transaction_inputs
-            ):
+            if refund_request.is_empty:
                 self.add_error(None, _("Select items, shipping or duties to refund, or enter an amount."))
                 return None
             return refund_request, refund_preview.preview_refund(self.snapshot.order, refund_request, at=at)

@@ -6,8 +6,9 @@ from decimal import Decimal
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from apps.ground import languages
-from apps.ground.money import ZERO
+from apps.core.i18n import formats
+from apps.core.i18n.messages import Message, translate
+from apps.core.money import ZERO
 from apps.orders.models import Transaction
 from apps.refunds.domain.gateways import MANUAL
 from apps.refunds.domain.refund_preview import RefundPreview
@@ -31,14 +32,14 @@ _SUBJECTS = {
 def format_refund_error(path: str, message: str) -> str:
     """Return a domain error as a sentence for staff."""
     name = path.rpartition(".")[2]
-    if name == "gateway":
-        gateway = message.partition(" ")[0]
+    if name == "gateway" and isinstance(message, Message) and "gateway" in message.params:
+        gateway = message.params["gateway"]
         return _("{gateway} is not installed here and cannot refund money. Record a manual refund instead.").format(
             gateway=gateway
         )
     if name == "refund_type":
         return _("Enter the quantity of the item to refund, or choose “Full refundable amount”.")
-    message = _(message)
+    message = translate(message)
     if subject := _SUBJECTS.get(name):
         return f"{_(subject)} {message}."
     return f"{message[:1].upper()}{message[1:]}."
@@ -49,11 +50,10 @@ def format_sums(parts: Iterable[tuple[Decimal, str]]) -> str:
     sums: dict[str, Decimal] = {}
     for amount, currency in parts:
         sums[currency] = sums.get(currency, ZERO) + amount
-    return f" {_('and')} ".join(languages.format_money(amount, currency) for currency, amount in sums.items() if amount)
+    return f" {_('and')} ".join(formats.format_money(amount, currency) for currency, amount in sums.items() if amount)
 
 
 def format_amounts(rows: Iterable[Transaction]) -> str:
-    """Format the sum of transactions per currency."""
     return format_sums((row.amount, row.currency) for row in rows)
 
 
@@ -61,7 +61,7 @@ def describe_transactions(rows: Sequence[Transaction]) -> list[str]:
     """Describe the transactions, one sentence per transaction."""
     sentences = []
     for row in rows:
-        payment, amount = row.parent, languages.format_money(row.amount, row.currency)
+        payment, amount = row.parent, formats.format_money(row.amount, row.currency)
         assert payment is not None
         if row.gateway == MANUAL:
             text = _(
@@ -70,7 +70,7 @@ def describe_transactions(rows: Sequence[Transaction]) -> list[str]:
             )
         else:
             text = _("{amount} of the {paid} payment will be refunded through {gateway}")
-        paid_amount = languages.format_money(payment.amount, payment.currency)
+        paid_amount = formats.format_money(payment.amount, payment.currency)
         sentences.append(text.format(amount=amount, gateway=row.gateway, paid=paid_amount))
     return sentences
 

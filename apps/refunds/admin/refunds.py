@@ -10,35 +10,33 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.ground.exceptions import DomainError
-from apps.ground.money import ZERO
-from apps.orders.domain.totals_display import get_shop_formatter
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.lists.filters import Choices, PeriodFilter, Screen, SelectFilter
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.pages import dashboard
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context, as_staff_request
+from apps.core.admin.theme import display
+from apps.core.exceptions import DomainError
+from apps.core.money import ZERO
+from apps.orders.domain.pricing.totals import get_shop_formatter
 from apps.orders.models import Order, Transaction
-from apps.panel import home
-from apps.panel.admin_base.filters import Choices, PeriodFilter, Screen, SelectFilter
-from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
-from apps.panel.error_display import format_errors
-from apps.panel.menu import MenuItem
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context, as_staff_request
-from apps.panel.theme import display
 from apps.refunds import emails
 from apps.refunds.admin import duty_fields, reports, wizard
-from apps.refunds.admin.display import display_refunds, load_refunds
 from apps.refunds.admin.forms import RefundForm
 from apps.refunds.admin.messages import describe_difference, describe_items, describe_transactions, format_amounts
+from apps.refunds.admin.order_page import display_refunds, load_refunds
 from apps.refunds.admin.permissions import ADD, VIEW
-from apps.refunds.domain import create, gateway_processing
+from apps.refunds.domain import create, gateways
 from apps.refunds.domain.calculation import ACTIVE_STATUSES, add_tax
-from apps.refunds.domain.failed_refunds import FAILED_STATUSES, filter_owed_refunds
+from apps.refunds.domain.gateways import FAILED_STATUSES, filter_owed_refunds
 from apps.refunds.domain.refund_preview import RefundPreview
 from apps.refunds.domain.validation import OrderSnapshot, RefundRefused, RefundRequest
 from apps.refunds.models import Refund, RefundReason
 
 
 class ProcessedFilter(PeriodFilter):
-    """A filter by the date on which refunds were processed."""
-
     field = "processed_at"
 
 
@@ -103,7 +101,6 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         return ("done", _("Refunded")) if statuses else ("none", _("None"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
-        """Prefetch the transactions."""
         return super().get_queryset(request).prefetch_related("transactions__transaction")
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
@@ -126,7 +123,6 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         return reports.report_view(request, base)
 
     def report_file_view(self, request: HttpRequest) -> HttpResponse:
-        """Return a report table as CSV."""
         return reports.file_view(request)
 
     # --- refund page ---
@@ -157,7 +153,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         row = get_object_or_404(Transaction.objects.filter(refund_payment__refund=refund), pk=transaction_id)
-        if gateway_processing.retry_refund_payment(row, actor=self.actor(request)):
+        if gateways.retry_refund_payment(row, actor=self.actor(request)):
             self.message_user(
                 request,
                 _("Checking the refund with {gateway}. Reload the page in a moment.").format(gateway=row.gateway),
@@ -295,8 +291,8 @@ def _redirect_to_order(pk: int) -> HttpResponseRedirect:
     return HttpResponseRedirect(reverse("admin:orders_order_change", args=[pk]))
 
 
-home.add_task(
-    home.Task(
+dashboard.tasks.add(
+    dashboard.Task(
         gettext_lazy("Failed refunds"),
         gettext_lazy("refunds that customers have not received"),
         Refund,

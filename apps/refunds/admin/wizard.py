@@ -5,29 +5,29 @@ import hashlib
 from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 
-from apps.ground.money import ZERO, format_decimal
-from apps.orders.domain.totals_display import get_shop_formatter
+from apps.core.admin.display.money import format_amount_input
+from apps.core.admin.forms.idempotency import FORM_KEY_FIELD
+from apps.core.admin.staff_request import Context
+from apps.core.money import ZERO, format_decimal
+from apps.orders.domain.pricing.totals import get_shop_formatter
 from apps.orders.models import Order, Transaction
-from apps.panel.form_idempotency import FORM_KEY_FIELD
-from apps.panel.money import format_amount_input
-from apps.panel.staff_request import Context
 from apps.refunds.admin import duty_fields
 from apps.refunds.admin.forms import RefundForm
 from apps.refunds.admin.messages import describe_difference, describe_items, describe_transactions, format_sums
 from apps.refunds.domain import calculation
 from apps.refunds.domain.calculation import RefundCalculation
+from apps.refunds.domain.gateways import FAILED_STATUSES
 from apps.refunds.domain.refund_preview import RefundPreview
 from apps.refunds.domain.validation import RefundRefused, RefundRequest
 
 _OWN_FIELDS = frozenset({FORM_KEY_FIELD, "csrfmiddlewaretoken", "step", "seen"})
-_FAILED = (Transaction.Status.FAILURE, Transaction.Status.ERROR)
 
 
 def get_initial_values(request: HttpRequest, order: Order) -> Context:
     """Return the initial form values: nothing, everything refundable, or the amount of a failed refund."""
     failed_id = request.GET.get("again", "")
     if failed_id.isascii() and failed_id.isdecimal() and len(failed_id) < 19:
-        failed = Transaction.objects.filter(order=order, kind=Transaction.Kind.REFUND, status__in=_FAILED)
+        failed = Transaction.objects.filter(order=order, kind=Transaction.Kind.REFUND, status__in=FAILED_STATUSES)
         row = failed.filter(pk=int(failed_id)).select_related("parent").first()
         if row is not None and row.parent is not None:
             amount = min(row.amount, row.parent.amount - row.parent.refunded)

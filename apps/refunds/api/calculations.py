@@ -3,18 +3,17 @@
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
-from apps.api.render_context import RenderContext
-from apps.api.rows.query_plans import get_read_plan
-from apps.api.types import Rendered
-from apps.ground.money import ZERO, format_decimal, round_money
+from apps.core.money import ZERO, format_decimal, round_money
+from apps.core.rest.reading.query_plans import get_read_plan
+from apps.core.rest.render_context import RenderContext
+from apps.core.types import Rendered
+from apps.orders.api.fields import DECIMAL, MONEY, render_money_set
 from apps.orders.api.line_items import LineItemSerializer
-from apps.orders.api.money import MONEY, render_money_set
 from apps.orders.models import Order
 from apps.refunds.domain import calculation
 from apps.refunds.domain.calculation import PaymentShare, RefundCalculation
 from apps.refunds.domain.validation import OrderSnapshot, RefundLine, RefundRequest
 
-AMOUNT_SCHEMA = {"type": "string", "format": "decimal"}
 _LIST = {"type": "array", "items": {"type": "object"}}
 CALCULATION_SCHEMA = {
     "type": "object",
@@ -26,7 +25,7 @@ CALCULATION_SCHEMA = {
                 "currency": {"type": "string"},
                 "shipping": {
                     "type": "object",
-                    "properties": dict.fromkeys(("amount", "tax", "maximum_refundable"), AMOUNT_SCHEMA),
+                    "properties": dict.fromkeys(("amount", "tax", "maximum_refundable"), DECIMAL),
                 },
                 "refund_line_items": _LIST,
                 "transactions": _LIST,
@@ -45,7 +44,6 @@ def render_calculation(
     result: RefundCalculation,
     context: RenderContext,
 ) -> Rendered:
-    """Return the response body of ``calculate``."""
     order = snapshot.order
     currency = refund_request.currency or order.currency
     money = get_amount_formatter(order, currency)

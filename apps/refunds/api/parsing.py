@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from apps.api.exceptions import Unprocessable
-from apps.api.openapi.schemas import build_object_schema
-from apps.api.resources.fields import ChoiceField, DateTimeField, IntegerField
-from apps.api.resources.nested_objects import ObjectField, ObjectListField, check_members
-from apps.api.types import Attrs, RequestData, Schema
-from apps.api.versions import get_latest_version
-from apps.ground.types import ReadOnlyAttrs
+from apps.core.rest.exceptions import Unprocessable
+from apps.core.rest.openapi.schemas import build_object_schema
+from apps.core.rest.resources.fields import ChoiceField, DateTimeField, IntegerField
+from apps.core.rest.resources.nested_objects import ObjectField, ObjectListField, check_members
+from apps.core.rest.versions import get_latest_version
+from apps.core.types import Attrs, ReadOnlyAttrs, RequestData, Schema
 from apps.inventory.domain.movements import StockChange
 from apps.orders.api.fields import AmountField, blank_as_null_text, nullable_bool, nullable_text
 from apps.orders.models import Order
@@ -54,7 +53,6 @@ REFUND_MEMBERS = {
 
 
 def get_refund_schema() -> Schema:
-    """Return the schema of a refund's request body."""
     return {
         "type": "object",
         "required": ["refund"],
@@ -103,7 +101,6 @@ def _parse_transaction(row: Attrs) -> RefundTransactionInput:
 
 
 def _prefix_errors(name: str, errors: object) -> object:
-    """Prefix the field names of nested errors."""
     return {f"{name}.{key}": value for key, value in errors.items()} if isinstance(errors, dict) else errors
 
 

@@ -3,8 +3,9 @@
 from datetime import datetime
 from decimal import Decimal
 
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import (
+from apps.core.money import format_decimal
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import (
     ComputedField,
     ConstantField,
     DateTimeField,
@@ -12,19 +13,23 @@ from apps.api.resources.fields import (
     ReadOnlyColumn,
     global_id_field,
 )
-from apps.api.resources.nested_rows import NestedObject, NestedRows
-from apps.api.resources.serializers import ResourceSerializer
-from apps.ground.money import format_decimal
-from apps.orders.api.fields import blank_as_null_text
+from apps.core.rest.resources.nested_rows import NestedObject, NestedRows
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.orders.api.fields import (
+    DECIMAL,
+    Blankable,
+    Money,
+    MoneySet,
+    ZeroSet,
+    blank_as_null_text,
+    get_currency_columns,
+)
 from apps.orders.api.line_items import LineItemSerializer, ShippingLineSerializer
-from apps.orders.api.money import DECIMAL, Money, MoneySet, ZeroSet
-from apps.orders.api.transactions import render_receipt, render_unsettled
-from apps.refunds.domain.gateways import MANUAL
+from apps.orders.api.transactions import render_is_manual, render_payment_id, render_receipt, render_unsettled
 from apps.refunds.models import OrderAdjustment, Refund, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine
 
 ORDER_PATH = "refund__order__"
 TRANSACTION_PATH = "transaction__"
-NULLABLE_TEXT_SCHEMA = {"type": ["string", "null"]}
 
 
 def _number(_context: RenderContext, amount: Decimal) -> float:
@@ -81,24 +86,12 @@ class OrderAdjustmentSerializer(ResourceSerializer[OrderAdjustment]):
         model = OrderAdjustment
 
 
-def _or_null(_context: RenderContext, value: str) -> str | None:
-    return value or None
-
-
 def _amount(_context: RenderContext, amount: Decimal, currency: str) -> str:
     return format_decimal(amount, currency)
 
 
 def _moment(context: RenderContext, moment: datetime) -> str:
     return moment.astimezone(context.tz).isoformat(timespec="seconds")
-
-
-def _payment_id(_context: RenderContext, name: str, sequence: int) -> str:
-    return f"{name}.{sequence}"
-
-
-def _is_manual(_context: RenderContext, gateway: str) -> bool:
-    return gateway == MANUAL
 
 
 class RefundTransactionSerializer(ResourceSerializer[RefundPayment]):
@@ -109,10 +102,10 @@ class RefundTransactionSerializer(ResourceSerializer[RefundPayment]):
     kind = ReadOnlyColumn(f"{TRANSACTION_PATH}kind")
     gateway = ReadOnlyColumn(f"{TRANSACTION_PATH}gateway")
     status = ReadOnlyColumn(f"{TRANSACTION_PATH}status")
-    message = ComputedField(_or_null, f"{TRANSACTION_PATH}message", schema=NULLABLE_TEXT_SCHEMA)
+    message = Blankable(f"{TRANSACTION_PATH}message")
     created_at = ModelDerivedField()
     test = ReadOnlyColumn(f"{TRANSACTION_PATH}test")
-    authorization = ComputedField(_or_null, f"{TRANSACTION_PATH}authorization", schema=NULLABLE_TEXT_SCHEMA)
+    authorization = Blankable(f"{TRANSACTION_PATH}authorization")
     location_id = ConstantField(None)
     user_id = ReadOnlyColumn(f"{TRANSACTION_PATH}user_id")
     parent_id = ReadOnlyColumn(f"{TRANSACTION_PATH}parent_id")
@@ -120,7 +113,7 @@ class RefundTransactionSerializer(ResourceSerializer[RefundPayment]):
         _moment, f"{TRANSACTION_PATH}processed_at", schema={"type": "string", "format": "date-time"}
     )
     device_id = ConstantField(None)
-    error_code = ComputedField(_or_null, f"{TRANSACTION_PATH}error_code", schema=NULLABLE_TEXT_SCHEMA)
+    error_code = Blankable(f"{TRANSACTION_PATH}error_code")
     source_name = ReadOnlyColumn(f"{TRANSACTION_PATH}source_name")
     receipt = ComputedField(
         render_receipt,
@@ -132,18 +125,16 @@ class RefundTransactionSerializer(ResourceSerializer[RefundPayment]):
     amount = ComputedField(_amount, f"{TRANSACTION_PATH}amount", f"{TRANSACTION_PATH}currency", schema=DECIMAL)
     currency = ReadOnlyColumn(f"{TRANSACTION_PATH}currency")
     payment_id = ComputedField(
-        _payment_id, f"{ORDER_PATH}name", f"{TRANSACTION_PATH}sequence", schema={"type": "string"}
+        render_payment_id, f"{ORDER_PATH}name", f"{TRANSACTION_PATH}sequence", schema={"type": "string"}
     )
     total_unsettled_set = ComputedField(
         render_unsettled,
         f"{TRANSACTION_PATH}unsettled",
         f"{TRANSACTION_PATH}currency",
-        f"{ORDER_PATH}currency",
-        f"{ORDER_PATH}presentment_currency",
-        f"{ORDER_PATH}exchange_rate",
+        *get_currency_columns(ORDER_PATH),
         schema={"type": "object"},
     )
-    manual_payment_gateway = ComputedField(_is_manual, f"{TRANSACTION_PATH}gateway", schema={"type": "boolean"})
+    manual_payment_gateway = ComputedField(render_is_manual, f"{TRANSACTION_PATH}gateway", schema={"type": "boolean"})
     amount_rounding = ConstantField(None)
     admin_graphql_api_id = global_id_field("OrderTransaction")
 

@@ -6,20 +6,20 @@ from django.db.models import Model, QuerySet
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from apps.api.exceptions import ApiError, BadRequest
-from apps.api.requests.scopes import SAFE_METHODS
-from apps.api.resources.filters import ApiFilter, ResourceFilter
-from apps.api.rows.query_plans import ReadPlan, get_read_plan
-from apps.api.types import Attrs
-from apps.api.viewsets import ShopViewSet
-from apps.ground.error_messages import LIMIT_EXCEEDED, NOT_BOOLEAN
+from apps.core.i18n.error_messages import LIMIT_EXCEEDED, NOT_BOOLEAN
+from apps.core.rest.exceptions import ApiError, BadRequest
+from apps.core.rest.reading.query_plans import ReadPlan, get_read_plan
+from apps.core.rest.requests.authentication import SAFE_METHODS
+from apps.core.rest.resources.filters import ApiFilter, ResourceFilter
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.tenancy.models import App
+from apps.core.types import Attrs
 from apps.orders.models import Order
 from apps.refunds.api.calculations import CALCULATION_SCHEMA, render_calculation
 from apps.refunds.api.parsing import get_refund_schema, parse_refund
 from apps.refunds.api.refunds import RefundSerializer, ShopRefundSerializer
 from apps.refunds.domain import create
 from apps.refunds.models import Refund
-from apps.shops.models import App
 
 SHOP_CURRENCY = "in_shop_currency"
 BACKDATE_SCOPE = "write_past_refunds"
@@ -60,7 +60,6 @@ class RefundViewSet(ShopViewSet[Refund]):
         return f"{verb}_orders", f"{verb}_marketplace_orders"
 
     def get_read_plan(self) -> ReadPlan:
-        """Return the read plan with transactions in the requested currency."""
         serializer = ShopRefundSerializer if self.in_shop_currency else RefundSerializer
         return get_read_plan(serializer, self.version, self.requested_fields)
 
@@ -81,11 +80,9 @@ class RefundViewSet(ShopViewSet[Refund]):
         return super().retrieve(request, **kwargs)
 
     def get_validated_attributes(self, instance: Refund | None = None) -> Attrs:
-        """Return the parsed request body."""
         return {"wanted": parse_refund(self.unwrap_body("refund"))}
 
     def perform_create(self, attrs: Attrs) -> Refund:
-        """Create a refund of the order."""
         app = self.access.installation.app
         try:
             return create.create_refund(

@@ -13,12 +13,12 @@ from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from apps.ground.money import ZERO, calculate_portion, round_money
-from apps.ground.types import ReadOnlyAttrs
-from apps.orders.domain import pricing, taxes_and_duties
+from apps.core.money import ZERO, calculate_portion, round_money
+from apps.core.types import ReadOnlyAttrs
+from apps.orders.domain.payments import PAYMENT_KINDS
+from apps.orders.domain.pricing import taxes, totals
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
-PAYMENT_KINDS = frozenset({Transaction.Kind.SALE, Transaction.Kind.CAPTURE})
 # The statuses of refunds that have returned money or may still return money.
 ACTIVE_STATUSES = frozenset({Transaction.Status.SUCCESS, Transaction.Status.PENDING})
 
@@ -49,8 +49,6 @@ class RefundedLine:
 
 @dataclass(frozen=True, slots=True)
 class RefundedShipping:
-    """A refunded part of a shipping line."""
-
     row: ShippingLine
     amount: Decimal
     tax: Decimal
@@ -76,7 +74,7 @@ class RefundableDuty:
     @property
     def refundable(self) -> tuple[Decimal, Decimal]:
         """Return the duty and tax amounts that can still be refunded."""
-        return Decimal(self.duty["price"]) - self.refunded_before[0], taxes_and_duties.sum_prices(
+        return Decimal(self.duty["price"]) - self.refunded_before[0], taxes.sum_prices(
             self.duty["tax_lines"]
         ) - self.refunded_before[1]
 
@@ -170,30 +168,23 @@ def calculate_duty(refundable_duty: RefundableDuty, units: int, currency: str) -
         return calculate_portion_between(total, more, more - units, line.quantity, currency)
 
     amount = min(of(Decimal(refundable_duty.duty["price"])), price_left)
-    return RefundedDuty(
-        line,
-        refundable_duty.duty["id"],
-        amount,
-        min(of(taxes_and_duties.sum_prices(refundable_duty.duty["tax_lines"])), tax_left),
-    )
+    tax = min(of(taxes.sum_prices(refundable_duty.duty["tax_lines"])), tax_left)
+    return RefundedDuty(line, refundable_duty.duty["id"], amount, tax)
 
 
 def get_refundable_shipping(rows: Iterable[ShippingLine]) -> Decimal:
     """Return the refundable price of shipping, without taxes."""
-    return sum((pricing.get_net_price(row) - row.refunded for row in rows), ZERO)
+    return sum((row.net_price - row.refunded for row in rows), ZERO)
 
 
 def allocate_shipping(rows: Iterable[ShippingLine], amount: Decimal, currency: str) -> list[RefundedShipping]:
     """Allocate a shipping refund to the shipping lines in order, with a share of the tax for each line.
 
-    Args:
-        rows: The shipping lines, in order.
-        amount: The amount to refund, at most the refundable price of shipping.
-        currency: The order's currency.
+    The amount is at most the refundable price of shipping.
     """
     parts = []
     for row in rows:
-        net = pricing.get_net_price(row)
+        net = row.net_price
         part = min(amount, net - row.refunded)
         upto = row.refunded + part
         tax = max((round_money(row.tax * upto / net, currency) if net else row.tax) - row.refunded_tax, ZERO)
@@ -207,9 +198,9 @@ def calculate_total(
     order: Order, lines: Iterable[RefundedLine], shipping: Iterable[RefundedShipping], duties: Iterable[RefundedDuty]
 ) -> Decimal:
     """Return the price of items, shipping and duties, plus taxes if prices do not include taxes."""
-    units = sum((add_tax(order, part.subtotal, part.tax) for part in lines), ZERO)
-    shipping_total = sum((add_tax(order, part.amount, part.tax) for part in shipping), ZERO)
-    return units + shipping_total + sum((add_tax(order, part.amount, part.tax) for part in duties), ZERO)
+    parts: list[RefundedShipping | RefundedDuty] = [*shipping, *duties]
+    amounts = [*((part.subtotal, part.tax) for part in lines), *((part.amount, part.tax) for part in parts)]
+    return sum((add_tax(order, amount, tax) for amount, tax in amounts), ZERO)
 
 
 def add_tax(order: Order, amount: Decimal, tax: Decimal) -> Decimal:
@@ -260,7 +251,7 @@ def calculate_amounts(
     refunded_duties = [calculate_duty(duty, quantities.get(id(duty.line), 0), order.currency) for duty in duties]
     worth = calculate_total(order, refunded_lines, refunded_shipping, refunded_duties)
     open_balances = get_payment_balances(transactions)
-    net_paid = sum((duty.refundable_in_order for duty in open_balances), ZERO)
+    net_paid = sum((balance.refundable_in_order for balance in open_balances), ZERO)
     new_total = calculate_new_total(
         order,
         every_line,
@@ -298,7 +289,7 @@ def calculate_new_total(
     reduce_quantities([(lines[id(part.line)], part.quantity) for part in refunded_lines])
     add_refunded_shipping([RefundedShipping(rows[id(part.row)], part.amount, part.tax) for part in refunded_shipping])
     add_refunded_duties([replace(part, line=lines[id(part.line)]) for part in refunded_duties])
-    pricing.set_current_totals(after, list(lines.values()), list(rows.values()))
+    totals.set_current_totals(after, list(lines.values()), list(rows.values()))
     return after.current_total_price
 
 
@@ -310,14 +301,12 @@ def reduce_quantities(units: Iterable[tuple[LineItem, int]]) -> None:
 
 
 def add_refunded_shipping(parts: Iterable[RefundedShipping]) -> None:
-    """Update the refunded amounts of shipping lines."""
     for part in parts:
         part.row.refunded += part.amount
         part.row.refunded_tax += part.tax
 
 
 def add_refunded_duties(parts: Iterable[RefundedDuty]) -> None:
-    """Update the refunded duties of line items."""
     for part in parts:
         part.line.refunded_duty += part.amount
         part.line.refunded_duty_tax += part.tax
@@ -331,9 +320,8 @@ def allocate_to_payments(amount: Decimal, open_balances: Iterable[PaymentBalance
     shares = []
     for balance in open_balances:
         part = min(amount, balance.refundable_in_order)
-        shares.append(
-            PaymentShare(balance.payment, convert_to_payment_currency(balance, part), part, balance.refundable)
-        )
+        paid_back = convert_to_payment_currency(balance, part)
+        shares.append(PaymentShare(balance.payment, paid_back, part, balance.refundable))
         amount -= part
     return shares
 

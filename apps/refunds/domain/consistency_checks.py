@@ -5,27 +5,23 @@ rows have no refunds and are never read.
 """
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Any
 
-from django.db.models import F, Max, Model, Q, QuerySet, Sum
+from django.db.models import F, Model, Q, QuerySet, Sum
 
+from apps.core.money import ZERO
+from apps.orders.domain.consistency_checks import iterate_id_ranges
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.domain.calculation import ACTIVE_STATUSES
 from apps.refunds.models import OrderAdjustment, Refund, RefundDuty, RefundLineItem, RefundShippingLine
 
-_RANGE_SIZE = 20_000
-_ZERO = Decimal(0)
 ColumnValues = Mapping[str, Any]
 
 
 def check_refunds() -> Iterator[str]:
     """Yield a message for each refund column that does not match the refunds."""
-    units, duties, shipping_lines = (
-        RefundLineItem.objects.all(),
-        RefundDuty.objects.all(),
-        RefundShippingLine.objects.all(),
-    )
+    units, duties = RefundLineItem.objects.all(), RefundDuty.objects.all()
+    shipping_lines = RefundShippingLine.objects.all()
     yield from _compare_sums(LineItem, units, "line_item", refunded_quantity="quantity")
     yield from _compare_sums(LineItem, duties, "line_item", refunded_duty="amount", refunded_duty_tax="tax")
     yield from _compare_sums(ShippingLine, shipping_lines, "shipping_line", refunded="amount", refunded_tax="tax")
@@ -51,7 +47,7 @@ def _compare_sums(model: type[Model], parts: "QuerySet[Any]", by: str, **columns
     has_refunds = Q(*(~Q(**{column: 0}) for column in columns), _connector=Q.OR)
     order_id = F("pk") if model is Order else F("order_id")
     rows = model._default_manager.annotate(order_pk=order_id).values("pk", "shop_id", "order_pk", *columns)
-    for after, upto in _ranges(model):
+    for after, upto in iterate_id_ranges(model):
         in_range = parts.filter(**{f"{by}__gt": after, f"{by}__lte": upto}).order_by().values(by)
         aggregated = in_range.annotate(**{f"{column}_sum": Sum(source) for column, source in columns.items()})
         sums: dict[int, ColumnValues] = {row[by]: row for row in aggregated}
@@ -68,19 +64,9 @@ def _differences(
     model: type[Model], row: ColumnValues, sums: ColumnValues, columns: Mapping[str, str]
 ) -> Iterator[str]:
     for column in columns:
-        right = sums.get(f"{column}_sum") or _ZERO
+        right = sums.get(f"{column}_sum") or ZERO
         if row[column] != right:
             yield (
                 f"shop {row['shop_id']}, order {row['order_pk']}: {model._meta.verbose_name} {row['pk']} has"
                 f" {column} {row[column]}, expected {right}"
             )
-
-
-def _ranges(model: type[Model]) -> Iterator[tuple[int, int]]:
-    """Yield ranges of ids that cover all rows and skip large gaps."""
-    rows = model._default_manager.order_by("pk").values_list("pk", flat=True)
-    last, end = 0, model._default_manager.aggregate(end=Max("pk"))["end"] or 0
-    while last < end:
-        first = rows.filter(pk__gt=last)[0]
-        last = first + _RANGE_SIZE - 1
-        yield first - 1, last

@@ -1,11 +1,11 @@
 """Create refunds: update the order, restock items and create refund transactions, in one database transaction.
 
-If a gateway moves the money, the money is only reserved here: the transaction is pending, and a job calls the gateway
-after the commit (``gateway_processing``), so no lock is held during the call. Pending amounts count as refunded and
-cannot be refunded twice.
+If a gateway moves the money, this module only reserves it: the refund transaction is pending until the gateway responds
+(see ``gateways``). Pending amounts count as refunded and cannot be refunded twice.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,22 +14,25 @@ from decimal import Decimal
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.events.domain.recording import EventInput, record_event, record_events
-from apps.fulfillment.domain import item_removal
-from apps.ground.error_messages import LIMIT_EXCEEDED
-from apps.ground.money import ZERO
-from apps.ground.row_locks import get_for_update
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import ReadOnlyAttrs
+from apps.core.db.row_locks import get_for_update
+from apps.core.events.recording import EventInput, record_event, record_events
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import LIMIT_EXCEEDED
+from apps.core.jobs.queue import enqueue
+from apps.core.money import ZERO
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.tenancy.staff_access import find_member
+from apps.core.types import ReadOnlyAttrs
+from apps.fulfillment.domain.fulfillment_orders import quantities
 from apps.inventory.domain import movements
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import StockMovement
-from apps.jobs.domain.queue import enqueue
-from apps.orders.domain import order_customers, payments, pricing, tender_transactions
+from apps.orders.domain import customer_totals, payments
+from apps.orders.domain.pricing import totals
 from apps.orders.domain.selectors import lock_order
-from apps.orders.domain.transitions import CURRENT_TOTAL_COLUMNS
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
-from apps.refunds.domain import calculation, payment_allocation, permissions, restocking
+from apps.refunds.domain import calculation, payment_allocation, restocking
 from apps.refunds.domain.calculation import RefundCalculation
 from apps.refunds.domain.validation import (
     OrderSnapshot,
@@ -42,12 +45,34 @@ from apps.refunds.domain.validation import (
     resolve_and_calculate,
 )
 from apps.refunds.models import OrderAdjustment, Refund, RefundDuty, RefundLineItem, RefundPayment, RefundShippingLine
-from apps.shops.models import Shop
 
 MAX_PER_MINUTE = 5
 MINUTE = timedelta(seconds=60)
 LIMITED_PLANS = frozenset({Shop.Plan.DEVELOPMENT, Shop.Plan.TRIAL})
 Kind = OrderAdjustment.Kind
+
+
+class RefundNotPermitted(DomainError):
+    """Raised when a staff member may not refund orders in this shop."""
+
+    code = "refund_not_permitted"
+    status = 403
+
+
+def check_may_refund(actor: str) -> None:
+    """Check that the actor may refund orders.
+
+    Apps and the system always pass, because access scopes are checked elsewhere.
+
+    Raises:
+        RefundNotPermitted: The actor is a staff member without permission to refund.
+    """
+    kind, _colon, number = actor.partition(":")
+    if kind != "staff":
+        return
+    member = find_member(int(number), get_current_shop()) if number.isdecimal() else None
+    if member is None or not member.may_refund:
+        raise RefundNotPermitted(_("You do not have permission to refund orders"))
 
 
 class TooManyRefunds(RefundRefused):
@@ -105,7 +130,7 @@ def create_refund(
         TooManyRefunds: A development or trial shop exceeds the limit of five refunds per minute.
         NotBackdatable: ``processed_at`` is in the future, or is in the past and ``may_backdate`` is False.
     """
-    permissions.check_may_refund(actor)
+    check_may_refund(actor)
     if refund_request.processed_at is not None:
         if refund_request.processed_at > at:
             raise NotBackdatable(_("cannot be in the future"))
@@ -113,14 +138,15 @@ def create_refund(
             raise NotBackdatable(_("cannot be in the past without permission to import refunds"))
     _check_rate_limit(at)
     order = lock_order(order)
-    if order.customer_id is not None:
-        order_customers.lock_order_customer(order.customer_id)
+    customer_totals.lock_order_customer(order.customer_id)
     snapshot = OrderSnapshot.load(order)
     refund, moves, rows = _save_refund(
         snapshot, refund_request, actor=actor, at=at, user_id=user_id, source_name=source_name
     )
-    _apply_moves(order, moves, actor=actor, at=at)
-    pricing.set_current_totals(order, snapshot.lines, snapshot.shipping)
+    if moves:
+        reason = StockMovement.Reason.RESTOCK
+        movements.apply_stock_changes(moves, reason=reason, actor=actor, at=at, reference=order.name)
+    totals.set_current_totals(order, snapshot.lines, snapshot.shipping)
     _record_events(refund, rows, actor=actor, at=at)
     payments.recalculate_order(
         order,
@@ -129,7 +155,7 @@ def create_refund(
         actor=actor,
         at=at,
         message=payment_allocation.describe_payments(rows),
-        columns=[*CURRENT_TOTAL_COLUMNS, "refund_discrepancy"],
+        columns=[*totals.CURRENT_TOTAL_COLUMNS, "refund_discrepancy"],
     )
     return refund
 
@@ -157,12 +183,8 @@ def refund_cancelled_order(
 ) -> list[StockChange]:
     """Refund an order that is being canceled. This function is the refund hook of ``apps.orders``.
 
-    Args:
-        order: The locked order. The caller reloads the order with its lines.
-        parts: Either ``amount`` and ``currency``, to refund all remaining items, or ``refund``, a ``RefundRequest``.
-        restock: True to restock the items.
-        actor: The actor of the events.
-        at: The current time.
+    ``parts`` has either ``amount`` and ``currency``, to refund all remaining items, or ``refund``, a ``RefundRequest``.
+    The caller has locked the order, and reloads it with its lines.
 
     Returns:
         The inventory changes to apply.
@@ -170,7 +192,7 @@ def refund_cancelled_order(
     Raises:
         RefundRefused: The refund is not possible.
     """
-    permissions.check_may_refund(actor)
+    check_may_refund(actor)
     snapshot = OrderSnapshot.load(order)
     refund_request = parts.get("refund") or _full_refund_request(snapshot, parts, restock=restock)
     refund, moves, rows = _save_refund(snapshot, refund_request, actor=actor, at=at)
@@ -208,13 +230,7 @@ def _save_refund(
 ) -> tuple[Refund, list[StockChange], list[Transaction]]:
     """Save the refund and its rows. The caller saves the order and applies the inventory changes."""
     order = snapshot.order
-    if not (
-        refund_request.line_inputs
-        or refund_request.shipping
-        or refund_request.full_shipping
-        or refund_request.duty_inputs
-        or refund_request.transaction_inputs
-    ):
+    if refund_request.is_empty:
         raise RefundRefused(_("must include an item, a duty, shipping or a payment to refund"))
     refund_lines, result = resolve_and_calculate(snapshot, refund_request)
     locations = restocking.resolve_restock_locations(refund_lines, refund_request)
@@ -286,14 +302,12 @@ def _cancel_fulfillment(order: Order, refund_lines: Sequence[RefundLine], *, act
 
     Canceling an order also cancels its unfinished fulfillment orders.
     """
-    canceled_quantities: dict[int, int] = {}
+    canceled_quantities = Counter[int]()
     for refund_line in refund_lines:
         if refund_line.restock_type == RefundLineItem.RestockType.CANCEL:
-            canceled_quantities[refund_line.line.pk] = (
-                canceled_quantities.get(refund_line.line.pk, 0) + refund_line.quantity
-            )
+            canceled_quantities[refund_line.line.pk] += refund_line.quantity
     if canceled_quantities and order.cancelled_at is None:
-        item_removal.remove_from_fulfillment_orders(order, canceled_quantities, actor=actor, at=at)
+        quantities.remove_from_fulfillment_orders(order, canceled_quantities, actor=actor, at=at)
 
 
 def _adjustments(
@@ -330,14 +344,7 @@ def _save_transactions(refund: Refund, rows: Sequence[Transaction], *, actor: st
             enqueue("refunds.payment", actor=actor, transaction_id=row.pk)
 
 
-def _apply_moves(order: Order, moves: Sequence[StockChange], *, actor: str, at: datetime) -> None:
-    if moves:
-        movements.apply_stock_changes(
-            moves, reason=StockMovement.Reason.RESTOCK, actor=actor, at=at, reference=order.name
-        )
-
-
 def _record_events(refund: Refund, rows: Sequence[Transaction], *, actor: str, at: datetime) -> None:
     record_event("refunds/create", refund, actor=actor, at=at)
     record_events([EventInput("order_transactions/create", row) for row in rows], actor=actor, at=at)
-    tender_transactions.record_tender_events(rows, actor=actor, at=at)
+    payments.record_tender_events(rows, actor=actor, at=at)

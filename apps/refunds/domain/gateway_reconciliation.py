@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from apps.ground.money import format_decimal
-from apps.ground.tenancy import shop_scope
+from apps.core.money import format_decimal
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.orders.models import Transaction
 from apps.refunds.domain.gateways import Gateway, GatewayMovement, GatewayUnreachable, get_gateway
 from apps.refunds.models import RefundPayment
-from apps.shops.models import Shop
 
 logger = logging.getLogger(__name__)
 
@@ -27,12 +27,7 @@ PENDING_GRACE_PERIOD = timedelta(hours=1)
 
 
 def find_gateway_differences(*, days: int = DEFAULT_DAYS, at: datetime | None = None) -> Iterator[str]:
-    """Yield a message for each difference, with the shop, the gateway and the key.
-
-    Args:
-        days: The number of days to compare.
-        at: The current time.
-    """
+    """Yield a message for each difference, with the shop, the gateway and the key."""
     now = at or timezone.now()
     for shop in Shop.objects.order_by("pk").iterator():
         with shop_scope(shop):

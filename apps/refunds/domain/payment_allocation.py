@@ -1,19 +1,17 @@
 """Allocate a refund to the payments of an order."""
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import reduce
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
-from apps.ground import languages
-from apps.ground.error_messages import BLANK, INVALID, at_most
-from apps.ground.money import MAX_AMOUNT, ZERO, format_decimal, has_valid_precision
-from apps.ground.stored_messages import register_message
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import Errors
+from apps.core.i18n.error_messages import BLANK, INVALID, at_most
+from apps.core.i18n.messages import Amount, Message, define_message, define_text
+from apps.core.money import MAX_AMOUNT, ZERO, format_decimal, has_valid_precision
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Errors
 from apps.orders.models import Order, Transaction
 from apps.refunds.domain import calculation
 from apps.refunds.domain.calculation import PaymentBalance
@@ -27,24 +25,13 @@ from apps.refunds.domain.validation import (
 )
 
 Status = Transaction.Status
-_THROUGH = gettext_noop("{amount} through {gateway}")
-_PART = re.compile(r"(?P<amount>\S+ [A-Z]{3}) through (?P<gateway>.+)", re.DOTALL)
-
-
-def _localize_amounts(text: str) -> str:
-    """Localize stored amounts such as "10.00 USD through manual and 5.00 USD through paypal"."""
-    parts = re.split(r" and (?=\S+ [A-Z]{3} through )", text)
-    matches = [match for part in parts if (match := _PART.fullmatch(part))]
-    if len(matches) < len(parts):
-        raise KeyError(text)
-    return f" {_('and')} ".join(
-        _(_THROUGH).format(amount=languages.localize_stored_amount(part["amount"]), gateway=part["gateway"])
-        for part in matches
-    )
-
-
-_REFUNDED = register_message(gettext_noop("Refunded {amounts}"), amounts=_localize_amounts)
-_WITHOUT_MONEY = gettext_noop("Refunded without returning money")
+_NOT_INSTALLED = define_message(
+    "refunds.not_installed", "{gateway} is not installed here; use {manual} for money refunded elsewhere"
+)
+_THROUGH = define_message("refunds.through", "{amount} through {gateway}")
+_AND = define_message("refunds.and", "{first} and {second}")
+_REFUNDED = define_message("refunds.refunded", "Refunded {amounts}")
+_WITHOUT_MONEY = define_text("refunds.without_money", "Refunded without returning money")
 
 
 def build_refund_transactions(
@@ -72,7 +59,7 @@ def build_refund_transactions(
             gateway = transaction_input.gateway or payment.gateway
             gateway_definition = get_gateway(gateway)
             if gateway_definition is None:
-                errors[f"transactions.{index}.gateway"] = [_not_installed_message(gateway)]
+                errors[f"transactions.{index}.gateway"] = [_NOT_INSTALLED(gateway=gateway, manual=MANUAL)]
                 continue
             row = Transaction(
                 shop=get_current_shop(),
@@ -99,17 +86,15 @@ def build_refund_transactions(
     return rows
 
 
-def describe_payments(rows: Sequence[Transaction]) -> str:
+def describe_payments(rows: Sequence[Transaction]) -> Message:
     """Describe the refunded amounts for the order's timeline."""
-    amounts = " and ".join(
-        _THROUGH.format(amount=f"{format_decimal(row.amount, row.currency)} {row.currency}", gateway=row.gateway)
+    amounts = [
+        _THROUGH(amount=Amount(format_decimal(row.amount, row.currency), row.currency), gateway=row.gateway)
         for row in rows
-    )
-    return _REFUNDED.format(amounts=amounts) if amounts else _WITHOUT_MONEY
-
-
-def _not_installed_message(gateway: str) -> str:
-    return f"{gateway} is not installed here; use {MANUAL} for money refunded elsewhere"
+    ]
+    if not amounts:
+        return _WITHOUT_MONEY
+    return _REFUNDED(amounts=reduce(lambda before, amount: _AND(first=before, second=amount), amounts))
 
 
 def _allocate(

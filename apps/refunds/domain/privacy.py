@@ -3,19 +3,18 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from apps.core.events.redaction import redact_events
+from apps.core.privacy import get_blank_values
 from apps.customers.models import Customer
-from apps.events.domain.redaction import redact_events
-from apps.ground.privacy_registry import ColumnsByModel
 from apps.refunds.models import Refund
 
 _BATCH = 500
-PERSONAL_COLUMNS: ColumnsByModel = {"refunds.Refund": ("note",)}
 
 
 def erase_refund_notes(ids: Sequence[int], *, at: datetime) -> None:
     """Erase the notes on the refunds of orders. Amounts are kept for bookkeeping."""
     rows = Refund.objects.filter(order__in=ids)
-    rows.update(note="")
+    rows.update(**get_blank_values(Refund))
     redact_events(Refund, list(rows.values_list("pk", flat=True)))
 
 

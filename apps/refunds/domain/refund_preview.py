@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from apps.ground.money import ZERO
+from apps.core.money import ZERO
 from apps.inventory.models import Location
 from apps.orders.models import LineItem, Order, Transaction
 from apps.refunds.domain import payment_allocation, restocking

@@ -7,7 +7,7 @@ gateway refuses it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -16,8 +16,9 @@ from django.db.models.functions import TruncDay, TruncMonth, TruncWeek
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.ground.money import ZERO
-from apps.ground.tenancy import get_current_shop
+from apps.core.money import ZERO
+from apps.core.tenancy.scope import get_current_shop
+from apps.orders.domain.sales_report import DateRange
 from apps.orders.models import Transaction
 from apps.refunds.domain.calculation import ACTIVE_STATUSES
 from apps.refunds.models import Refund, RefundLineItem, RefundPayment, RefundReason
@@ -29,20 +30,10 @@ MAX_PRODUCTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class RefundReportRange:
+class RefundReportRange(DateRange):
     """The date range of a report (both ends included) and its step: ``day``, ``week`` or ``month``."""
 
-    first: date
-    last: date
     step: str
-
-    @property
-    def bounds(self) -> tuple[datetime, datetime]:
-        """Return the start and the exclusive end as datetimes."""
-        zone = timezone.get_current_timezone()
-        ends = (self.first, self.last + timedelta(days=1))
-        begin, end = (datetime.combine(day, time(), tzinfo=zone) for day in ends)
-        return begin, end
 
     def iter_periods(self) -> Iterator[date]:
         """Yield the first day of every period, including periods without refunds."""
@@ -85,7 +76,6 @@ class RefundReportTotals:
 
 
 def get_refund_totals(span: RefundReportRange) -> RefundReportTotals:
-    """Return the totals of a date range."""
     sums = _sums(span, {})
     (refunds, units, money) = sums.get((), (0, 0, ZERO))
     other_currencies = _filter_rows(Refund.objects.all(), span, "", currency=False).exclude(
@@ -95,7 +85,6 @@ def get_refund_totals(span: RefundReportRange) -> RefundReportTotals:
 
 
 def get_refunds_by_period(span: RefundReportRange) -> list[RefundReportRow]:
-    """Return one row per period."""
     sums = _sums(span, {"period": "processed_at"})
     values_by_day = {timezone.localtime(moment).date(): values for (moment,), values in sums.items()}
     return [RefundReportRow(day, *values_by_day.get(day, (0, 0, ZERO))) for day in span.iter_periods()]

@@ -5,8 +5,8 @@ from functools import cache
 
 from django.utils.translation import gettext as _
 
-from apps.ground.error_messages import BLANK, INVALID
-from apps.ground.types import Errors
+from apps.core.i18n.error_messages import BLANK, INVALID
+from apps.core.types import Errors
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.domain.stock import get_primary_location
 from apps.inventory.models import InventoryLevel, Location

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 from django.utils.translation import gettext as _
 
-from apps.ground.error_messages import BLANK, INVALID, NOT_IN_LIST, at_least, at_most
-from apps.ground.exceptions import DomainError
-from apps.ground.money import MAX_AMOUNT, ZERO, format_decimal, has_valid_precision, round_money
-from apps.ground.types import Errors
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST, at_least, at_most
+from apps.core.money import MAX_AMOUNT, ZERO, format_decimal, has_valid_precision, round_money
+from apps.core.types import Errors
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 from apps.refunds.domain import calculation
@@ -83,11 +83,16 @@ class RefundRequest:
     reason: str = ""
     processed_at: datetime | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Return True if there is nothing to refund."""
+        return not (
+            self.line_inputs or self.shipping or self.full_shipping or self.duty_inputs or self.transaction_inputs
+        )
+
 
 @dataclass(slots=True)
 class OrderSnapshot:
-    """An order with its current rows."""
-
     order: Order
     lines: list[LineItem]
     shipping: list[ShippingLine]
@@ -125,7 +130,6 @@ class OrderSnapshot:
         return [duty for duty in self.duties.values() if any(duty.refundable)]
 
     def get_line(self, pk: int | None) -> LineItem | None:
-        """Return the line item with this id, or None."""
         return next((line for line in self.lines if line.pk == pk), None)
 
 
@@ -169,14 +173,8 @@ def resolve_and_calculate(
 
 
 def _check_currency(order: Order, refund_request: RefundRequest, errors: Errors) -> None:
-    amounts = [
-        refund_request.shipping,
-        *(
-            transaction_input.amount
-            for transaction_input in refund_request.transaction_inputs
-            if transaction_input.currency is None
-        ),
-    ]
+    amounts = [refund_request.shipping]
+    amounts += [given.amount for given in refund_request.transaction_inputs if given.currency is None]
     if refund_request.currency is None:
         if order.is_multi_currency and any(amount is not None for amount in amounts):
             errors["currency"] = [BLANK]
@@ -257,7 +255,7 @@ def _resolve_duties(
 ) -> list[RefundableDuty]:
     """Return the requested duties, and add problems to ``errors``."""
     duties: dict[int, RefundableDuty] = {}
-    lines = {duty_input.line.pk for duty_input in refund_lines}
+    lines = {refund_line.line.pk for refund_line in refund_lines}
     for index, duty_input in enumerate(refund_request.duty_inputs):
         prefix = f"refund_duties.{index}"
         duty = snapshot.duties.get(duty_input.duty_id)
@@ -277,18 +275,19 @@ def _resolve_duties(
 def _resolve_shipping(snapshot: OrderSnapshot, refund_request: RefundRequest, errors: Errors) -> Decimal:
     """Return the shipping amount to refund, in the order's currency, and add problems to ``errors``."""
     order, refundable = snapshot.order, calculation.get_refundable_shipping(snapshot.shipping)
-    if refund_request.shipping is None:
+    shipping = refund_request.shipping
+    if shipping is None:
         return refundable if refund_request.full_shipping else ZERO
     currency = refund_request.currency or order.currency
     maximum = refundable if currency == order.currency else order.to_presentment(refundable)
-    if not has_valid_precision(refund_request.shipping, currency) or refund_request.shipping >= MAX_AMOUNT:
+    if not has_valid_precision(shipping, currency) or shipping >= MAX_AMOUNT:
         errors["shipping.amount"] = [INVALID]
-    elif refund_request.shipping > maximum:
+    elif shipping > maximum:
         errors["shipping.amount"] = [at_most(format_decimal(maximum, currency))]
-    elif refund_request.shipping == maximum:
+    elif shipping == maximum:
         return refundable
     elif currency == order.currency:
-        return refund_request.shipping
+        return shipping
     else:
-        return min(round_money(refund_request.shipping / order.exchange_rate, order.currency), refundable)
+        return min(round_money(shipping / order.exchange_rate, order.currency), refundable)
     return ZERO

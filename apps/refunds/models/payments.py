@@ -6,8 +6,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
-from apps.ground.base_models import ShopOwned
-from apps.ground.money import format_decimal
+from apps.core.money import format_decimal
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.orders.models import Transaction
 from apps.orders.models.orders import MoneyColumn
 from apps.refunds.models.refunds import Refund
@@ -52,6 +52,8 @@ class BogusMovement(ShopOwned):
     currency = models.CharField(gettext_lazy("currency"), max_length=3)
     status = models.CharField(max_length=7, choices=Transaction.Status)
     message = models.CharField(max_length=1000, blank=True)
+
+    non_personal_fields = ("currency", "message")
 
     class Meta:
         verbose_name = gettext_lazy("test gateway transaction")

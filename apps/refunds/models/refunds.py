@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from apps.ground.base_models import ShopOwned
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.inventory.models import Location
 from apps.orders.models import LineItem, MoneyColumn, Order, ShippingLine
 
@@ -33,6 +33,8 @@ class Refund(ShopOwned):
     restock = models.BooleanField(default=False, help_text=gettext_lazy("Checked if refunded items were restocked."))
     processed_at = models.DateTimeField(gettext_lazy("refund date"), default=timezone.now)
     total_duties = MoneyColumn(db_default=0, help_text=gettext_lazy("The refunded duties, excluding taxes."))
+
+    personal_fields = ("note",)
 
     class Meta:
         verbose_name = gettext_lazy("refund")
@@ -152,6 +154,8 @@ class OrderAdjustment(ShopOwned):
     amount = MoneyColumn()
     tax_amount = MoneyColumn()
     reason = models.CharField(gettext_lazy("reason"), max_length=255)
+
+    non_personal_fields = ("reason",)
 
     class Meta:
         verbose_name = gettext_lazy("order adjustment")

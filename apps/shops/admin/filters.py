@@ -6,8 +6,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
-from apps.panel.admin_base.filters import Choices, Screen, SelectFilter
-from apps.shops.models import App, Installation
+from apps.core.admin.lists.filters import Choices, Screen, SelectFilter
+from apps.core.tenancy.models import App, Installation
 
 
 class AppFilter(SelectFilter):

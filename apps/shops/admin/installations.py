@@ -13,22 +13,23 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
-from apps.ground.exceptions import DomainError
-from apps.panel import home
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.error_display import format_errors
-from apps.panel.form_idempotency import get_post_data, submit_once_or_redirect
-from apps.panel.menu import MenuItem
-from apps.panel.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context
-from apps.panel.theme import display
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
+from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.pages import dashboard
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import display
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.models import AccessToken, App, Installation
 from apps.shops.admin import oauth_approval, purchases, scope_fields, tokens, uninstall_preview
 from apps.shops.domain import app_installation
 from apps.shops.domain import purchases as purchasing
 from apps.shops.domain.oauth import get_ungranted_scopes
 from apps.shops.domain.tokens import issue_token, revoke_token, rotate_tokens
-from apps.shops.models import AccessToken, App, AppPurchase, Installation
+from apps.shops.models import AppPurchase
 
 ADD_TOKEN, CHANGE, DELETE_TOKEN = "shops.add_accesstoken", "shops.change_installation", "shops.delete_accesstoken"
 
@@ -303,10 +304,12 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         )
 
 
-def _count_installed(request: HttpRequest) -> home.Figure:
-    return home.Figure(Installation.rows().filter(uninstalled_at=None).count(), _("installed"))
+def _count_installed(request: HttpRequest) -> dashboard.Figure:
+    return dashboard.Figure(Installation.rows().filter(uninstalled_at=None).count(), _("installed"))
 
 
-home.add_card(
-    home.Card(gettext_lazy("Apps"), "extension", "shops.view_installation", Installation, _count_installed, order=60)
+dashboard.cards.add(
+    dashboard.Card(
+        gettext_lazy("Apps"), "extension", "shops.view_installation", Installation, _count_installed, order=60
+    )
 )

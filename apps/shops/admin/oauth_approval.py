@@ -11,15 +11,15 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
-from apps.panel.admin_base.extra_views import ExtraViewsAdmin
-from apps.panel.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
-from apps.panel.staff_request import as_staff_request
+from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
+from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin
+from apps.core.admin.staff_request import as_staff_request
+from apps.core.tenancy.access_scopes import expand_scopes
+from apps.core.tenancy.models import App, Installation
+from apps.core.tenancy.staff_access import find_member
 from apps.shops.admin import scope_fields
 from apps.shops.domain import app_installation, oauth
 from apps.shops.domain.oauth import AuthorizationRequest, OAuthError
-from apps.shops.models import App, Installation
-from apps.shops.models.scopes import expand_scopes
-from apps.staff.domain.delegated_scopes import get_member
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +153,5 @@ def _describe_user_access(
 
     The list is empty for apps that do not act as the user.
     """
-    member = get_member(user_id, authorization_request.shop) if authorization_request.per_user else None
-    return (
-        scope_fields.describe_scopes(sorted(oauth.limit_scopes_to_member(expand_scopes(scopes), member)))
-        if member
-        else []
-    )
+    member = find_member(user_id, authorization_request.shop) if authorization_request.per_user else None
+    return scope_fields.describe_scopes(sorted(member.limit_scopes(expand_scopes(scopes)))) if member else []

@@ -9,10 +9,10 @@ from django.http import QueryDict
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from apps.ground.money import get_currencies
-from apps.ground.stored_messages import translate_stored
-from apps.panel.staff_request import Context
-from apps.shops.domain.presentment import MAX_CURRENCIES, ROUNDINGS
+from apps.core.admin.staff_request import Context
+from apps.core.i18n.messages import translate
+from apps.core.money import get_currencies
+from apps.core.tenancy.presentment import MAX_CURRENCIES, ROUNDINGS
 
 PARTS = ("currency", "rate", "rounding")
 EMPTY_ROWS = 3
@@ -32,7 +32,7 @@ class RatesWidget(forms.Widget):
         context["widget"] |= {
             "rows": [*rows, *[dict.fromkeys(PARTS, "")] * spare],
             "currencies": sorted(get_currencies()),
-            "roundings": [(rule, translate_stored(words)) for rule, words in ROUNDINGS.items()],
+            "roundings": [(rule, translate(words)) for rule, words in ROUNDINGS.items()],
         }
         return context
 

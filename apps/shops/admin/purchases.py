@@ -7,12 +7,13 @@ from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.ground import languages
-from apps.ground.exceptions import DomainError
-from apps.panel.money import MoneyField
-from apps.panel.permissions import has_permission
-from apps.panel.staff_request import Context
-from apps.shops.models import AppPurchase, Installation
+from apps.core.admin.display.money import MoneyField
+from apps.core.admin.permissions import has_permission
+from apps.core.admin.staff_request import Context
+from apps.core.exceptions import DomainError
+from apps.core.i18n import formats
+from apps.core.tenancy.models import Installation
+from apps.shops.models import AppPurchase
 
 DECIDE = "shops.add_installation"
 _TONES = {"pending": "bo-badge-warning", "active": "bo-badge-success"}
@@ -55,4 +56,4 @@ def get_purchases_context(request: HttpRequest, installation: Installation) -> C
 
 
 def _build_line(row: AppPurchase) -> PurchaseLine:
-    return PurchaseLine(row, languages.format_money(row.price, row.currency), _TONES.get(row.status, ""))
+    return PurchaseLine(row, formats.format_money(row.price, row.currency), _TONES.get(row.status, ""))

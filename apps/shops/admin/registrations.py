@@ -12,21 +12,22 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from apps.ground.exceptions import DomainError
-from apps.panel.admin_base.forms import Values
-from apps.panel.admin_base.model_admin import PanelAdmin
-from apps.panel.error_display import format_errors
-from apps.panel.form_idempotency import get_post_data, submit_once_or_redirect
-from apps.panel.menu import MenuItem
-from apps.panel.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context, as_staff_request
-from apps.panel.theme import display
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.forms import Values
+from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
+from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import PanelAdmin
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context, as_staff_request
+from apps.core.admin.theme import display
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.models import App
+from apps.core.tenancy.models.redirect_urls import check_redirect_urls
 from apps.shops.admin import oauth_approval, scope_fields
 from apps.shops.admin.tokens import OVERLAPS, render_secret_once
 from apps.shops.domain import app_registration, oauth
-from apps.shops.models import App, RetiringSecret
-from apps.shops.models.redirect_urls import check_redirect_urls
+from apps.shops.models import RetiringSecret
 
 ADD, CHANGE, DELETE = "shops.add_app", "shops.change_app", "shops.delete_app"
 _FIELDS = ("name", "distribution", "application_url", "redirect_urls")

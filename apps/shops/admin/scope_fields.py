@@ -8,7 +8,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from apps.shops.models.scopes import SCOPES, expand_scopes
+from apps.core.tenancy.access_scopes import RESOURCE_LABELS, SCOPES, expand_scopes
 
 # Levels of access. Pages translate these labels.
 READ_ACCESS, WRITE_ACCESS = gettext_noop("view"), gettext_noop("view and edit")
@@ -26,19 +26,14 @@ class ScopeRow:
 
 def get_scope_rows() -> list[ScopeRow]:
     """Return all resources that an app can get access to."""
-    keys = dict.fromkeys(scope.split("_", 1)[1] for scope in SCOPES)
-    scope_rows = []
-    for key in keys:
-        read_scope, write_scope = f"read_{key}", f"write_{key}"
-        description = SCOPES.get(read_scope) or SCOPES[write_scope]
-        for verb in ("See and change ", "See ", "Change ", "Import "):
-            description = description.removeprefix(verb)
-        label = capfirst(_(description))
-        scope_rows.append(
-            ScopeRow(
-                key, label, read_scope if read_scope in SCOPES else None, write_scope if write_scope in SCOPES else None
-            )
+    scope_rows = [
+        ScopeRow(
+            key,
+            capfirst(_(label)),
+            *(scope if (scope := f"{verb}_{key}") in SCOPES else None for verb in ("read", "write")),
         )
+        for key, label in RESOURCE_LABELS.items()
+    ]
     return sorted(scope_rows, key=lambda row: row.label)
 
 

@@ -16,36 +16,35 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import StrOrPromise
 
-from apps.ground import languages
-from apps.ground.money import is_currency
-from apps.ground.stored_messages import translate_stored
-from apps.panel.admin_base.forms import PanelForm, Values
-from apps.panel.admin_base.model_admin import PanelAdmin
-from apps.panel.error_display import as_sentence
-from apps.panel.menu import MenuItem, PageEntry
-from apps.panel.palette_entries import register_settings_entries
-from apps.panel.reverse import get_panel_url
-from apps.panel.staff_request import Context
-from apps.panel.theme import ThemedSelect
+from apps.core.admin.forms.error_display import as_sentence
+from apps.core.admin.forms.forms import PanelForm, Values
+from apps.core.admin.menu import MenuItem, PageEntry
+from apps.core.admin.model_admin.base import PanelAdmin
+from apps.core.admin.palette.entries import settings_entries
+from apps.core.admin.reverse import get_panel_url
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import ThemedSelect
+from apps.core.i18n import formats
+from apps.core.i18n.messages import translate
+from apps.core.money import is_currency
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.presentment import InvalidPresentment, validate_presentments
 from apps.shops.admin.presentment_form import PresentmentField
 from apps.shops.domain.countries import get_country_choices
-from apps.shops.domain.currency_change import CurrencyChangeRefused, check_currency_change
-from apps.shops.domain.presentment import InvalidPresentment, validate_presentments
-from apps.shops.domain.setting_hooks import run_setting_callbacks
-from apps.shops.models import Shop
+from apps.shops.domain.settings import CurrencyChangeRefused, check_currency_change, run_setting_callbacks
 
 OPERATOR_ONLY = ("handle", "domain", "plan")
 
 
 def _get_currency_choices() -> list[tuple[str, str]]:
-    names = languages.get_locale().currencies
+    names = formats.get_locale().currencies
     currencies = ((currency.alpha_3, names.get(currency.alpha_3, currency.name)) for currency in pycountry.currencies)
     return sorted((code, f"{code} – {name}") for code, name in currencies if is_currency(code))
 
 
 def _get_language_choices() -> list[tuple[str, str]]:
     codes = ("cs", "da", "de", "en", "es", "fi", "fr", "it", "ja", "ko", "nb", "nl", "pl", "pt", "sv", "th", "tr", "zh")
-    return sorted(((code, languages.get_locale().languages[code]) for code in codes), key=lambda pair: pair[1])
+    return sorted(((code, formats.get_locale().languages[code]) for code in codes), key=lambda pair: pair[1])
 
 
 # Additional search terms for settings in the command palette, which always searches the labels of the settings.
@@ -115,7 +114,7 @@ class ShopForm(PanelForm[Shop]):
             check_currency_change(self.instance, currency)
         except CurrencyChangeRefused as error:
             raise forms.ValidationError(
-                _("The currency {names}.").format(names="; ".join(map(translate_stored, error.errors["currency"])))
+                _("The currency {names}.").format(names="; ".join(map(translate, error.errors["currency"])))
             ) from None
         return currency
 
@@ -199,7 +198,7 @@ class ShopAdmin(PanelAdmin[Shop]):
         return HttpResponseRedirect(get_panel_url(obj, "admin:shops_shop_change", obj.pk))
 
 
-@register_settings_entries
+@settings_entries.add
 def find_settings_entries(request: HttpRequest) -> Iterator[PageEntry]:
     """Yield palette entries for the shop settings, if the user may open them."""
     model_admin = cast("ShopAdmin", admin.site.get_model_admin(Shop))

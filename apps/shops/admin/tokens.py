@@ -9,9 +9,9 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
-from apps.panel.admin_base.extra_views import ExtraViewsAdmin
-from apps.shops.models import AccessToken, App, Installation
-from apps.staff.domain.actor_names import get_actor_names
+from apps.core.admin.model_admin.extra_views import ExtraViewsAdmin
+from apps.core.tenancy.actor_names import get_actor_names
+from apps.core.tenancy.models import AccessToken, App, Installation
 
 # The periods after which replaced tokens and secrets expire, keyed by the value in the form.
 OVERLAPS = {"0": timedelta(0), "1": timedelta(hours=1), "24": timedelta(days=1), "168": timedelta(days=7)}

@@ -14,9 +14,9 @@ from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils import timezone
 
-from apps.api.exceptions import CONTENT_TYPE, ApiError
-from apps.api.requests import brute_force
-from apps.api.requests.parsers import check_content_length, parse_json_body
+from apps.core.rest.exceptions import CONTENT_TYPE, ApiError
+from apps.core.rest.requests import brute_force
+from apps.core.rest.requests.parsers import check_content_length, parse_json_body
 from apps.shops.domain import oauth
 from apps.shops.domain.oauth import IssuedToken, OAuthError
 

@@ -8,10 +8,10 @@ from babel.core import UnknownLocaleError
 from babel.numbers import get_currency_symbol
 from django.conf import settings
 
-from apps.api.render_context import RenderContext
-from apps.api.resources.fields import ComputedField, ConstantField, ModelDerivedField, ReadOnlyColumn
-from apps.api.resources.serializers import ResourceSerializer
-from apps.shops.models import Shop
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.fields import ComputedField, ConstantField, ModelDerivedField, ReadOnlyColumn
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.tenancy.models import Shop
 
 _ENGLISH = Locale("en")
 

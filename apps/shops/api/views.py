@@ -6,15 +6,15 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.exceptions import ApiError, render_error
-from apps.api.resources.serializers import get_declared_fields
-from apps.api.rows.query_plans import get_read_plan
-from apps.api.viewsets import ApiView
-from apps.ground.error_messages import NOT_FOUND
-from apps.ground.money import format_plain
+from apps.core.i18n.error_messages import NOT_FOUND
+from apps.core.money import format_plain
+from apps.core.rest.exceptions import ApiError, render_error
+from apps.core.rest.reading.query_plans import get_read_plan
+from apps.core.rest.resources.serializers import get_declared_fields
+from apps.core.rest.viewsets import ApiView
+from apps.core.tenancy.presentment import Presentment, get_presentments
 from apps.shops.api.resources import ShopSerializer
 from apps.shops.domain import app_installation
-from apps.shops.domain.presentment import Presentment, get_presentments
 
 
 class ShopView(ApiView):

@@ -1,6 +1,6 @@
 """Create, install and uninstall apps.
 
-``uninstall_app`` also runs the cleaners registered with ``register_uninstall_cleaner``, in the same transaction.
+``uninstall_app`` also runs the registered ``uninstall_cleaners``, in the same transaction.
 """
 
 import secrets
@@ -10,19 +10,23 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.ground.exceptions import DomainError
-from apps.ground.row_locks import refresh_for_update
-from apps.ground.tenancy import shop_scope
+from apps.core.db.row_locks import refresh_for_update
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError
+from apps.core.registry import Registry
+from apps.core.tenancy.access_scopes import UnknownScope, parse_scopes
+from apps.core.tenancy.models import AccessToken, App, Installation, Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.shops.domain.app_secrets import generate_secret
-from apps.shops.domain.event_recorder import record_shop_event
-from apps.shops.models import AccessToken, App, AuthorizationCode, Installation, Shop
-from apps.shops.models.scopes import UnknownScope, parse_scopes
+from apps.shops.models import AuthorizationCode
 
 Cleaner = Callable[[Installation, datetime], None]
 GrantCallback = Callable[[Installation], None]
 
-_cleaners: dict[str, Cleaner] = {}
-_grant_callbacks: list[GrantCallback] = []
+# Functions that delete an app's rows. ``uninstall_app`` calls them in the shop scope.
+uninstall_cleaners = Registry[str, Cleaner]("uninstall cleaners")
+# Callbacks for new installations and changed scopes. They run in the shop scope and in the transaction of the change.
+grant_callbacks = Registry[str, GrantCallback]("grant callbacks")
 
 
 class ScopeUnknown(DomainError):
@@ -42,19 +46,6 @@ class NotInstalled(DomainError):
     """Raised when the app is not installed in the shop."""
 
     code = "not_installed"
-
-
-def register_uninstall_cleaner(name: str, clean: Cleaner) -> None:
-    """Register a function that deletes an app's rows. ``uninstall_app`` calls the function in the shop scope."""
-    _cleaners[name] = clean
-
-
-def register_grant_callback(callback: GrantCallback) -> None:
-    """Register a callback for new installations and changed scopes.
-
-    The callback runs in the shop scope and in the same transaction as the change.
-    """
-    _grant_callbacks.append(callback)
 
 
 def generate_api_key() -> str:
@@ -118,19 +109,19 @@ def install_app(app: App, shop: Shop, *, scopes: str | Iterable[str], actor: str
             # The new row's foreign key locks the app. A concurrent deletion of the app waits or has already committed.
             if App.objects.filter(pk=app.pk).exclude(retired_at=None).exists():
                 raise AppRetired(_("The app was deleted in the meantime."))
-            record_shop_event("app/installed", installation, actor=actor, at=at)
+            record_event("app/installed", installation, actor=actor, at=at)
             _notify_grant_callbacks(installation)
         elif installation.scopes != scope_names:
             changes = {"scopes": [installation.scopes, scope_names]}
             installation.previous_scopes, installation.scopes = installation.scopes, scope_names
             installation.save()
-            record_shop_event("app/scopes_update", installation, actor=actor, at=at, changes=changes)
+            record_event("app/scopes_update", installation, actor=actor, at=at, changes=changes)
             _notify_grant_callbacks(installation)
     return installation
 
 
 def _notify_grant_callbacks(installation: Installation) -> None:
-    for callback in _grant_callbacks:
+    for callback in grant_callbacks.values():
         callback(installation)
 
 
@@ -149,9 +140,9 @@ def uninstall_app(installation: Installation, *, actor: str, at: datetime) -> No
         refresh_for_update(installation, no_key=True)
         if installation.uninstalled_at is not None:
             raise NotInstalled(_("The app is not installed."))
-        record_shop_event("app/uninstalled", installation, actor=actor, at=at)
+        record_event("app/uninstalled", installation, actor=actor, at=at)
         installation.uninstalled_at = at
         installation.save(update_fields=["uninstalled_at"])
         AccessToken.objects.filter(installation=installation, revoked_at=None).update(revoked_at=at)
-        for clean in _cleaners.values():
+        for clean in uninstall_cleaners.values():
             clean(installation, at)

@@ -11,14 +11,15 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import ngettext
 
-from apps.ground.exceptions import DomainError
-from apps.ground.row_locks import get_for_update
-from apps.ground.tenancy import all_shops_scope, shop_scope
+from apps.core.db.row_locks import get_for_update
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.access_scopes import UnknownScope, parse_scopes
+from apps.core.tenancy.models import App, Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.shops.domain import app_installation, app_secrets
 from apps.shops.domain.app_installation import ScopeUnknown, generate_api_key
-from apps.shops.domain.event_recorder import record_shop_event
-from apps.shops.models import App, AuthorizationCode, Installation, RetiringSecret, Shop
-from apps.shops.models.scopes import UnknownScope, parse_scopes
+from apps.shops.models import AuthorizationCode, RetiringSecret
 
 Changes = dict[str, list[Any]]
 
@@ -139,4 +140,4 @@ def _record_for_owner(topic: str, app: App, *, actor: str, at: datetime, changes
     """Record the event in the audit log of the owning shop, if a shop owns the app."""
     if app.owner is not None:
         with shop_scope(app.owner):
-            record_shop_event(topic, app, actor=actor, at=at, changes=changes)
+            record_event(topic, app, actor=actor, at=at, changes=changes)

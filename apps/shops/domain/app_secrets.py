@@ -12,9 +12,10 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils.translation import gettext_noop
 
-from apps.ground.exceptions import DomainError
-from apps.ground.row_locks import get_for_update
-from apps.shops.models import App, RetiringSecret
+from apps.core.db.row_locks import get_for_update
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.models import App
+from apps.shops.models import RetiringSecret
 
 GRACE = timedelta(hours=24)
 MAX_GRACE = timedelta(days=7)

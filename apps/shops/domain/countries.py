@@ -15,9 +15,9 @@ import pycountry
 from babel import Locale, UnknownLocaleError
 from django.utils.translation import gettext
 
-from apps.ground import languages
-from apps.ground.error_messages import BLANK
-from apps.ground.exceptions import DomainError
+from apps.core.exceptions import DomainError
+from apps.core.i18n import formats
+from apps.core.i18n.error_messages import BLANK
 
 _ENGLISH = Locale("en")
 
@@ -63,7 +63,7 @@ def get_countries() -> tuple[Country, ...]:
 
 def get_country_choices() -> list[tuple[str, str]]:
     """Return the code and localized name of each country, sorted by name."""
-    language = str(languages.get_locale())
+    language = str(formats.get_locale())
     choices = ((row.alpha_2, get_localized_country_name(row.alpha_2, language)) for row in pycountry.countries)
     return sorted(choices, key=lambda choice: _normalize(choice[1]))
 
@@ -86,13 +86,13 @@ def get_localized_country_name(code: str, language: str) -> str:
 def localize_country(code: str | None, name: str | None = "") -> str:
     """Return a country's name in the current language. An unknown code or name is returned unchanged."""
     known_code = code or (country.code if name and (country := find_country(name)) else "")
-    return get_localized_country_name(known_code, str(languages.get_locale())) if known_code else name or ""
+    return get_localized_country_name(known_code, str(formats.get_locale())) if known_code else name or ""
 
 
 def localize_province(country_code: str | None, name: str | None) -> str:
     """Return a province's name in the current language. An unknown province is returned unchanged."""
     province = find_province(country_code, name) if country_code and name else None
-    return _get_province_translations(str(languages.get_locale())).gettext(province.name) if province else name or ""
+    return _get_province_translations(str(formats.get_locale())).gettext(province.name) if province else name or ""
 
 
 @cache

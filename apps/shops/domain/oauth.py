@@ -1,26 +1,57 @@
-"""Issue access tokens to apps: authorization request, approval by staff, code exchange (OAuth 2.0, RFC 6749).
+"""Build the signed callback URL that tells an app whether staff approved the request.
 
-An approval only creates a code for the app, shop, redirect URL, scopes and staff member. The app then authenticates
-with its secret and exchanges the code. The exchange installs the app or updates its scopes, and issues the token, in
-one transaction.
+The signature is the hexadecimal HMAC-SHA256 of the sorted query parameters, computed with the app's secret. While the
+secret is being rotated, callback URLs, like webhooks, are signed with the old secret.
 """
 
+import base64
+import hashlib
+import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.ground.exceptions import DomainError
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.shops.domain import app_installation, oauth_callback
-from apps.shops.domain.app_secrets import is_valid_secret
-from apps.shops.domain.staff_access import Member, find_member
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.access_scopes import UnknownScope, drop_implied_scopes, expand_scopes, parse_scopes
+from apps.core.tenancy.models import AccessToken, App, Installation, Shop, get_app_actor, hash_token
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+from apps.core.tenancy.staff_access import Member, find_member
+from apps.shops.domain import app_installation
+from apps.shops.domain.app_secrets import get_valid_secrets, is_valid_secret
 from apps.shops.domain.tokens import issue_token
-from apps.shops.models import AccessToken, App, AuthorizationCode, Installation, Shop, get_app_actor, hash_token
-from apps.shops.models.scopes import UnknownScope, expand_scopes, parse_scopes
+from apps.shops.models import AuthorizationCode
+
+
+def build_callback_url(app: App, redirect_uri: str, values: Mapping[str, str], *, shop: Shop, at: datetime) -> str:
+    """Add the values, shop, time and signature to the query of a registered redirect URL."""
+    parameters = {
+        **values,
+        "host": base64.b64encode(f"{shop.domain}/admin".encode()).decode().rstrip("="),
+        "shop": shop.domain,
+        "timestamp": str(int(at.timestamp())),
+    }
+    existing_parameters = dict(parse_qsl(urlsplit(redirect_uri).query, keep_blank_values=True))
+    parameters["hmac"] = sign_parameters(get_valid_secrets(app, at)[0], {**existing_parameters, **parameters})
+    separator = "" if redirect_uri.endswith(("?", "&")) else "&" if "?" in redirect_uri else "?"
+    return f"{redirect_uri}{separator}{urlencode(parameters)}"
+
+
+def sign_parameters(secret: str, parameters: Mapping[str, str]) -> str:
+    """Return the ``hmac`` parameter: the signature of all other parameters, sorted and with escaped delimiters."""
+    pairs = sorted(
+        f"{_escape(name).replace('=', '%3D')}={_escape(value)}" for name, value in parameters.items() if name != "hmac"
+    )
+    return hmac.new(secret.encode(), "&".join(pairs).encode(), hashlib.sha256).hexdigest()
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("&", "%26")
+
 
 CODE_LIFETIME = timedelta(minutes=10)
 # Lifetime of tokens that act as a staff member, and of tokens from client credentials.
@@ -186,7 +217,7 @@ def decline_request(authorization_request: AuthorizationRequest, *, at: datetime
 
 def _build_callback(authorization_request: AuthorizationRequest, values: dict[str, str], at: datetime) -> str:
     parameters = {**values, "state": authorization_request.state} if authorization_request.state else values
-    return oauth_callback.build_callback_url(
+    return build_callback_url(
         authorization_request.app,
         authorization_request.redirect_uri,
         parameters,
@@ -272,7 +303,7 @@ def _grant(app: App, row: AuthorizationCode, at: datetime) -> IssuedToken:
     expires_at = at + SHORT_TOKEN_LIFETIME
     actor = get_app_actor(installation)
     token = issue_token(installation, actor=actor, at=at, user_id=row.user_id, expires_at=expires_at)
-    member_scopes = limit_scopes_to_member(installation.all_scopes, member)
+    member_scopes = member.limit_scopes(installation.all_scopes)
     return IssuedToken(
         token, tuple(installation.scopes), SHORT_TOKEN_LIFETIME, member, tuple(drop_implied_scopes(member_scopes))
     )
@@ -320,19 +351,6 @@ def issue_token_by_credentials(app: App, *, domain: str, at: datetime) -> Issued
 def get_ungranted_scopes(installation: Installation) -> list[str]:
     """Return the registered scopes of the app that the shop has not granted."""
     return sorted(expand_scopes(installation.app.requested_scopes) - installation.all_scopes)
-
-
-def limit_scopes_to_member(granted: Iterable[str], member: Member) -> frozenset[str]:
-    """Return the app's scopes that a staff member may use through the app."""
-    return frozenset(granted) & member.scopes
-
-
-def drop_implied_scopes(scopes: Iterable[str]) -> list[str]:
-    """Return the scopes, omitting ``read_`` scopes that are implied by a ``write_`` scope."""
-    all_scopes = set(scopes)
-    return sorted(
-        scope for scope in all_scopes if not (scope.startswith("read_") and f"write_{scope[5:]}" in all_scopes)
-    )
 
 
 def delete_expired_codes_and_tokens(at: datetime) -> int:

@@ -9,23 +9,23 @@ from decimal import Decimal
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
-from apps.ground.error_messages import BLANK, INVALID, NOT_IN_LIST, at_least, too_long
-from apps.ground.exceptions import DomainError
-from apps.ground.money import MAX_AMOUNT, has_valid_precision, is_currency
-from apps.ground.stored_messages import register_message
-from apps.ground.tenancy import shop_scope
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST, at_least, too_long
+from apps.core.i18n.messages import define_message
+from apps.core.money import MAX_AMOUNT, has_valid_precision, is_currency
+from apps.core.tenancy.models import Installation
+from apps.core.tenancy.read_only import writable_shops
+from apps.core.tenancy.scope import shop_scope
 from apps.shops.domain.app_installation import NotInstalled
-from apps.shops.domain.event_recorder import record_shop_event
-from apps.shops.domain.read_only import writable_shops
-from apps.shops.models import AppPurchase, Installation
+from apps.shops.models import AppPurchase
 
 TOPIC = "app_purchases_one_time/update"
 # A purchase expires if the shop does not decide within this period.
 DECISION_PERIOD = timedelta(days=2)
 _MAX_NAME_LENGTH = 255
-_ALREADY_DECIDED = register_message(gettext_noop("The purchase is already {status}."))
+_ALREADY_DECIDED = define_message("app_purchases.already_decided", "The purchase is already {status}.")
 
 Status = AppPurchase.Status
 
@@ -85,7 +85,7 @@ def create_purchase(
             test=test,
             created_at=at,
         )
-        record_shop_event(TOPIC, purchase, actor=actor, at=at, changes={"status": [None, Status.PENDING]})
+        record_event(TOPIC, purchase, actor=actor, at=at, changes={"status": [None, Status.PENDING]})
     return purchase
 
 
@@ -121,9 +121,9 @@ def _set_status(purchase: AppPurchase, status: Status, *, actor: str, at: dateti
         pending = AppPurchase.objects.filter(pk=purchase.pk, status=Status.PENDING)
         if not pending.update(status=status, decided_at=at, updated_at=at):
             purchase.refresh_from_db()
-            raise AlreadyDecided(_ALREADY_DECIDED.format(status=purchase.get_status_display().lower()))
+            raise AlreadyDecided(_ALREADY_DECIDED(status=purchase.get_status_display().lower()))
         purchase.refresh_from_db()
-        record_shop_event(TOPIC, purchase, actor=actor, at=at, changes={"status": [Status.PENDING, status]})
+        record_event(TOPIC, purchase, actor=actor, at=at, changes={"status": [Status.PENDING, status]})
     return purchase
 
 

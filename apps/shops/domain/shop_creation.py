@@ -1,4 +1,4 @@
-"""Create shops. Callbacks registered with ``register_shop_initializer`` create the initial rows."""
+"""Create shops. The registered ``shop_initializers`` create the initial rows."""
 
 import zoneinfo
 from collections.abc import Callable, Container, Iterable
@@ -9,16 +9,18 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.text import slugify
 
-from apps.ground.error_messages import TAKEN
-from apps.ground.exceptions import DomainError
-from apps.ground.money import get_currencies
-from apps.ground.tenancy import shop_scope
-from apps.shops.domain.event_recorder import record_shop_event
-from apps.shops.models import Shop
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import TAKEN
+from apps.core.money import get_currencies
+from apps.core.registry import Registry
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 
 ShopInitializer = Callable[[Shop, datetime], None]
 
-_initializers: dict[str, ShopInitializer] = {}
+# Callbacks that create a new shop's initial rows. They are called in the shop scope, in the order of registration.
+shop_initializers = Registry[str, ShopInitializer]("shop initializers")
 
 
 class DomainTaken(DomainError):
@@ -26,14 +28,6 @@ class DomainTaken(DomainError):
 
     code = "domain_taken"
     field = "domain"
-
-
-def register_shop_initializer(name: str, initializer: ShopInitializer) -> None:
-    """Register a callback that creates a new shop's initial rows.
-
-    The callbacks are called in the shop scope, in registration order.
-    """
-    _initializers[name] = initializer
 
 
 @transaction.atomic
@@ -59,9 +53,9 @@ def create_shop(*, domain: str, name: str, email: str, actor: str, at: datetime,
     _check_codes(shop)
     shop.save()
     with shop_scope(shop):
-        for initializer in _initializers.values():
+        for initializer in shop_initializers.values():
             initializer(shop, at)
-        record_shop_event("shop/create", shop, actor=actor, at=at)
+        record_event("shop/create", shop, actor=actor, at=at)
     shop.refresh_from_db()
     return shop
 

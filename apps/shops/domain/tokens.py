@@ -6,10 +6,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from apps.ground.tenancy import shop_scope
+from apps.core.events.recording import record_event
+from apps.core.tenancy.models import TOKEN_PREFIX, AccessToken, Installation, generate_token, hash_token
+from apps.core.tenancy.scope import shop_scope
 from apps.shops.domain.app_installation import NotInstalled
-from apps.shops.domain.event_recorder import record_shop_event
-from apps.shops.models import TOKEN_PREFIX, AccessToken, Installation, generate_token, hash_token
 
 
 @transaction.atomic
@@ -47,7 +47,7 @@ def issue_token(
             user_id=user_id,
             expires_at=expires_at,
         )
-        record_shop_event("access_tokens/create", row, actor=actor, at=at)
+        record_event("access_tokens/create", row, actor=actor, at=at)
     return token
 
 
@@ -71,5 +71,5 @@ def revoke_token(token: AccessToken, *, actor: str, at: datetime) -> bool:
     """Revoke a token. Return False if the token was already revoked."""
     updated = AccessToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=at)
     if updated:
-        record_shop_event("access_tokens/revoke", token, actor=actor, at=at)
+        record_event("access_tokens/revoke", token, actor=actor, at=at)
     return bool(updated)

@@ -1,6 +1,6 @@
 """Models for shops, apps and tokens."""
 
-from apps.shops.models.apps import (
+from apps.core.tenancy.models.apps import (
     TOKEN_PREFIX,
     AccessToken,
     App,
@@ -9,10 +9,9 @@ from apps.shops.models.apps import (
     get_app_actor,
     hash_token,
 )
-from apps.shops.models.authorizations import AuthorizationCode
+from apps.core.tenancy.models.shops import DOMAIN, Shop
+from apps.shops.models.credentials import AuthorizationCode, RetiringSecret
 from apps.shops.models.purchases import AppPurchase
-from apps.shops.models.retiring_secrets import RetiringSecret
-from apps.shops.models.shops import DOMAIN, Shop
 
 __all__ = [
     "DOMAIN",

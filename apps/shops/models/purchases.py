@@ -4,9 +4,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
-from apps.ground.base_models import ShopOwned
-from apps.ground.error_messages import at_least
-from apps.shops.models.apps import Installation
+from apps.core.i18n.error_messages import at_least
+from apps.core.tenancy.models.apps import Installation
+from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class AppPurchase(ShopOwned):
@@ -33,6 +33,8 @@ class AppPurchase(ShopOwned):
     status = models.CharField(max_length=8, choices=Status, default=Status.PENDING, editable=False)
     test = models.BooleanField(default=False)
     decided_at = models.DateTimeField(null=True, editable=False)
+
+    non_personal_fields = ("name", "currency")
 
     class Meta:
         verbose_name = gettext_lazy("app purchase")

@@ -10,11 +10,10 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from apps.panel.decorators import staff_required
-from apps.panel.reverse import get_panel_url
-from apps.shops.models import Shop
-from apps.staff.domain.shop_access import get_accessible_shops
-from apps.staff.models import User
+from apps.core.admin.decorators import staff_required
+from apps.core.admin.reverse import get_panel_url
+from apps.core.tenancy.models import Shop, User
+from apps.core.tenancy.staff_access import get_accessible_shops
 
 PAGE = "admin:shops_installation_authorize"
 _MOST_SHOPS = 200

@@ -1,4 +1,4 @@
-"""allauth adapters that disable sign-up, record failed logins and encrypt second factors."""
+"""allauth messages that this project translates into formal German, because allauth's own translation is informal."""
 
 from typing import Any
 
@@ -12,16 +12,44 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone, translation
+from django.utils.translation import gettext_noop
 
-from apps.events.domain.context import event_context
-from apps.events.domain.recording import record_event
-from apps.ground import languages
-from apps.ground.caching import is_first_call
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.panel.reverse import get_global_url
-from apps.shops.domain.read_only import writable_shops
-from apps.shops.models import encrypted_fields
-from apps.staff.models import Membership, User
+from apps.core.admin.reverse import get_global_url
+from apps.core.cache import is_first_call
+from apps.core.db import encrypted_fields
+from apps.core.events.context import event_context
+from apps.core.events.recording import record_event
+from apps.core.i18n import formats
+from apps.core.tenancy.models import Membership, User
+from apps.core.tenancy.read_only import writable_shops
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
+
+ALLAUTH_MESSAGES = (
+    gettext_noop("Are you sure you want to sign out?"),
+    gettext_noop("Be patient, you are sending too many requests."),
+    gettext_noop(
+        "Forgotten your password? Enter your email address below, and we'll send you an email allowing you to reset it."
+    ),
+    gettext_noop("Please contact us if you have any trouble resetting your password."),
+    gettext_noop("Please type your current password."),
+    gettext_noop(
+        "The password reset link was invalid, possibly because it has already been used.  Please request a <a"
+        ' href="%(passwd_reset_url)s">new password reset</a>.'
+    ),
+    gettext_noop("Too many failed login attempts. Try again later."),
+    gettext_noop(
+        "We have sent you an email. If you have not received it please check your spam folder. Otherwise "
+        "contact us if you do not receive it in a few minutes."
+    ),
+    gettext_noop("You are about to deactivate authenticator app based authentication. Are you sure?"),
+    gettext_noop("You are about to generate a new set of recovery codes for your account."),
+    gettext_noop("You are already logged in as %(user_display)s."),
+    gettext_noop("You have signed out."),
+    gettext_noop("You must type the same password each time."),
+    gettext_noop("Your password has been changed."),
+    gettext_noop("Your password is now changed."),
+)
+
 
 LOCK_NOTED_SECONDS = 300
 # Messages that are not shown, because pages already show whether the user is logged in.
@@ -37,7 +65,7 @@ class StaffAccountAdapter(DefaultAccountAdapter):
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send an email in the recipient's language, or in the active language if the recipient has not chosen one."""
         preferred = getattr(context.get("user"), "language", "")
-        with translation.override(languages.match_language(preferred) if preferred else translation.get_language()):
+        with translation.override(formats.match_language(preferred) if preferred else translation.get_language()):
             super().send_mail(template_prefix, email, context)
 
     def get_reset_password_from_key_url(self, key: str) -> str:

@@ -14,7 +14,7 @@ from allauth.mfa.webauthn import views as webauthn
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path, re_path
 
-from apps.panel.decorators import staff_required, staff_with_required_factor
+from apps.core.admin.decorators import staff_required, staff_with_required_factor
 from apps.staff.accounts import views as own
 
 _View = Callable[..., HttpResponseBase]

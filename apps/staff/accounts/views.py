@@ -21,11 +21,11 @@ from django.shortcuts import redirect, render
 from django.utils.translation import get_language, gettext_lazy, ngettext, override
 from django.utils.translation import gettext as _
 
-from apps.ground import languages
-from apps.panel.form_idempotency import get_post_data
-from apps.staff.domain import sessions
-from apps.staff.domain.shop_access import get_accessible_shops
-from apps.staff.models import User
+from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.i18n import formats
+from apps.core.tenancy import sessions
+from apps.core.tenancy.models import User
+from apps.core.tenancy.staff_access import get_accessible_shops
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ def edit_profile(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         form.save()
         preferred = form.instance.language
-        with override(languages.match_language(preferred) if preferred else get_language()):
+        with override(formats.match_language(preferred) if preferred else get_language()):
             messages.success(request, _("Profile saved."))
         return redirect("profile")
     context = {

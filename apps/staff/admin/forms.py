@@ -8,10 +8,9 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
-from apps.ground.exceptions import DomainError
-from apps.panel.admin_base.forms import Values
-from apps.staff.domain.permission_labels import GROUPS, LABELS, PRESETS, VIEW_ONLY_SUFFIX
-from apps.staff.domain.permissions import NAMES, Level, Levels
+from apps.core.admin.forms.forms import Values
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.permissions import GROUPS, LABELS, NAMES, PRESETS, VIEW_ONLY_SUFFIX, Level, Levels
 
 
 @dataclass(frozen=True, slots=True)

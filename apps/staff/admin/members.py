@@ -9,32 +9,34 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
-from apps.ground.exceptions import DomainError
-from apps.panel import home
-from apps.panel.admin_base.model_admin import ShopOwnedAdmin
-from apps.panel.error_display import format_errors
-from apps.panel.form_idempotency import get_post_data, submit_once_or_redirect
-from apps.panel.menu import MenuItem
-from apps.panel.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context, as_staff_request
-from apps.panel.theme import display
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
+from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ShopOwnedAdmin
+from apps.core.admin.pages import dashboard
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context, as_staff_request
+from apps.core.admin.theme import display
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.models import Membership, User
+from apps.core.tenancy.permissions import allow, allow_custom, grants
 from apps.staff.admin.forms import InviteForm, PermissionsForm
 from apps.staff.domain import memberships
-from apps.staff.domain.permissions import grant_custom_permissions, grant_permissions
 from apps.staff.emails import send_invitation
-from apps.staff.models import Membership, User
 
 VIEW, ADD, CHANGE = "staff.view_membership", "staff.add_membership", "staff.change_membership"
 DELETE, ACTIVATE = "staff.delete_membership", "staff.activate_membership"
 
 for _name, _actions in (("create", "va"), ("update", "vc"), ("delete", "vd"), ("activation", "v")):
-    grant_permissions(f"staff_management_{_name}", _actions, "staff.membership")
-grant_custom_permissions("staff_management_activation", ACTIVATE, reads=False)
+    grants.add(allow(f"staff_management_{_name}", _actions, "staff.membership"))
+grants.add(allow_custom("staff_management_activation", ACTIVATE, reads=False))
 
 
 class _Factors(TypedDict):
@@ -73,10 +75,12 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         factors = Authenticator.objects.filter(user=OuterRef("user")).exclude(type=Authenticator.Type.RECOVERY_CODES)
         return super().get_queryset(request).select_related("user").annotate(has_factor=Exists(factors))
 
-    @display(description=gettext_lazy("Name"), header=True, ordering="user__first_name")
-    def person(self, membership: Membership) -> tuple[str, str]:
-        """Return the name and email address of the user."""
-        return str(membership.user), membership.user.email
+    @display(description=gettext_lazy("Name"), ordering="user__first_name")
+    def person(self, membership: Membership) -> SafeString:
+        """Return the name and email address of the user as two lines."""
+        return format_html(
+            '<span class="bo-two"><strong>{}</strong> <span>{}</span></span>', membership.user, membership.user.email
+        )
 
     @display(description=gettext_lazy("Role"))
     def role(self, membership: Membership) -> str:
@@ -241,8 +245,8 @@ def _get_displayed_values(membership: Membership) -> tuple[object, ...]:
     return membership.permissions, membership.view_only, membership.account_owner
 
 
-def _count_members(request: HttpRequest) -> home.Figure:
-    return home.Figure(Membership.rows().count(), _("staff members"))
+def _count_members(request: HttpRequest) -> dashboard.Figure:
+    return dashboard.Figure(Membership.rows().count(), _("staff members"))
 
 
-home.add_card(home.Card(gettext_lazy("Staff"), "group", VIEW, Membership, _count_members, order=70))
+dashboard.cards.add(dashboard.Card(gettext_lazy("Staff"), "group", VIEW, Membership, _count_members, order=70))

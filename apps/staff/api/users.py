@@ -10,15 +10,14 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 
-from apps.api.exceptions import ApiError
-from apps.api.requests.scopes import ScopeMissing, check_scope
-from apps.api.resources.filters import ResourceFilter
-from apps.api.rows import keyset_pagination
-from apps.api.types import Rendered, Schema
-from apps.api.viewsets import ShopViewSet
-from apps.shops.models import App, Shop
-from apps.staff.domain.permissions import NAMES
-from apps.staff.models import Membership, User
+from apps.core.rest.exceptions import ApiError
+from apps.core.rest.reading import keyset_pagination
+from apps.core.rest.requests.authentication import ScopeMissing, check_scope
+from apps.core.rest.resources.filters import ResourceFilter
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.tenancy.models import App, Membership, Shop, User
+from apps.core.tenancy.permissions import NAMES
+from apps.core.types import Rendered, Schema
 
 SCOPE = "read_users"
 _TEXT: Schema = {"type": "string"}

@@ -11,12 +11,11 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.events.domain.recording import record_event
-from apps.ground.exceptions import DomainError, RowDeleted
-from apps.shops.models import AccessToken, Shop
-from apps.staff.domain.actor_names import get_staff_actor
-from apps.staff.domain.permissions import NAMES, Level, Levels
-from apps.staff.models import Membership, User
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError, RowDeleted
+from apps.core.tenancy.actor_names import get_staff_actor
+from apps.core.tenancy.models import AccessToken, Membership, Shop, User
+from apps.core.tenancy.permissions import NAMES, Level, Levels
 
 
 class AlreadyMember(DomainError):

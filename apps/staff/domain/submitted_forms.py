@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from apps.staff.models import SentForm
+from apps.core.tenancy.models import SentForm
 
 RETENTION, BATCH_SIZE = timedelta(days=30), 1000
 

@@ -14,13 +14,13 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.ground.exceptions import DomainError
-from apps.panel.admin_base.model_admin import PanelAdmin
-from apps.panel.form_idempotency import get_post_data
-from apps.panel.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
-from apps.panel.permissions import require_permission
-from apps.panel.staff_request import as_staff_request
-from apps.shops.models import App
+from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
+from apps.core.admin.model_admin.base import PanelAdmin
+from apps.core.admin.permissions import require_permission
+from apps.core.admin.staff_request import as_staff_request
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.models import App
 from apps.webhooks.domain import app_config
 from apps.webhooks.domain.app_config import AppConfig, ConfigChanges
 from apps.webhooks.models import Subscription

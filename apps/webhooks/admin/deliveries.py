@@ -14,15 +14,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.events.models import Event
-from apps.ground.languages import lowercase_label
-from apps.ground.stored_messages import translate_label
-from apps.panel.admin_base.filters import Choices, PeriodFilter, Screen
-from apps.panel.admin_base.model_admin import ReadOnlyAdminMixin, ShopOwnedAdmin
-from apps.panel.menu import MenuItem
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context
-from apps.panel.theme import display
+from apps.core.admin.lists.filters import Choices, PeriodFilter, Screen
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import display
+from apps.core.events.models import Event
+from apps.core.i18n.formats import lowercase_label
 from apps.shops.admin.filters import AppFilter
 from apps.webhooks.domain import replay
 from apps.webhooks.domain.engine.retry_policy import MAX_ATTEMPTS
@@ -127,7 +126,7 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
     def event_subject(self, delivery: Delivery) -> str | None:
         """Return the name of the object that the event is about, or its ID."""
         event = delivery.event
-        return (translate_label(event.subject_label) or f"#{event.subject_id}") if event else None
+        return (event.label or f"#{event.subject_id}") if event else None
 
     @display(description=gettext_lazy("App"))
     def app_name(self, delivery: Delivery) -> str:

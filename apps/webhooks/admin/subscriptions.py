@@ -11,23 +11,26 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from apps.ground import languages
-from apps.ground.tenancy import all_shops_scope
-from apps.panel import home
-from apps.panel.admin_base.model_admin import PanelAdmin, ReadOnlyAdminMixin
-from apps.panel.menu import MenuItem
-from apps.panel.permissions import has_permission, require_permission
-from apps.panel.staff_request import Context, as_staff_request
-from apps.panel.theme import display
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import PanelAdmin, ReadOnlyAdminMixin
+from apps.core.admin.pages import dashboard
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context, as_staff_request
+from apps.core.admin.theme import display
+from apps.core.i18n import formats
+from apps.core.i18n.messages import define_text
+from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.admin import app_config
 from apps.webhooks.domain import delivery_tests, replay, topic_examples
 from apps.webhooks.domain import subscriptions as service
 from apps.webhooks.models import Delivery, Subscription
+from apps.webhooks.models.subscriptions import decode_warnings
 
 VIEW_PERMISSION, CHANGE_PERMISSION = "webhooks.view_subscription", "webhooks.change_subscription"
 LATEST_DELIVERIES = 20
+_PAUSED = define_text("webhooks.paused", "Paused by staff.")
 # Larger counts are shown as "1,000 or more", because exact counts could require reading the whole log.
 COUNT_LIMIT = 1000
 STATUS_COLORS = {
@@ -184,6 +187,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
             "panel/webhooks/subscription.html",
             str(subscription)[:120],
             original=subscription,
+            warnings=decode_warnings(subscription.warnings),
             state=(STATUS_COLORS[get_status_key(subscription)], _STATUS_LABELS[get_status_key(subscription)]),
             counts=[(state.label, _format_count(deliveries, state)) for state in Delivery.State],
             missing_since=undelivered.order_by("pk").values_list("triggered_at", flat=True).first(),
@@ -213,9 +217,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         """Pause a subscription."""
 
         def pause(subscription: Subscription) -> bool:
-            return service.pause_subscription(
-                subscription, reason=gettext_noop("Paused by staff."), **self.event_kwargs(request)
-            )
+            return service.pause_subscription(subscription, reason=_PAUSED, **self.event_kwargs(request))
 
         return self._change_own(request, object_id, pause, _("Webhook paused. New events are held."))
 
@@ -308,7 +310,7 @@ def _last_finished_at(deliveries: QuerySet[Delivery], state: Delivery.State) -> 
 
 def _format_count(deliveries: QuerySet[Delivery], state: Delivery.State) -> str:
     number = deliveries.filter(state=state)[:COUNT_LIMIT].count()
-    text = languages.format_integer(number)
+    text = formats.format_integer(number)
     return _("{number} or more").format(number=text) if number == COUNT_LIMIT else text
 
 
@@ -330,8 +332,8 @@ def _get_disabled(request: HttpRequest) -> QuerySet[Subscription]:
         )
 
 
-home.add_task(
-    home.Task(
+dashboard.tasks.add(
+    dashboard.Task(
         gettext_lazy("Disabled webhooks"),
         gettext_lazy("webhooks that no longer deliver events"),
         Subscription,

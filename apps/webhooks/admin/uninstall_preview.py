@@ -2,8 +2,8 @@
 
 from django.utils.translation import gettext_noop
 
-from apps.shops.admin.uninstall_preview import register_uninstall_count
-from apps.shops.models import Installation
+from apps.core.tenancy.models import Installation
+from apps.shops.admin.uninstall_preview import uninstall_counts
 from apps.webhooks.domain.subscriptions import get_api_subscriptions
 
 
@@ -11,4 +11,4 @@ def _count_subscriptions(installation: Installation) -> int:
     return get_api_subscriptions(installation.shop, installation.app_id).count()
 
 
-register_uninstall_count(gettext_noop("webhook subscriptions"), _count_subscriptions)
+uninstall_counts.register(gettext_noop("webhook subscriptions"), _count_subscriptions)

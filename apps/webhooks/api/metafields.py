@@ -2,9 +2,9 @@
 
 from django.db.models import Model, Q, QuerySet
 
-from apps.api.render_context import RenderContext
-from apps.api.rows.query_plans import get_read_plan
-from apps.ground.tenancy import get_current_shop
+from apps.core.rest.reading.query_plans import get_read_plan
+from apps.core.rest.render_context import RenderContext
+from apps.core.tenancy.scope import get_current_shop
 from apps.metafields.api.metafields import MetafieldSerializer
 from apps.metafields.domain.owners import get_owner_type_of_row
 from apps.metafields.models import Metafield

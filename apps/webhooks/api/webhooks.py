@@ -6,18 +6,27 @@ from typing import ClassVar, TypeVar
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from apps.api.exceptions import Unprocessable
-from apps.api.requests.scopes import ScopeMissing
-from apps.api.resources.fields import ApiField, ChoiceField, ModelDerivedField, ReadOnlyColumn, TextField
-from apps.api.resources.filters import ResourceFilter, TextFilter
-from apps.api.resources.serializers import ResourceSerializer
-from apps.api.types import Attrs
-from apps.api.viewsets import ShopViewSet
-from apps.ground.error_messages import INVALID
-from apps.outgoing.ssrf_guard import URL_MAX_LENGTH
+from apps.core.http.ssrf_guard import URL_MAX_LENGTH
+from apps.core.i18n.error_messages import INVALID
+from apps.core.rest.exceptions import Unprocessable
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.requests.authentication import ScopeMissing
+from apps.core.rest.resources.fields import (
+    ApiField,
+    ChoiceField,
+    ComputedField,
+    ModelDerivedField,
+    ReadOnlyColumn,
+    TextField,
+)
+from apps.core.rest.resources.filters import ResourceFilter, TextFilter
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.viewsets import ShopViewSet
+from apps.core.types import Attrs
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.errors import SubscriptionRefused, TopicScopeMissing
 from apps.webhooks.models import Subscription
+from apps.webhooks.models.subscriptions import decode_warnings
 
 T = TypeVar("T")
 # Maps field names of ``domain.subscriptions`` to the field names of this resource.
@@ -37,6 +46,10 @@ class StringListField(ApiField):
         return data
 
 
+def _warnings(_context: RenderContext, warnings: list[Attrs]) -> list[dict[str, str]]:
+    return decode_warnings(warnings)
+
+
 class WebhookSerializer(ResourceSerializer[Subscription]):
     """The REST representation of a webhook subscription."""
 
@@ -51,7 +64,7 @@ class WebhookSerializer(ResourceSerializer[Subscription]):
     private_metafield_namespaces = StringListField(required=False)
     filter = TextField(required=False, allow_blank=True, allow_null=True)
     name = TextField(required=False, allow_null=True, allow_blank=True)
-    warnings = ReadOnlyColumn()
+    warnings = ComputedField(_warnings, "warnings", schema={})
 
     class Meta:
         model = Subscription

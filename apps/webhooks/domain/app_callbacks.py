@@ -11,9 +11,9 @@ import orjson
 from django.conf import settings
 from django.db import transaction
 
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import ReadOnlyAttrs
-from apps.shops.models import App
+from apps.core.tenancy.models import App
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import ReadOnlyAttrs
 from apps.webhooks.domain.engine.dispatcher.notify import notify_after_commit
 from apps.webhooks.domain.engine.matching import get_or_create_endpoint
 from apps.webhooks.models import Delivery, Payload

@@ -15,17 +15,19 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from apps.ground.exceptions import DomainError
-from apps.ground.tenancy import all_shops_scope
-from apps.ground.types import Attrs
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import PART_ERROR
+from apps.core.tenancy.models import App
+from apps.core.tenancy.scope import all_shops_scope
+from apps.core.types import Attrs
 from apps.shops.domain import app_registration
 from apps.shops.domain.app_installation import ScopeUnknown
-from apps.shops.models import App
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.engine.rate_limits import DEFAULT_MAX_IN_FLIGHT
 from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.domain.topics import COMPLIANCE_TOPICS
 from apps.webhooks.models import Subscription
+from apps.webhooks.models.subscriptions import decode_warnings
 
 MAX_BYTES = 256 * 1024
 DUPLICATE_MESSAGE = "You can’t have duplicate subscriptions with the exact same `topic` and `uri`"
@@ -148,7 +150,9 @@ def apply_config(app: App, configuration: AppConfig, *, at: datetime, actor: str
             difference.removed.append(str(row))
     for index, entry in enumerate(configuration.subscription_entries):
         saved = _save(app, pairs.get(index), entry, difference, actor=actor, at=at)
-        difference.warnings += [f"{entry.location}: {warning['message']}" for warning in saved.warnings]
+        difference.warnings += [
+            PART_ERROR(part=entry.location, error=warning["message"]) for warning in decode_warnings(saved.warnings)
+        ]
     return difference
 
 

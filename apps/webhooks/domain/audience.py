@@ -1,6 +1,6 @@
 """The audience of events: the API versions and metafields requested by a shop's subscriptions to a topic.
 
-Each process caches the audience until the version in ``apps.shops.domain.subscriber_version`` changes. A shop with
+Each process caches the audience until the version in ``apps.core.tenancy.subscriber_version`` changes. A shop with
 version 0 has no subscribers.
 """
 
@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 
 from django.db.models import Model
 
-from apps.events.models import Event
-from apps.ground.tenancy import all_shops_scope, get_current_shop
-from apps.shops.domain.subscriber_version import get_subscriber_version
-from apps.shops.models import Installation, Shop
+from apps.core.events.models import Event
+from apps.core.registry import Registry
+from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope, get_current_shop
+from apps.core.tenancy.subscriber_version import get_subscriber_version
 from apps.webhooks.domain import topics
 from apps.webhooks.domain.engine.dispatcher.notify import notify_after_commit
 from apps.webhooks.domain.subscriptions import get_subscriptions_for_shop, get_undeleted_subscriptions
@@ -44,12 +45,7 @@ class TopicAudience:
 
 _cache: OrderedDict[int, tuple[int, Mapping[str, TopicAudience]]] = OrderedDict()
 _lock = threading.Lock()
-_readers: list[MetafieldRenderer] = []
-
-
-def set_metafield_renderer(renderer: MetafieldRenderer) -> None:
-    """Set the function that renders metafields. The REST module calls this at startup."""
-    _readers[:] = [renderer]
+metafield_renderers = Registry[str, MetafieldRenderer]("metafield renderers")
 
 
 def get_api_versions(shop: Shop, topic: str) -> frozenset[str]:
@@ -80,7 +76,7 @@ def _render_metafields(shop: Shop, topic: str, instance: Model) -> dict[str, lis
         return None
     return {
         version: render(instance, version, topic_audience)
-        for render in _readers
+        for render in metafield_renderers.values()
         for version in sorted(topic_audience.versions)
     }
 

@@ -8,13 +8,13 @@ from typing import Any
 import orjson
 from django.db import transaction
 
-from apps.events.models import Event
-from apps.query import QuerySyntaxError
-from apps.query.predicate import compile_filter
+from apps.core.events.models import Event
+from apps.core.search_query import QuerySyntaxError
+from apps.core.search_query.predicate import compile_filter
 from apps.webhooks.domain import topics
 from apps.webhooks.domain.engine.dispatcher.notify import notify_after_commit
 from apps.webhooks.domain.engine.matching import get_or_create_endpoint
-from apps.webhooks.domain.field_selection import select_fields
+from apps.webhooks.domain.filters import select_fields
 from apps.webhooks.models import Delivery, Payload, Subscription
 
 

@@ -1,7 +1,7 @@
 """Validate the URIs that deliveries are sent to.
 
-``https`` is always supported. For development, a host in ``OUTGOING_ALLOW`` may also use plain http. ``enable_schemes``
-adds the schemes that the settings enable.
+``https`` is always supported. For development, a host in ``OUTGOING_ALLOW`` may also use plain http. The settings
+enable other schemes, which have a transport each (``engine.transports``).
 """
 
 import re
@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.utils.translation import gettext_noop
 
-from apps.ground.error_messages import BLANK, NOT_A_URL, too_long
-from apps.ground.stored_messages import register_message
-from apps.outgoing.ssrf_guard import URL_MAX_LENGTH, AddressRefused, UrlRefused, check_url
-from apps.shops.models import App
+from apps.core.http.ssrf_guard import URL_MAX_LENGTH, AddressRefused, UrlRefused, check_url
+from apps.core.i18n.error_messages import BLANK, NOT_A_URL, too_long
+from apps.core.i18n.messages import define_message
+from apps.core.tenancy.models import App
 
 # Returns the error in a URI as a phrase that follows the label "Address", or None if the URI is valid.
 UriCheck = Callable[[str, App], str | None]
@@ -28,12 +28,12 @@ _EVENT_SOURCE = re.compile(
 _KAFKA_TOPIC = re.compile(r"kafka://[A-Za-z0-9._-]{1,249}")
 _AMQP = re.compile(r"amqp://(?P<broker>[a-z0-9-]{1,60})/[A-Za-z0-9._-]{1,200}")
 
-_NOT_SUPPORTED = register_message(gettext_noop("protocol {scheme}:// is not supported"))
-_INTERNAL = register_message(gettext_noop("cannot be a {brand} or an internal domain"))
-_OF_ANOTHER_APP = register_message(
-    gettext_noop("is an AWS ARN and includes api_client_id '{found}' instead of '{wanted}'")
+_NOT_SUPPORTED = define_message("endpoints.not_supported", "protocol {scheme}:// is not supported")
+_INTERNAL = define_message("endpoints.internal", "cannot be a {brand} or an internal domain")
+_OF_ANOTHER_APP = define_message(
+    "endpoints.of_another_app", "is an AWS ARN and includes api_client_id '{found}' instead of '{wanted}'"
 )
-_NO_BROKER = register_message(gettext_noop("refers to a broker that is not configured: {broker}"))
+_NO_BROKER = define_message("endpoints.no_broker", "refers to a broker that is not configured: {broker}")
 
 
 def find_uri_error(uri: str, app: App) -> str | None:
@@ -47,7 +47,7 @@ def find_uri_error(uri: str, app: App) -> str | None:
         return NOT_A_URL
     if scheme in {"https", "http"}:
         return _check_web(uri, scheme)
-    return SCHEME_CHECKS[scheme](uri, app) if scheme in _enabled else _NOT_SUPPORTED.format(scheme=scheme)
+    return SCHEME_CHECKS[scheme](uri, app) if scheme in get_enabled_schemes() else _NOT_SUPPORTED(scheme=scheme)
 
 
 def _parse_scheme(uri: str) -> str:
@@ -72,18 +72,18 @@ def get_transport_scheme(uri: str) -> str:
     return {"http": "https"}.get(scheme, scheme)
 
 
-def enable_schemes(*schemes: str) -> None:
-    """Allow URIs with these schemes. Each scheme needs a transport."""
-    _enabled.update(schemes)
+def get_enabled_schemes() -> list[str]:
+    """Return the URI schemes that the settings enable in addition to ``https``."""
+    return ["amqp"] * bool(settings.WEBHOOK_BROKERS) + ["arn"] * settings.WEBHOOK_EVENTBRIDGE
 
 
 def _check_web(uri: str, scheme: str) -> str | None:
     try:
         check_url(uri, schemes=("https",))
     except AddressRefused:
-        return _INTERNAL.format(brand=settings.BRAND.capitalize())
+        return _INTERNAL(brand=settings.BRAND.capitalize())
     except UrlRefused as error:
-        return _NOT_SUPPORTED.format(scheme=scheme) if str(error) == "must use https" else str(error)
+        return _NOT_SUPPORTED(scheme=scheme) if str(error) == "must use https" else str(error)
     return None
 
 
@@ -101,7 +101,7 @@ def _check_event_source(uri: str, app: App) -> str | None:
     if match is None:
         return gettext_noop("is not a valid AWS ARN")
     if match["app"] != str(app.pk):
-        return _OF_ANOTHER_APP.format(found=match["app"], wanted=app.pk)
+        return _OF_ANOTHER_APP(found=match["app"], wanted=app.pk)
     return None
 
 
@@ -113,7 +113,7 @@ def _check_amqp(uri: str, _app: App) -> str | None:
     match = _AMQP.fullmatch(uri)
     if match is None:
         return gettext_noop("is not a valid AMQP address. Address should be amqp://broker/routing-key")
-    return None if match["broker"] in settings.WEBHOOK_BROKERS else _NO_BROKER.format(broker=match["broker"])
+    return None if match["broker"] in settings.WEBHOOK_BROKERS else _NO_BROKER(broker=match["broker"])
 
 
 SCHEME_CHECKS: dict[str, UriCheck] = {
@@ -122,4 +122,3 @@ SCHEME_CHECKS: dict[str, UriCheck] = {
     "kafka": _check_kafka,
     "amqp": _check_amqp,
 }
-_enabled: set[str] = set()

@@ -5,7 +5,7 @@ As in REST, a message is a phrase that follows the label of the field ("Address"
 letter is already a full sentence.
 """
 
-from apps.ground.exceptions import DomainError
+from apps.core.exceptions import DomainError
 
 FIELD_LABELS = {
     "topic": "Topic",

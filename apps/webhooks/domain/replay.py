@@ -14,16 +14,15 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
-from apps.events.domain.recording import record_event
-from apps.ground.stored_messages import register_message
-from apps.jobs.domain import queue
-from apps.jobs.models import Job
+from apps.core.events.recording import record_event
+from apps.core.i18n.messages import define_message
+from apps.core.jobs import queue
+from apps.core.jobs.models import Job
 from apps.webhooks.models import Delivery, Subscription
 
 REPLAY_JOB = "webhooks.recover"
-_SENT_SINCE = register_message(gettext_noop("Replayed deliveries since {moment}"))
+_SENT_SINCE = define_message("webhooks.replayed", "Replayed deliveries since {moment}")
 _BATCH = 500
 # The states from which a delivery can be replayed.
 REPLAYABLE_STATES = (Delivery.State.HELD, Delivery.State.DEAD)
@@ -36,9 +35,7 @@ def replay_since(subscription: Subscription, *, since: datetime, actor: str, at:
     Resume the subscription first. Otherwise the replayed deliveries are held.
     """
     if subscription.shop_id is not None:
-        record_event(
-            "webhooks/recover", subscription, actor=actor, at=at, message=_SENT_SINCE.format(moment=f"{since:%c}")
-        )
+        record_event("webhooks/recover", subscription, actor=actor, at=at, message=_SENT_SINCE(moment=f"{since:%c}"))
     return queue.enqueue(REPLAY_JOB, actor=actor, subscription_id=subscription.pk, since=since.isoformat())
 
 

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
-from apps.events.domain.redaction import clear_payloads
-from apps.events.models import Event
-from apps.ground.base_models import TimestampedQuerySet
-from apps.ground.id_sequences import get_last_id_of_range
-from apps.shops.domain.read_only import writable_shops
+from apps.core.db.id_sequences import get_last_id_of_range
+from apps.core.events.models import Event
+from apps.core.events.redaction import clear_payloads
+from apps.core.models import TimestampedQuerySet
+from apps.core.tenancy.read_only import writable_shops
 from apps.shops.models import RetiringSecret
 from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
 

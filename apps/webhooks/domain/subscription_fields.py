@@ -7,12 +7,21 @@ from collections.abc import Collection
 from django.conf import settings
 from django.utils.translation import gettext_noop
 
-from apps.ground.error_messages import BLANK, INVALID, NOT_BOOLEAN, NOT_IN_LIST, NOT_WHOLE, between, too_long, too_many
-from apps.ground.stored_messages import register_message, translate_stored
-from apps.ground.types import Attrs, Errors, ReadOnlyAttrs
-from apps.query import Node, QuerySyntaxError, parse_query
-from apps.query.predicate import MISSING_FIELD, compile_predicate, get_field_paths
-from apps.webhooks.domain import endpoints, filter_warnings, topics
+from apps.core.i18n.error_messages import (
+    BLANK,
+    INVALID,
+    NOT_BOOLEAN,
+    NOT_IN_LIST,
+    NOT_WHOLE,
+    between,
+    too_long,
+    too_many,
+)
+from apps.core.i18n.messages import as_message, define_message
+from apps.core.search_query import Node, QuerySyntaxError, parse_query
+from apps.core.search_query.predicate import MISSING_FIELD, compile_predicate, get_field_paths
+from apps.core.types import Attrs, Errors, ReadOnlyAttrs
+from apps.webhooks.domain import endpoints, filters, topics
 from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.models import Subscription
 from apps.webhooks.models.subscriptions import MAX_IN_FLIGHT, MAX_NAME, MAX_PER_SECOND
@@ -35,12 +44,11 @@ WRITABLE_FIELDS = (
 )
 MAX_LIST_ENTRIES = 250
 MAX_PATH = 255
-_NOT_INCLUDED = register_message(
-    gettext_noop(
-        "The specified filter is invalid, please ensure that include_fields has the field(s) you filter on: {fields}"
-    )
+_NOT_INCLUDED = define_message(
+    "webhooks.not_included",
+    "The specified filter is invalid, please ensure that include_fields has the field(s) you filter on: {fields}",
 )
-_BAD_FILTER = register_message(gettext_noop("The specified filter is invalid: {problem}"), problem=translate_stored)
+_BAD_FILTER = define_message("webhooks.bad_filter", "The specified filter is invalid: {problem}")
 _NAME = re.compile(r"[A-Za-z0-9_-]*")
 _PLAIN_TEXT = re.compile(r"[^\x00-\x1f\ud800-\udfff]+")
 
@@ -69,8 +77,8 @@ def assign_validated(subscription: Subscription, values: ReadOnlyAttrs) -> None:
         raise SubscriptionRefused(errors)
     subscription.key_digest = _key_digest(subscription)
     shape = topics.get_payload_schema(subscription.topic, subscription.api_version)
-    foreseen = filter_warnings.find_warnings(shape, tree, subscription.include_fields)
-    subscription.warnings = [{"field": warning.field, "message": warning.message} for warning in foreseen]
+    foreseen = filters.find_warnings(shape, tree, subscription.include_fields)
+    subscription.warnings = [{"field": warning.field, **warning.message.to_json()} for warning in foreseen]
 
 
 def _check_topic(subscription: Subscription, values_to_assign: Attrs, errors: Errors) -> None:
@@ -110,10 +118,12 @@ def _parse_filter(subscription: Subscription, errors: Errors) -> Node | None:
         tree = parse_query(subscription.filter)
         compile_predicate(tree)
     except QuerySyntaxError as error:
-        errors["filter"] = [str(error) if error.message == MISSING_FIELD else _BAD_FILTER.format(problem=error)]
+        errors["filter"] = [
+            str(error) if error.message == MISSING_FIELD else _BAD_FILTER(problem=as_message(str(error)))
+        ]
         return None
     if missing := sorted(get_field_paths(tree) - _keep_selected(get_field_paths(tree), subscription.include_fields)):
-        errors["filter"] = [_NOT_INCLUDED.format(fields=", ".join(missing))]
+        errors["filter"] = [_NOT_INCLUDED(fields=", ".join(missing))]
         return None
     return tree
 

@@ -1,7 +1,7 @@
 """Create, update, pause and delete webhook subscriptions for REST, GraphQL, configuration files and the panel.
 
 Callers pass values by column name, and ``SubscriptionRefused`` reports errors by column name. Every change to a
-subscription must increment the version in ``apps.shops.domain.subscriber_version`` in the same transaction.
+subscription must increment the version in ``apps.core.tenancy.subscriber_version`` in the same transaction.
 """
 
 from datetime import datetime
@@ -9,22 +9,22 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from apps.events.domain.diffs import Changes, compute_changes
-from apps.events.domain.recording import record_event
-from apps.ground.base_models import TimestampedQuerySet
-from apps.ground.constraint_errors import find_violated_constraint
-from apps.ground.exceptions import RowDeleted
-from apps.ground.row_locks import refresh_for_update
-from apps.ground.tenancy import all_shops_scope
-from apps.ground.types import ReadOnlyAttrs
-from apps.shops.domain.locks import lock_shop
-from apps.shops.domain.subscriber_version import bump_subscriber_version, bump_subscriber_versions_of_app
-from apps.shops.models import App, Installation, Shop
+from apps.core.db.constraint_errors import find_violated_constraint
+from apps.core.db.row_locks import refresh_for_update
+from apps.core.events.recording import Changes, compute_changes, record_event
+from apps.core.exceptions import RowDeleted
+from apps.core.models import TimestampedQuerySet
+from apps.core.tenancy.models import App, Installation, Shop
+from apps.core.tenancy.scope import all_shops_scope
+from apps.core.tenancy.shops import lock_shop
+from apps.core.tenancy.subscriber_version import bump_subscriber_version, bump_subscriber_versions_of_app
+from apps.core.types import ReadOnlyAttrs
 from apps.webhooks.domain import topics
 from apps.webhooks.domain.engine import rate_limits
 from apps.webhooks.domain.errors import SubscriptionRefused, TopicScopeMissing
 from apps.webhooks.domain.subscription_fields import WRITABLE_FIELDS, assign_validated
 from apps.webhooks.models import Subscription
+from apps.webhooks.models.subscriptions import decode_warnings
 
 
 def get_undeleted_subscriptions() -> TimestampedQuerySet[Subscription]:
@@ -130,6 +130,8 @@ def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, ac
     for uri in {before["uri"], subscription.uri}:
         rate_limits.update_endpoint_limits(uri, subscription.shop_id)
     visible_changes = {name: change for name, change in changes.items() if name != "key_digest"}
+    if "warnings" in visible_changes:
+        visible_changes["warnings"] = [decode_warnings(change) for change in visible_changes["warnings"]]  # type: ignore[arg-type]
     _record("webhooks/update", subscription, actor=actor, at=at, changes=visible_changes)
     return visible_changes
 
@@ -176,7 +178,7 @@ def _set_state(subscription: Subscription, state: Subscription.State, reason: st
     if subscription.state == state:
         return False
     changes = {"state": [subscription.state, state.value]}
-    subscription.state, subscription.reason, subscription.state_changed_at = state.value, reason[:500], at
+    subscription.state, subscription.reason, subscription.state_changed_at = state.value, reason, at
     subscription.save(update_fields=["state", "reason", "state_changed_at"])
     _record("webhooks/update", subscription, actor=actor, at=at, changes=changes)
     return True

@@ -15,10 +15,8 @@ import orjson
 from django.conf import settings
 from django.utils.translation import gettext_noop
 
-from apps.events.domain import topics
-from apps.events.domain.topics import Topic
-from apps.webhooks.domain.topic_catalog import CATALOG
-from apps.webhooks.domain.topics import COMPLIANCE_TOPICS, INSTALLATION_TOPICS
+from apps.core.events.topics import Topic, get_all_topics
+from apps.webhooks.domain.topics import CATALOG, COMPLIANCE_TOPICS, INSTALLATION_TOPICS
 
 PATH = Path(__file__).parents[1] / "examples.json"
 MAX_LIST_ITEMS = 1
@@ -60,7 +58,7 @@ class TopicDescription:
 
 def list_subscribable_topics() -> Iterator[Topic]:
     """Return every topic that apps can subscribe to, sorted by name."""
-    return (topic for topic in topics.get_all_topics() if topic.is_subscribable or topic.name in COMPLIANCE_TOPICS)
+    return (topic for topic in get_all_topics() if topic.is_subscribable or topic.name in COMPLIANCE_TOPICS)
 
 
 def render_examples() -> dict[str, Any]:
@@ -68,7 +66,7 @@ def render_examples() -> dict[str, Any]:
     version = settings.API_VERSIONS[-1]
     rendered: dict[str, Any] = {}
     for topic in list_subscribable_topics():
-        instance = topic.get_example() if topic.get_example is not None else None
+        instance = topic.get_example()
         if instance is not None:
             rendered[topic.name] = _shortened(orjson.loads(orjson.dumps(topic.render(instance, version))))
     return rendered
@@ -107,9 +105,9 @@ def _describe_topic(topic: Topic, before: Sequence[TopicDescription]) -> TopicDe
 def _audience(topic: Topic) -> str:
     if topic.name in COMPLIANCE_TOPICS:
         return gettext_noop("none, only in the app's configuration file")
-    if topic.name in INSTALLATION_TOPICS or (topic.is_allowed is not None and not topic.scope):
+    if topic.name in INSTALLATION_TOPICS or (topic.is_allowed is not None and not topic.scopes):
         return gettext_noop("the app itself")
-    return " or ".join(f"{scope}" for scope in topic.scopes or (topic.scope,) if scope) or gettext_noop("any app")
+    return " or ".join(topic.scopes) or gettext_noop("any app")
 
 
 def render_topics_page() -> str:
@@ -158,7 +156,7 @@ def _format_scope(audience: str) -> str:
 
 def _unsupported() -> list[str]:
     """Return the catalog topics that are not registered, with one entry for each family that is missing completely."""
-    registered = {topic.name for topic in topics.get_all_topics()}
+    registered = {topic.name for topic in get_all_topics()}
     families = {_family(name) for name in registered}
     absent = CATALOG - registered
     return sorted({name if _family(name) in families else f"{_family(name)}/*" for name in absent})

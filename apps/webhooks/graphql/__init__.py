@@ -1,4 +1,4 @@
-"""GraphQL types, queries and mutations for webhook subscriptions. ``apps.graphql`` autodiscovers this package."""
+"""GraphQL types, queries and mutations for webhook subscriptions. ``apps.core.graphql`` autodiscovers this package."""
 
 from apps.webhooks.graphql import mutations, queries
 

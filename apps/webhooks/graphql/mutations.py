@@ -10,14 +10,12 @@ from typing import Annotated, Any
 
 import strawberry
 
-from apps.graphql import registry
-from apps.graphql.errors import ACCESS_DENIED, graphql_error
-from apps.graphql.ids import parse_number_of_type
-from apps.graphql.info import Info
-from apps.graphql.scalars import ARN, URL
-from apps.ground.error_messages import TAKEN
-from apps.ground.exceptions import RowDeleted
-from apps.ground.types import Attrs
+from apps.core.exceptions import RowDeleted
+from apps.core.graphql import registry
+from apps.core.graphql.errors import ACCESS_DENIED, graphql_error
+from apps.core.graphql.types import ARN, URL, Info, parse_number_of_type
+from apps.core.i18n.error_messages import TAKEN
+from apps.core.types import Attrs
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.errors import NO_SUCH_SUBSCRIPTION, SubscriptionRefused, TopicScopeMissing, get_full_message
 from apps.webhooks.graphql.types import (
@@ -199,7 +197,7 @@ class PubSubWebhookSubscriptionUpdatePayload:
 Topic = Annotated[WebhookSubscriptionTopic, strawberry.argument(description="The topic to subscribe to.")]
 
 
-@registry.register_mutations
+@registry.mutations.add
 @strawberry.type
 class WebhookMutations:
     """Mutations for the subscriptions of the calling app."""

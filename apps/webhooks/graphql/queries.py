@@ -6,16 +6,13 @@ from typing import Annotated
 import strawberry
 from django.db.models import Q
 
-from apps.graphql import registry
-from apps.graphql.connections import ConnectionArguments, read_connection_page
-from apps.graphql.errors import graphql_error
-from apps.graphql.ids import parse_number_of_type
-from apps.graphql.info import Info
-from apps.graphql.scalars import URL
-from apps.ground.base_models import TimestampedQuerySet
-from apps.query import QuerySyntaxError
-from apps.query.database import QueryValueError, SearchFields
-from apps.query.fields import Integer, Timestamp
+from apps.core.graphql import registry
+from apps.core.graphql.errors import graphql_error
+from apps.core.graphql.types import URL, ConnectionArguments, Info, parse_number_of_type, read_connection_page
+from apps.core.models import TimestampedQuerySet
+from apps.core.search_query import QuerySyntaxError
+from apps.core.search_query.database import QueryValueError, SearchFields
+from apps.core.search_query.fields import Integer, Timestamp
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.graphql.types import (
     BY_URI,
@@ -58,7 +55,7 @@ class Count:
     precision: CountPrecision
 
 
-@registry.register_queries
+@registry.queries.add
 @strawberry.type
 class WebhookQueries:
     """Queries for the subscriptions that the calling app created, except subscriptions from a configuration file."""

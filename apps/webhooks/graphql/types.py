@@ -6,12 +6,19 @@ from typing import Annotated, Any, Union
 
 import strawberry
 
-from apps.graphql import registry
-from apps.graphql.connections import Page, PageInfo
-from apps.graphql.ids import LegacyInteroperability, Node, build_global_id
-from apps.graphql.info import Info
-from apps.graphql.root import ApiVersion, build_api_version
-from apps.graphql.scalars import ARN, URL, UnsignedInt64
+from apps.core.graphql import registry
+from apps.core.graphql.schema import ApiVersion, build_api_version
+from apps.core.graphql.types import (
+    ARN,
+    URL,
+    Info,
+    LegacyInteroperability,
+    Node,
+    Page,
+    PageInfo,
+    UnsignedInt64,
+    build_global_id,
+)
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.topics import get_offered_topics
 from apps.webhooks.models import Subscription
@@ -197,4 +204,4 @@ def _resolve_node(info: Info, number: int) -> WebhookSubscriptionType | None:
     return None if row is None else to_subscription_type(row)
 
 
-registry.register_node(KIND, WebhookSubscriptionType, _resolve_node)
+registry.nodes.register(KIND, registry.Node(WebhookSubscriptionType, _resolve_node))

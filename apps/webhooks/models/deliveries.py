@@ -6,11 +6,22 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
-from apps.events.models import Event
-from apps.ground.base_models import ShopOwned, Timestamped
-from apps.shops.models import App
+from apps.core.events.models import Event
+from apps.core.i18n.messages import MessageField, define_message, define_text
+from apps.core.models import Timestamped
+from apps.core.tenancy.models import App
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.webhooks.models.subscriptions import Subscription
 
+# Why a call to a broker or an event bus failed (see ``apps.core.http.errors`` for calls to URLs).
+NO_BROKER = define_text("amqp.no_broker", "no broker with this name is configured")
+NO_QUEUE = define_text("amqp.no_queue", "no queue is bound to the routing key")
+REJECTED = define_text("amqp.rejected", "the broker rejected the message")
+NO_EXCHANGE = define_text("amqp.no_exchange", "the exchange does not exist on the broker")
+NO_ACCESS = define_text("amqp.no_access", "write access to the exchange was denied")
+NOT_AUTHENTICATED = define_text("amqp.not_authenticated", "authentication with the broker failed")
+EVENTBRIDGE_REJECTED = define_message("webhooks.eventbridge_rejected", "EventBridge rejected the event: {code}")
+NOT_CONFIGURED = define_text("webhooks.not_configured", "this type of endpoint is no longer configured")
 # Labels for the values of ``Delivery.error``.
 ERROR_LABELS = {
     "bad_answer": gettext_lazy("The response could not be read"),
@@ -45,6 +56,8 @@ class Pending(ShopOwned):
     event = models.OneToOneField(Event, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("event"))
     metafields = models.JSONField(null=True)
 
+    personal_fields = ("metafields",)
+
     class Meta:
         verbose_name = gettext_lazy("pending event")
         verbose_name_plural = gettext_lazy("pending events")
@@ -68,6 +81,8 @@ class Host(Timestamped):
     paused_until = models.DateTimeField(null=True)
     last_error = models.CharField(max_length=255, blank=True)
 
+    non_personal_fields = ("name", "last_error")
+
     def __str__(self) -> str:
         return self.name
 
@@ -86,6 +101,8 @@ class Endpoint(ShopOwned):
     max_per_second = models.PositiveSmallIntegerField(gettext_lazy("maximum deliveries per second"), null=True)
     tokens = models.FloatField(default=0.0, db_default=0.0)
     tokens_at = models.DateTimeField(null=True)
+
+    non_personal_fields = ("uri", "uri_digest", "host")
 
     class Meta:
         verbose_name = gettext_lazy("endpoint")
@@ -107,6 +124,9 @@ class Payload(ShopOwned):
     )
     digest = models.CharField(max_length=64)
     body = models.BinaryField()
+
+    personal_fields = ("body",)
+    non_personal_fields = ("digest",)
 
     class Meta:
         verbose_name = gettext_lazy("payload")
@@ -180,6 +200,8 @@ class Delivery(ShopOwned):
     finished_at = models.DateTimeField(gettext_lazy("finished at"), null=True)
     error = models.CharField(max_length=50, blank=True)
 
+    non_personal_fields = ("topic", "api_version", "ordering_key", "error")
+
     class Meta:
         verbose_name = pgettext_lazy("webhook", "delivery")
         verbose_name_plural = gettext_lazy("deliveries")
@@ -228,7 +250,7 @@ class Attempt(ShopOwned):
     number = models.PositiveSmallIntegerField(gettext_lazy("number"))
     outcome = models.CharField(max_length=20)
     status = models.PositiveSmallIntegerField(gettext_lazy("status"), null=True)
-    error = models.CharField(max_length=255, blank=True)
+    error = MessageField()
     fenced = models.BooleanField(default=False)
     queued_ms = models.PositiveIntegerField(default=0)
     connect_ms = models.PositiveIntegerField(null=True)
@@ -237,6 +259,9 @@ class Attempt(ShopOwned):
     remote_ip = models.GenericIPAddressField(null=True)
     response_headers = models.JSONField(default=dict)
     excerpt = models.TextField(blank=True)
+
+    personal_fields = ("response_headers", "excerpt")
+    non_personal_fields = ("outcome", "error", "remote_ip")
 
     class Meta:
         verbose_name = gettext_lazy("attempt")

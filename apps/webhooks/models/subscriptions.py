@@ -1,15 +1,19 @@
 """Models for webhook subscriptions and their health."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from apps.ground.base_models import ShopOwned, Timestamped, VersionField
-from apps.ground.error_messages import INVALID
-from apps.shops.models import App, Shop
+from apps.core.i18n.error_messages import INVALID
+from apps.core.i18n.messages import MessageField, decode
+from apps.core.models import Timestamped, VersionField
+from apps.core.tenancy.models import App, Shop
+from apps.core.tenancy.shop_owned import ShopOwned
 
-MAX_URI = 4096
 MAX_NAME = 50
 MAX_IN_FLIGHT = 50
 MAX_PER_SECOND = 1000
@@ -31,7 +35,7 @@ class Subscription(ShopOwned):
         max_in_flight: The maximum number of concurrent calls.
         max_per_second: The maximum number of calls that may start per second, or None for no limit.
         key_digest: The SHA-256 digest of the URI, format and filter. The digest must be unique per topic.
-        warnings: Warnings about the filter and the selected fields, as ``[{field, message}]``.
+        warnings: Warnings about the filter and the selected fields, as ``[{field, code, params}]``.
         reason: Why the subscription is disabled or paused. Staff see the reason.
         removed_by_uninstalling: True if uninstalling the app deleted the subscription, which then still receives the
             event ``app/uninstalled``.
@@ -84,13 +88,28 @@ class Subscription(ShopOwned):
         validators=(MinValueValidator(1), MaxValueValidator(MAX_PER_SECOND)),
     )
     state = models.CharField(gettext_lazy("state"), max_length=10, choices=State, default=State.LIVE, editable=False)
-    reason = models.TextField(blank=True, editable=False)
+    reason = MessageField(editable=False)
     state_changed_at = models.DateTimeField(null=True, editable=False)
     warnings = models.JSONField(default=list, editable=False)
     key_digest = models.CharField(max_length=64, editable=False)
     deleted_at = models.DateTimeField(null=True, editable=False)
     removed_by_uninstalling = models.BooleanField(default=False, editable=False)
     version = VersionField()
+
+    non_personal_fields = (
+        "topic",
+        "uri",
+        "filter",
+        "include_fields",
+        "metafield_namespaces",
+        "private_metafield_namespaces",
+        "metafields",
+        "name",
+        "api_version",
+        "reason",
+        "warnings",
+        "key_digest",
+    )
 
     class Meta:
         ordering = ("id",)
@@ -141,14 +160,14 @@ class Subscription(ShopOwned):
         return f"{self.topic} → {self.uri}"
 
     @property
-    def is_live(self) -> bool:
-        """Return True if deliveries are sent, i.e. the subscription is not paused, disabled or deleted."""
-        return self.state == self.State.LIVE and self.deleted_at is None
-
-    @property
     def event_label(self) -> str:
         """Return the label of the subscription in the audit log."""
         return f"{self.topic} → {self.uri}"[:255]
+
+
+def decode_warnings(warnings: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return stored warnings as ``{field, message}``."""
+    return [{"field": warning["field"], "message": decode(warning)} for warning in warnings]
 
 
 class Health(Timestamped):
@@ -173,7 +192,9 @@ class Health(Timestamped):
     dead_in_a_row = models.PositiveIntegerField(default=0)
     warned = models.PositiveSmallIntegerField(default=0)
     filter_errors = models.PositiveIntegerField(default=0)
-    last_error = models.CharField(max_length=255, blank=True)
+    last_error = MessageField()
+
+    non_personal_fields = ("last_error",)
 
     def __str__(self) -> str:
         return f"health of {self.subscription_id}"

@@ -27,11 +27,11 @@ from apps.backups.domain.shop_archive.format import get_table_path as place_of
 from apps.backups.domain.shop_archive.identities import MODELS, ReferenceColumns, ReferencedIds
 from apps.backups.domain.shop_archive.schema import Table, list_tables
 from apps.backups.domain.shop_archive.serialization import Row, serialize_row
-from apps.ground.tenancy import all_shops_scope
-from apps.jobs.models import Job
-from apps.shops.domain import read_only
-from apps.shops.models import Shop
-from apps.shops.models.encrypted_fields import encrypt
+from apps.core.db.encrypted_fields import encrypt
+from apps.core.jobs.models import Job
+from apps.core.tenancy import read_only
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.models import Delivery
 
 SEALED_TEXT = "a shop of ours"

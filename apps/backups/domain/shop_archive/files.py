@@ -11,8 +11,8 @@ from django.core.files.storage import Storage, default_storage
 
 from apps.backups.domain.manifests import BackupRefused, FileDigest
 from apps.backups.domain.shop_archive.format import FILES, Archive, Manifest, digest_file
-from apps.exchange.models import EXPORTS, IMPORTS
-from apps.media.storage import get_content_storage, list_files, list_folders
+from apps.core.media.storage import get_content_storage, list_files, list_folders
+from apps.imports_exports.models import EXPORTS, IMPORTS
 
 
 def get_shop_folders(shop_id: int) -> tuple[str, ...]:

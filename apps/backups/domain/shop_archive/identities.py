@@ -10,9 +10,8 @@ from django.db.models import Model, QuerySet
 from apps.backups.domain.shop_archive.format import Archive
 from apps.backups.domain.shop_archive.schema import Table
 from apps.backups.domain.shop_archive.serialization import Row, parse_row, serialize_row
-from apps.events.models import Event
-from apps.shops.models import App, Installation
-from apps.staff.models import User
+from apps.core.events.models import Event
+from apps.core.tenancy.models import App, Installation, User
 from apps.webhooks.models import Subscription
 
 PEOPLE, APPS, SUBSCRIPTIONS = "people", "apps", "subscriptions"

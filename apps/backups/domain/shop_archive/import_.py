@@ -18,11 +18,11 @@ from apps.backups.domain.shop_archive.identities import IdentityMap
 from apps.backups.domain.shop_archive.import_policies import ArchiveImport, ShopNames
 from apps.backups.domain.shop_archive.schema import Table, list_tables
 from apps.backups.domain.shop_archive.serialization import parse_row, to_driver_value
-from apps.ground import id_sequences
-from apps.ground.tenancy import all_shops_scope
-from apps.shops.models import Shop
-from apps.shops.models.encrypted_fields import decrypt
-from apps.shops.models.shops import DOMAIN
+from apps.core.db import id_sequences
+from apps.core.db.encrypted_fields import decrypt
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.models.shops import DOMAIN
+from apps.core.tenancy.scope import all_shops_scope
 
 T = TypeVar("T")
 

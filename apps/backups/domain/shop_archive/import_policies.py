@@ -3,7 +3,7 @@
 A staging copy is the shop under another domain and handle, in another installation. Rows that would affect the outside
 world are skipped (``_NOT_COPIED``), ended (``_ENDED``) or disabled (``_SWITCHED_OFF``). A copy therefore has no valid
 tokens, installed apps, webhook subscriptions, waiting jobs or enabled payment handlers. A copy also sends no email (see
-``apps.jobs.domain.emails``). Apps that a copy should use must be installed in the copy.
+``apps.core.jobs.emails``). Apps that a copy should use must be installed in the copy.
 """
 
 from collections.abc import Iterator, Mapping

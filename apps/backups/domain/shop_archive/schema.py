@@ -8,8 +8,8 @@ from django.apps import apps
 from django.db import models
 from django.db.models import QuerySet
 
-from apps.ground.base_models import ShopOwned
-from apps.shops.models import Shop
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.webhooks.models import Health
 
 # Exported models without a shop field. The values are the lookups from a row to its shop.

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import BinaryField, JSONField, Value
 
-from apps.shops.models.encrypted_fields import SecretField, decrypt, encrypt
+from apps.core.db.encrypted_fields import SecretField, decrypt, encrypt
 
 Row = tuple[Any, ...]
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.backups.domain.shop_archive import export
-from apps.ground.exceptions import DomainError
+from apps.core.exceptions import DomainError
 
 
 class Command(BaseCommand):

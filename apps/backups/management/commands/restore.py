@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.backups.domain import create_restore
-from apps.ground.exceptions import DomainError
+from apps.core.exceptions import DomainError
 
 
 class Command(BaseCommand):

@@ -10,9 +10,9 @@ from django.db.models import F
 from apps.catalog.domain.locks import lock_collection
 from apps.catalog.domain.positions import arrange_rows, renumber_rows
 from apps.catalog.models import Collect, Collection, CustomCollection, Product
-from apps.events.domain.recording import record_event
-from apps.ground.error_messages import BLANK, MUST_EXIST
-from apps.ground.exceptions import DomainError
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, MUST_EXIST
 
 MAX_PLACEMENTS = 2500
 _BATCH = 500

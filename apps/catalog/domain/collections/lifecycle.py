@@ -11,15 +11,14 @@ from apps.catalog.domain.collections.membership import get_collection_products
 from apps.catalog.domain.image_files import StoredImage, delete_files_on_commit
 from apps.catalog.domain.locks import lock_collection
 from apps.catalog.models import Collection, CustomCollection, ManualPlace
-from apps.events.domain.diffs import apply_changes
-from apps.events.domain.recording import record_event
-from apps.ground.exceptions import DomainError
-from apps.ground.handles import build_handle_stem, save_with_handle
-from apps.ground.tenancy import get_current_shop
-from apps.ground.types import Attrs
+from apps.core.events.recording import apply_changes, record_event
+from apps.core.exceptions import DomainError
+from apps.core.handles import build_handle_stem, save_with_handle
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import Attrs
 from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
-from apps.shops.models import Shop
 
 FALLBACK_HANDLE = "collection"
 NO_IMAGE = {

@@ -13,12 +13,12 @@ from decimal import Decimal
 
 from django.db.models import Exists, OuterRef, Q
 
-from apps.catalog.domain.tags import get_tag_key
+from apps.catalog.domain.inputs import get_tag_key
 from apps.catalog.domain.weights import to_grams
 from apps.catalog.models import ProductTag, Variant
-from apps.ground.error_messages import BLANK, INVALID, NOT_A_NUMBER, NOT_IN_LIST, NOT_WHOLE, too_long, too_many
-from apps.ground.exceptions import DomainError
-from apps.ground.tenancy import get_current_shop
+from apps.core.exceptions import DomainError
+from apps.core.i18n.error_messages import BLANK, INVALID, NOT_A_NUMBER, NOT_IN_LIST, NOT_WHOLE, too_long, too_many
+from apps.core.tenancy.scope import get_current_shop
 
 Rule = Mapping[str, str]
 MAX_RULES = 60
@@ -82,7 +82,7 @@ def check_rules(rules: object) -> list[dict[str, str]]:
 
 def _check_rule(rule: Mapping[str, object]) -> dict[str, str]:
     column, relation, condition = (rule.get(name) for name in ("column", "relation", "condition"))
-    errors = {}
+    errors: dict[str, str] = {}
     if not isinstance(column, str) or column not in COLUMNS:
         errors["column"] = NOT_IN_LIST if column else BLANK
     elif relation not in get_relations(column):

@@ -4,7 +4,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.content.domain import blob_store
 from apps.content.models import FileContent
-from apps.ground.tenancy import all_shops_scope
+from apps.core.tenancy.scope import all_shops_scope
 
 
 class Command(BaseCommand):

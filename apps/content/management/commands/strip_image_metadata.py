@@ -2,9 +2,9 @@
 
 from django.core.management.base import BaseCommand
 
-from apps.ground.tenancy import shop_scope
-from apps.media.metadata_stripping import strip_all_metadata
-from apps.shops.models import Shop
+from apps.core.media.metadata import strip_all_metadata
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 
 
 class Command(BaseCommand):

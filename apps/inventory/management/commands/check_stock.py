@@ -2,7 +2,7 @@
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.inventory.domain.ledger_check import find_differences
+from apps.inventory.domain.consistency_checks import find_differences
 
 
 class Command(BaseCommand):
@@ -11,7 +11,6 @@ class Command(BaseCommand):
     help = "Check that every inventory level equals the sum of its inventory changes, in all shops."
 
     def handle(self, *args: object, **options: object) -> None:
-        """Check all levels and print the differences."""
         mismatches = list(find_differences())
         for difference in mismatches:
             self.stderr.write(str(difference))

@@ -2,7 +2,7 @@
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.jobs.domain import consistency_checks
+from apps.core.jobs import consistency_checks
 from apps.orders.domain.consistency_checks import repair_customers
 
 # The names of the nightly checks that compare amounts and quantities.
@@ -25,7 +25,6 @@ class Command(BaseCommand):
     help = "Check order totals, customer totals, refunds and inventory in all shops."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add ``--repair-customers``."""
         parser.add_argument(
             "--repair-customers",
             action="store_true",
@@ -33,7 +32,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: object, **options: object) -> None:
-        """Run the checks and list the differences."""
         if options["repair_customers"]:
             for line in repair_customers():
                 self.stdout.write(line)

@@ -11,11 +11,9 @@ class Command(BaseCommand):
     help = "Compare the refunds of every shop with the records of its payment gateways, without changing anything."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add ``--days``."""
         parser.add_argument("--days", type=int, default=DEFAULT_DAYS, help="the number of days to compare")
 
     def handle(self, *args: object, **options: int) -> None:
-        """Compare and list the differences."""
         count = 0
         for difference in find_gateway_differences(days=options["days"]):
             self.stderr.write(difference)

@@ -8,10 +8,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from apps.ground.exceptions import DomainError
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.models import App, Shop
 from apps.shops.domain import app_installation, tokens
 from apps.shops.management.commands._output import print_result, sentence
-from apps.shops.models import App, Shop
 
 
 class Command(BaseCommand):

@@ -7,12 +7,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from apps.ground.exceptions import DomainError
-from apps.ground.money import format_decimal
-from apps.ground.tenancy import all_shops_scope
+from apps.core.exceptions import DomainError
+from apps.core.money import format_decimal
+from apps.core.tenancy.models import Installation
+from apps.core.tenancy.scope import all_shops_scope
 from apps.shops.domain import purchases
 from apps.shops.management.commands._output import print_result
-from apps.shops.models import AppPurchase, Installation
+from apps.shops.models import AppPurchase
 
 
 class Command(BaseCommand):

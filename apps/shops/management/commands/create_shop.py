@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from apps.ground.exceptions import DomainError
+from apps.core.exceptions import DomainError
 from apps.shops.domain import shop_creation
 from apps.shops.management.commands._output import print_result, sentence
 

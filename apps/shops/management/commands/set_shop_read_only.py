@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from apps.ground.exceptions import DomainError
-from apps.shops.domain import read_only
-from apps.shops.models import Shop
+from apps.core.exceptions import DomainError
+from apps.core.tenancy import read_only
+from apps.core.tenancy.models import Shop
 
 
 class Command(BaseCommand):

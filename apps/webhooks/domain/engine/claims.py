@@ -18,8 +18,8 @@ import uuid6
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.ground.prepared_sql import execute_prepared
-from apps.ground.tenancy import all_shops_scope
+from apps.core.db.prepared_sql import execute_prepared
+from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain.engine.dispatcher.endpoint_slots import AttemptKind
 from apps.webhooks.domain.topics import TOPICS_AFTER_UNINSTALL
 

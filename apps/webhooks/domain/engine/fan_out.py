@@ -21,15 +21,15 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from apps.events.models import Event
-from apps.ground.prepared_sql import execute_prepared
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.shops.domain.read_only import writable_shops
-from apps.shops.models import Shop
+from apps.core.db.prepared_sql import execute_prepared
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.read_only import writable_shops
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.webhooks.domain import topics
 from apps.webhooks.domain.engine import matching
 from apps.webhooks.domain.engine.matching import CompiledSubscription, get_or_create_endpoint
-from apps.webhooks.domain.field_selection import add_metafields, select_fields
+from apps.webhooks.domain.filters import add_metafields, select_fields
 from apps.webhooks.models import Delivery, Health, Payload, Pending, Subscription
 
 logger = logging.getLogger(__name__)
@@ -315,10 +315,3 @@ def _remember(key: tuple[int, str, int], digest: str) -> None:
     _recent_digests.move_to_end(key)
     while len(_recent_digests) > _MAX_DEBOUNCED:
         _recent_digests.popitem(last=False)
-
-
-def get_oldest_pending_seconds() -> float:
-    """Return the age of the oldest pending event in seconds, or 0 if no event is pending."""
-    with all_shops_scope():
-        oldest = Pending.objects.order_by("pk").values_list("created_at", flat=True).first()
-    return 0.0 if oldest is None else max(0.0, (timezone.now() - oldest).total_seconds())

@@ -8,8 +8,8 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from apps.ground.prepared_sql import execute_prepared
-from apps.ground.tenancy import all_shops_scope
+from apps.core.db.prepared_sql import execute_prepared
+from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain.engine.claims import LEASE_SECONDS, Claim, parse_timestamp
 from apps.webhooks.domain.engine.retry_policy import MAX_STARTED_ATTEMPTS
 from apps.webhooks.models import Delivery, Endpoint, Host

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from django.db.models import Q
 
-from apps.events.models import Event
-from apps.query.predicate import Predicate, compile_filter
-from apps.shops.models import Installation, Shop
+from apps.core.events.models import Event
+from apps.core.search_query.predicate import Predicate, compile_filter
+from apps.core.tenancy.models import Installation, Shop
 from apps.webhooks.domain import topics
 from apps.webhooks.domain.audience import may_receive
 from apps.webhooks.domain.endpoints import get_host

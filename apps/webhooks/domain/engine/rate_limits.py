@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import F, Min, Q, QuerySet
 from django.db.models.functions import Now
 
-from apps.ground.tenancy import all_shops_scope
+from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.models import Endpoint, Subscription
 
 # The default number of concurrent calls.

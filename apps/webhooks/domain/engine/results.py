@@ -14,8 +14,9 @@ import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
-from apps.ground.prepared_sql import execute_prepared
-from apps.ground.tenancy import all_shops_scope
+from apps.core.db.prepared_sql import execute_prepared
+from apps.core.i18n.messages import encode_message
+from apps.core.tenancy.scope import all_shops_scope
 from apps.webhooks.domain.engine.claims import Claim
 from apps.webhooks.models import Attempt, Delivery
 
@@ -102,7 +103,7 @@ def _encode_results(results: Sequence[DeliveryResult]) -> str:
                 "number": result.claim.number,
                 "outcome": result.outcome,
                 "status": result.status,
-                "message": result.message,
+                "message": encode_message(result.message),
                 "ago": result.seconds_ago,
                 "waited": min(result.claim.wait_seconds, 2e6),
                 "connect_ms": result.connect_ms,

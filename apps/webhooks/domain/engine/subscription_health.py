@@ -15,13 +15,12 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
-from apps.ground.exceptions import RowDeleted
-from apps.ground.stored_messages import register_message
-from apps.ground.tenancy import all_shops_scope, shop_scope
-from apps.jobs.domain import queue
-from apps.shops.models import Shop
+from apps.core.exceptions import RowDeleted
+from apps.core.i18n.messages import define_message, define_text
+from apps.core.jobs import queue
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, shop_scope
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.models import Health, Subscription
 
@@ -32,10 +31,10 @@ MAX_TIME_WITHOUT_SUCCESS = timedelta(hours=4)
 # The shop is warned when a failing subscription reaches these percentages of the limits for disabling it.
 WARNING_STAGES = (50, 75, 100)
 SEND_WARNING = "webhooks.warn"
-GONE_REASON = gettext_noop("The endpoint responded with 410 Gone.")
-FAILING_REASON = register_message(
-    gettext_noop("{count} deliveries in a row failed, and no delivery succeeded for four hours.")
-).format(count=MAX_DEAD_IN_A_ROW)
+GONE_REASON = define_text("webhooks.gone", "The endpoint responded with 410 Gone.")
+FAILING_REASON = define_message(
+    "webhooks.failing", "{count} deliveries in a row failed, and no delivery succeeded for four hours."
+)(count=MAX_DEAD_IN_A_ROW)
 
 
 @dataclass(slots=True)
@@ -75,7 +74,7 @@ def _update(pk: int, tally: Tally) -> None:
             last_failure_at=now,
             failing_since=Coalesce(F("failing_since"), now),
             dead_in_a_row=F("dead_in_a_row") + tally.dead,
-            last_error=tally.error[:255],
+            last_error=tally.error,
         )
 
 

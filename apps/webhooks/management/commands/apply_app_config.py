@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
+from apps.core.tenancy.models import App
 from apps.shops.domain import app_registration
-from apps.shops.models import App
 from apps.webhooks.domain.app_config import (
     AppConfig,
     ConfigChanges,

@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.ground.tenancy import shop_scope
-from apps.shops.models import Shop
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
 from apps.webhooks.domain import topic_examples
 
 PAGE = Path(settings.BASE_DIR) / "docs" / "topics.md"

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 from django.utils import timezone
 
+from apps.core.tenancy.models import App
 from apps.shops.domain.app_secrets import get_valid_secrets
-from apps.shops.models import App
 from apps.webhooks.domain.engine import claims, maintenance, rate_limits
 from apps.webhooks.domain.engine.claims import Claim
 from apps.webhooks.domain.engine.dispatcher.circuit_breaker import CircuitBreaker

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from django.db import connection
 
-from apps.ground.transient_errors import is_transient_db_error
+from apps.core.db.transient_errors import is_transient_db_error
 
 T = TypeVar("T")
 

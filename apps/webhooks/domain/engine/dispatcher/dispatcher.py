@@ -14,12 +14,11 @@ from typing import Any
 
 from django.conf import settings
 
-from apps.ground.transient_errors import is_transient_db_error
-from apps.outgoing.async_client import AsyncClient, Progress
+from apps.core.db.transient_errors import is_transient_db_error
+from apps.core.http.async_client import AsyncClient, Progress
 from apps.webhooks.domain.engine import maintenance
 from apps.webhooks.domain.engine.claims import LEASE_SECONDS, Claim
 from apps.webhooks.domain.engine.dispatcher.claimer import Claimer
-from apps.webhooks.domain.engine.dispatcher.counters import DispatcherCounters
 from apps.webhooks.domain.engine.dispatcher.db_threads import DatabaseThreads
 from apps.webhooks.domain.engine.dispatcher.endpoint_slots import SLOTS, AttemptKind, EndpointSlots
 from apps.webhooks.domain.engine.dispatcher.notify import listen_for_notifications
@@ -47,20 +46,15 @@ _OUTAGE_PAUSE = 1.0
 
 
 class Dispatcher:
-    """Creates and sends deliveries until it is stopped. Call ``run`` in a separate event loop.
-
-    Attributes:
-        counts: Counters of the work done so far.
-    """
+    """Creates and sends deliveries until it is stopped. Call ``run`` in a separate event loop."""
 
     def __init__(self, slots: int = SLOTS) -> None:
         """Create a dispatcher with a maximum number of concurrent calls."""
         self.slots = slots
-        self.counts = DispatcherCounters()
         self.stopping = False
         self._threads = DatabaseThreads("claim", "tell", "write")
         self._feeder = Claimer(self._threads, slots)
-        self._writer = ResultWriter(self._threads, self.counts, self._on_result_written)
+        self._writer = ResultWriter(self._threads, self._on_result_written)
         # Deliveries that this process has leased, each with the time of its claim or last extension.
         self._leased: dict[int, tuple[Claim, float]] = {}
         self._calls: set[asyncio.Task[None]] = set()
@@ -73,7 +67,7 @@ class Dispatcher:
         self.loop = asyncio.get_running_loop()
         queues = open_transports()
         async with AsyncClient(connections=self.slots) as client:
-            self._sender = Sender(client, queues, self.counts, self._note_breaker)
+            self._sender = Sender(client, queues, self._note_breaker)
             loops = [self._claim_and_send, self._fan_out, self._maintain]
             tasks = [asyncio.create_task(self._keep_running(loop_function)) for loop_function in loops]
             listener = asyncio.create_task(listen_for_notifications(self._on_notification))
@@ -140,8 +134,6 @@ class Dispatcher:
             fan_out_result: FanOutResult = await self._threads.run("tell", create_deliveries)
             if fan_out_result.events:
                 self._last_work = time.monotonic()
-                self.counts.events += fan_out_result.events
-                self.counts.deliveries += fan_out_result.deliveries
                 await self._feeder.mark_due(fan_out_result.endpoints)
                 self._wake.set()
                 continue
@@ -162,7 +154,6 @@ class Dispatcher:
             for kind in (AttemptKind.DUE, AttemptKind.RETRY):
                 claimed = await self._feeder.claim(kind)
                 started_count += len(claimed)
-                self.counts.claims += bool(claimed)
                 now = time.monotonic()
                 for claim in claimed:
                     self._leased[claim.pk] = (claim, now)
@@ -228,7 +219,7 @@ class Dispatcher:
                 )
             if now - reaped_at >= REAP_SECONDS:
                 reaped_at = now
-                self.counts.reaped += await self._threads.run("tell", maintenance.expire_leases)
+                await self._threads.run("tell", maintenance.expire_leases)
             for host, (trips, pause) in (await self._threads.run("tell", maintenance.get_open_breakers)).items():
                 if host in self._feeder.breakers:
                     self._feeder.breakers[host].adopt_state(trips, pause, time.monotonic())

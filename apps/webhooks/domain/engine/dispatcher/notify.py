@@ -15,7 +15,7 @@ import psycopg
 from django.conf import settings
 from django.db import connection, transaction
 
-from apps.ground.pooling import uses_transaction_pooling
+from apps.core.db.connections import uses_transaction_pooling
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Collection
 
 from apps.webhooks.domain.engine import results, subscription_health
-from apps.webhooks.domain.engine.dispatcher.counters import DispatcherCounters
 from apps.webhooks.domain.engine.dispatcher.db_threads import DatabaseThreads
 from apps.webhooks.domain.engine.results import DeliveryResult
 from apps.webhooks.domain.engine.subscription_health import Tally
@@ -24,13 +23,11 @@ class ResultWriter:
         batch_ready: Set when a batch is complete, or when there will be no more results.
     """
 
-    def __init__(
-        self, threads: DatabaseThreads, counts: DispatcherCounters, on_written: Callable[[DeliveryResult], None]
-    ) -> None:
+    def __init__(self, threads: DatabaseThreads, on_written: Callable[[DeliveryResult], None]) -> None:
         """Create a writer that calls ``on_written`` with each written result."""
         self.waiting: list[tuple[DeliveryResult, bool]] = []
         self.batch_ready = asyncio.Event()
-        self._threads, self._counts, self._on_written = threads, counts, on_written
+        self._threads, self._on_written = threads, on_written
         self._health_updates: dict[int, tuple[bool, float]] = {}
 
     def add(self, result: DeliveryResult, *, endpoint_removed: bool) -> None:
@@ -44,7 +41,6 @@ class ResultWriter:
         while group := self.waiting[: BATCH_SIZE * 2]:
             fenced: set[int] = await self._threads.run("write", results.write_results, [result for result, _ in group])
             del self.waiting[: len(group)]
-            self._counts.fenced += len(fenced)
             for result, _ in group:
                 self._on_written(result)
             if tallies := self._tally_for_health(group, fenced):

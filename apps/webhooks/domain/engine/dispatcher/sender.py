@@ -3,19 +3,17 @@
 import time
 from collections.abc import Callable, Mapping
 
-from django.utils.translation import gettext_noop
-
-from apps.outgoing.async_client import AsyncClient, Progress, Reply
-from apps.outgoing.errors import HttpRequestFailed, Unreachable
+from apps.core.http.async_client import AsyncClient, Progress, Reply
+from apps.core.http.errors import HttpRequestFailed, Unreachable
 from apps.webhooks.domain.endpoints import get_transport_scheme
 from apps.webhooks.domain.engine import claims
 from apps.webhooks.domain.engine.claims import Claim
-from apps.webhooks.domain.engine.dispatcher.counters import DispatcherCounters
 from apps.webhooks.domain.engine.dispatcher.endpoint_slots import EndpointSlots
 from apps.webhooks.domain.engine.headers import build_headers
 from apps.webhooks.domain.engine.results import DeliveryResult
 from apps.webhooks.domain.engine.retry_policy import DONE, Verdict, judge_failure, judge_response
 from apps.webhooks.domain.engine.transports import Transport
+from apps.webhooks.models import deliveries
 
 EXCERPT_BYTES = 4096
 MAX_HEADERS, MAX_HEADER_LENGTH = 50, 500
@@ -27,15 +25,9 @@ BreakerCallback = Callable[[EndpointSlots, str], None]
 class Sender:
     """Sends deliveries over HTTP or another transport."""
 
-    def __init__(
-        self,
-        client: AsyncClient,
-        queues: Mapping[str, Transport],
-        counts: DispatcherCounters,
-        note_breaker: BreakerCallback,
-    ) -> None:
+    def __init__(self, client: AsyncClient, queues: Mapping[str, Transport], note_breaker: BreakerCallback) -> None:
         """Create a sender with an open HTTP client and the transports for other schemes."""
-        self._client, self._queues, self._counts, self._note_breaker = client, queues, counts, note_breaker
+        self._client, self._queues, self._note_breaker = client, queues, note_breaker
 
     async def attempt(
         self, claim: Claim, slots: EndpointSlots, secrets: list[str], progress: Progress
@@ -46,7 +38,6 @@ class Sender:
         if claim.action == claims.HOLD:
             return DeliveryResult(claim, "held", counts_as_attempt=False), False
         headers = build_headers(claim, secrets, int(time.time()))
-        self._counts.sent += 1
         try:
             if claim.uri.startswith("http"):
                 reply = await self._client.post(claim.uri, body=claim.body, headers=headers, progress=progress)
@@ -59,7 +50,7 @@ class Sender:
     async def _send_by_transport(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
         queue = self._queues.get(get_transport_scheme(claim.uri))
         if queue is None:
-            raise Unreachable(gettext_noop("this type of endpoint is no longer configured"))
+            raise Unreachable(deliveries.NOT_CONFIGURED)
         await queue.send(claim, headers, progress)
 
     def _handle_confirmation(self, claim: Claim, slots: EndpointSlots, progress: Progress) -> DeliveryResult:
@@ -68,18 +59,15 @@ class Sender:
         if slots.breaker.record_success(time.monotonic()):
             self._note_breaker(slots, "")
         slots.increase_limit()
-        self._counts.succeeded += 1
         return _build_result(claim, DONE, progress, "ok")
 
     def _handle_failure(
         self, claim: Claim, slots: EndpointSlots, progress: Progress, error: HttpRequestFailed
     ) -> DeliveryResult:
         """Handle a call that failed without a valid response, and return the result."""
-        self._counts.failed += 1
-        self._counts.blocked += error.code == "blocked_address"
         slots.record_latency(progress.now(), has_response=False)
         if slots.breaker.record_failure(time.monotonic(), silent=True):
-            self._handle_tripped_breaker(slots, str(error))
+            self._note_breaker(slots, str(error))
         return _build_result(claim, judge_failure(error.code, claim.number), progress, error.code, message=str(error))
 
     def _handle_response(
@@ -90,22 +78,16 @@ class Sender:
         now = time.monotonic()
         if reply.status >= 500:
             if slots.breaker.record_failure(now, silent=False):
-                self._handle_tripped_breaker(slots, verdict.error)
+                self._note_breaker(slots, verdict.error)
         elif slots.breaker.record_success(now):
             self._note_breaker(slots, "")
         if reply.status == 429:
             slots.decrease_limit()
         elif verdict.state == "done":
             slots.increase_limit()
-        self._counts.succeeded += verdict.state == "done"
-        self._counts.failed += verdict.state != "done"
         return _build_result(
             claim, verdict, progress, "ok" if verdict.state == "done" else "status", reply
         ), verdict.is_gone
-
-    def _handle_tripped_breaker(self, slots: EndpointSlots, error: str) -> None:
-        self._counts.trips += 1
-        self._note_breaker(slots, error)
 
 
 def _build_result(

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from django.conf import settings
 
-from apps.outgoing.http1_connection import Progress
+from apps.core.http.http1_connection import Progress
 from apps.webhooks.domain.engine.claims import Claim
 
 
@@ -27,11 +27,6 @@ class Transport(Protocol):
 
     async def close(self) -> None:
         """Close all connections."""
-
-
-def get_enabled_schemes() -> list[str]:
-    """Return the URI schemes that the settings enable in addition to ``https``."""
-    return ["amqp"] * bool(settings.WEBHOOK_BROKERS) + ["arn"] * settings.WEBHOOK_EVENTBRIDGE
 
 
 def open_transports() -> dict[str, Transport]:

@@ -14,12 +14,12 @@ import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractExchange
 from aio_pika.connection import Connection, make_url
 from aio_pika.exceptions import AMQPError, DeliveryError, PublishError
-from django.utils.translation import gettext_noop
 
-from apps.outgoing.async_client import TOTAL_SECONDS
-from apps.outgoing.errors import MessageRejected, TimedOut, Unreachable
-from apps.outgoing.http1_connection import Progress
+from apps.core.http.async_client import TOTAL_SECONDS
+from apps.core.http.errors import CONNECTION_FAILED, MessageRejected, TimedOut, Unreachable
+from apps.core.http.http1_connection import Progress
 from apps.webhooks.domain.engine.claims import Claim
+from apps.webhooks.models import deliveries
 
 
 class AmqpTransport:
@@ -34,7 +34,7 @@ class AmqpTransport:
         name, _, key = claim.uri.removeprefix("amqp://").partition("/")
         broker = self._brokers.get(name)
         if broker is None:
-            raise Unreachable(gettext_noop("no broker with this name is configured"))
+            raise Unreachable(deliveries.NO_BROKER)
         message = aio_pika.Message(
             claim.body,
             content_type=headers["Content-Type"],
@@ -82,11 +82,7 @@ class _Broker:
         except DeliveryError as error:
             # The broker returned the message because no queue is bound, or rejected it because the queue is full.
             returned = isinstance(error, PublishError)
-            raise MessageRejected(
-                gettext_noop("no queue is bound to the routing key")
-                if returned
-                else gettext_noop("the broker rejected the message")
-            ) from error
+            raise MessageRejected(deliveries.NO_QUEUE if returned else deliveries.REJECTED) from error
         except (AMQPError, OSError, RuntimeError) as error:
             await self.close()
             raise Unreachable(_describe_error(error)) from error
@@ -115,7 +111,7 @@ def _describe_error(error: BaseException) -> str:
     """Describe an error without internal addresses."""
     name = type(error).__name__
     return {
-        "ChannelNotFoundEntity": gettext_noop("the exchange does not exist on the broker"),
-        "ChannelAccessRefused": gettext_noop("write access to the exchange was denied"),
-        "ProbableAuthenticationError": gettext_noop("authentication with the broker failed"),
-    }.get(name, gettext_noop("connection failed"))
+        "ChannelNotFoundEntity": deliveries.NO_EXCHANGE,
+        "ChannelAccessRefused": deliveries.NO_ACCESS,
+        "ProbableAuthenticationError": deliveries.NOT_AUTHENTICATED,
+    }.get(name, CONNECTION_FAILED)

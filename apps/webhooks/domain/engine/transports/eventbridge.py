@@ -13,16 +13,14 @@ from typing import Any
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
-from django.utils.translation import gettext_noop
 
-from apps.ground.stored_messages import register_message
-from apps.outgoing.async_client import CONNECT_SECONDS, TOTAL_SECONDS
-from apps.outgoing.errors import MessageRejected, TimedOut, Unreachable
-from apps.outgoing.http1_connection import Progress
+from apps.core.http.async_client import CONNECT_SECONDS, TOTAL_SECONDS
+from apps.core.http.errors import MessageRejected, TimedOut, Unreachable
+from apps.core.http.http1_connection import Progress
 from apps.webhooks.domain.engine.claims import Claim
+from apps.webhooks.models import deliveries
 
 MAX_THREADS = 16
-_REFUSED = register_message(gettext_noop("EventBridge rejected the event: {code}"))
 
 
 class EventBridgeTransport:
@@ -58,11 +56,13 @@ class EventBridgeTransport:
         except (ConnectTimeoutError, ReadTimeoutError) as error:
             raise TimedOut from error
         except ClientError as error:
-            raise MessageRejected(_REFUSED.format(code=error.response["Error"]["Code"])) from error
+            raise MessageRejected(deliveries.EVENTBRIDGE_REJECTED(code=error.response["Error"]["Code"])) from error
         except BotoCoreError as error:
             raise Unreachable(type(error).__name__) from error
         if response.get("FailedEntryCount"):
-            raise MessageRejected(_REFUSED.format(code=response["Entries"][0].get("ErrorCode", "unknown")))
+            raise MessageRejected(
+                deliveries.EVENTBRIDGE_REJECTED(code=response["Entries"][0].get("ErrorCode", "unknown"))
+            )
 
     def _client(self, region: str) -> Any:
         if region not in self._clients:

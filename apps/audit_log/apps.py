@@ -1,0 +1,7 @@
+"""App configuration for the audit log."""
+
+from django.apps import AppConfig
+
+
+class AuditLogConfig(AppConfig):
+    name = "apps.audit_log"

@@ -1,0 +1,5 @@
+"""Panel pages for background jobs."""
+
+from apps.background_jobs.admin.jobs import JobAdmin
+
+__all__ = ["JobAdmin"]

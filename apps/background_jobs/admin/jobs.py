@@ -1,0 +1,188 @@
+"""Background jobs in the panel: show progress and errors, retry and cancel jobs."""
+
+from collections.abc import Callable
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.pages import dashboard
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.staff_request import Context
+from apps.core.admin.theme import display
+from apps.core.i18n.messages import translate
+from apps.core.jobs import queue
+from apps.core.jobs.metrics import get_stalled_since
+from apps.core.jobs.models import Job
+from apps.core.tenancy.actor_names import get_actor_name
+from apps.core.tenancy.permissions import allow, grants
+
+grants.add(allow("preferences", "vc", "jobs.job"))
+
+VIEW, CHANGE = "jobs.view_job", "jobs.change_job"
+LABELS: dict[str, str] = {
+    Job.State.WAITING: "info",
+    Job.State.RUNNING: "warning",
+    Job.State.DONE: "success",
+    Job.State.FAILED: "danger",
+    Job.State.CANCELLED: "default",
+}
+RETRYABLE = (Job.State.FAILED, Job.State.CANCELLED)
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
+    """Background jobs of the shop. Staff can watch, retry and cancel jobs but not create them."""
+
+    menu = MenuItem(
+        "Activity",
+        "pending_actions",
+        20,
+        gettext_lazy("Background jobs"),
+        search_terms=pgettext_lazy("search", "task, queue, progress, failed, running"),
+    )
+    intro = gettext_lazy(
+        "Imports, exports, uploads and other long-running work. Finished jobs are deleted after 30 days."
+    )
+    empty_text = gettext_lazy("No background jobs.")
+    list_display = ("name", "progress", "status", "attempts", "created_at", "finished_at", "problem")
+    mobile_hide_labels = ("problem",)
+    list_display_links = ("name",)
+    list_filter = ("state",)
+    search_fields = ("task__icontains",)
+    palette_order = 90
+    ordering = ("-id",)
+    sortable_by = ()
+    actions = ("retry_jobs", "cancel_jobs")
+
+    @display(description=gettext_lazy("Job"))
+    def name(self, job: Job) -> str:
+        return queue.get_task_title(job.task)
+
+    @display(description=gettext_lazy("Status"), label=LABELS)
+    def status(self, job: Job) -> tuple[str, str]:
+        return job.state, job.get_state_display()
+
+    @display(description=gettext_lazy("Progress"))
+    def progress(self, job: Job) -> str:
+        return (
+            _("{done} of {total}").format(done=job.progress_done, total=job.progress_total)
+            if job.progress_total
+            else "–"
+        )
+
+    @display(description=gettext_lazy("Error"))
+    def problem(self, job: Job) -> str:
+        """Return the shortened error message."""
+        return translate(job.error)[:80]
+
+    def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
+        """Exclude jobs from the panel-wide search, which only covers the shop's data."""
+        match = request.resolver_match
+        return () if match and match.url_name == "search" else self.search_fields
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the retry and cancel pages."""
+        return [
+            self.build_action_url("<path:object_id>/retry/", self.retry_view, "retry"),
+            self.build_action_url("<path:object_id>/cancel/", self.cancel_view, "cancel"),
+            *super().get_urls(),
+        ]
+
+    def has_retry_permission(self, request: HttpRequest) -> bool:
+        """Return True if the bulk actions are available."""
+        return has_permission(request, CHANGE)
+
+    @admin.action(description=gettext_lazy("Retry"), permissions=("retry",))
+    def retry_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
+        """Retry failed and canceled jobs."""
+        jobs = list(queryset.order_by("pk"))
+        count = sum(queue.retry_job(job) for job in jobs)
+        self.message_user(
+            request,
+            _("{again} of {number} jobs restarted. Only failed and canceled jobs can be retried.").format(
+                again=count, number=len(jobs)
+            ),
+        )
+
+    @admin.action(description=gettext_lazy("Cancel"), permissions=("retry",))
+    def cancel_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
+        """Cancel waiting jobs."""
+        jobs = list(queryset.order_by("pk"))
+        count = sum(queue.cancel_job(job) for job in jobs)
+        self.message_user(
+            request,
+            _("{stopped} of {number} jobs canceled. Only waiting jobs can be canceled.").format(
+                stopped=count, number=len(jobs)
+            ),
+        )
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
+    ) -> HttpResponse:
+        """Show one job."""
+        require_permission(request, VIEW, CHANGE)
+        job = self.get_row_or_404(request, object_id)
+        return self.page(
+            request,
+            "panel/job.html",
+            queue.get_task_title(job.task),
+            original=job,
+            who=get_actor_name(job.actor),
+            live=job.state in {Job.State.WAITING, Job.State.RUNNING} and job.due_at <= timezone.now(),
+            waits=get_stalled_since(job),
+            may_retry=has_permission(request, CHANGE) and job.state in RETRYABLE,
+            may_cancel=has_permission(request, CHANGE) and job.state == Job.State.WAITING,
+        )
+
+    def retry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Retry one job."""
+        return self._move(
+            request, object_id, queue.retry_job, _("Job restarted."), _("Only failed and canceled jobs can be retried.")
+        )
+
+    def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Cancel one job."""
+        return self._move(
+            request,
+            object_id,
+            queue.cancel_job,
+            _("Job canceled."),
+            _("This job has already started and can't be canceled."),
+        )
+
+    def _move(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        action: Callable[[Job], bool],
+        success_message: str,
+        error_message: str,
+    ) -> HttpResponse:
+        require_permission(request, CHANGE)
+        job = self.get_row_or_404(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if action(job):
+            self.message_user(request, success_message, messages.SUCCESS)
+        else:
+            self.message_user(request, error_message, messages.WARNING)
+        return HttpResponseRedirect(self.url("change", job.pk))
+
+
+dashboard.tasks.add(
+    dashboard.Task(
+        gettext_lazy("Failed jobs"),
+        gettext_lazy("imports, exports and other jobs that failed"),
+        Job,
+        "state__exact=failed",
+        lambda request: Job.rows().filter(state=Job.State.FAILED),
+        order=80,
+    )
+)

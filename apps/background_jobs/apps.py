@@ -1,0 +1,7 @@
+"""App configuration for background jobs."""
+
+from django.apps import AppConfig
+
+
+class BackgroundJobsConfig(AppConfig):
+    name = "apps.background_jobs"

@@ -1,0 +1,221 @@
+"""Panel pages for bulk edits: choose changes, preview the first rows, start, stop or undo the edit, read the report."""
+
+from django.contrib import admin, messages
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern
+from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from apps.bulk_edits.admin.forms import EditForm, describe_operations
+from apps.bulk_edits.admin.result_display import list_changes, translate_rows
+from apps.bulk_edits.domain import edits
+from apps.bulk_edits.domain.targets import edit_targets
+from apps.bulk_edits.models import BulkEdit, EditedRow
+from apps.core.admin.forms import error_display
+from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.theme import display
+from apps.core.exceptions import DomainError
+from apps.core.i18n import formats
+from apps.core.jobs.metrics import find_active_job, get_stalled_since
+from apps.core.sanitizing import SafeCsvWriter
+from apps.core.tenancy.actor_names import get_actor_name
+from apps.core.types import Attrs
+
+VIEW = "bulk_edits.view_bulkedit"
+MAX_SHOWN = 200
+State, RowResult = BulkEdit.State, EditedRow.Fate
+STATE_COLORS: dict[str, str] = {
+    State.DRAFT: "warning",
+    State.RUNNING: "info",
+    State.DONE: "success",
+    State.STOPPED: "default",
+    State.FAILED: "danger",
+    State.UNDOING: "info",
+    State.UNDONE: "default",
+}
+
+
+@admin.register(BulkEdit)
+class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
+    """Admin for bulk edits. To view an edit, staff need permission to view the edited rows."""
+
+    menu = MenuItem(
+        "Activity",
+        "edit_note",
+        25,
+        gettext_lazy("Bulk edits"),
+        search_terms=pgettext_lazy("search", "many, several, mass, batch, price change, undo"),
+    )
+    intro = gettext_lazy(
+        "Change many rows at once. To start, open the list of products, variants, customers or orders. Select rows "
+        "and choose Edit selected, or filter the list and choose Edit all."
+    )
+    empty_text = gettext_lazy("No bulk edits yet.")
+    list_display = ("target_label", "change", "total", "status", "created_at", "finished_at")
+    list_display_links = ("target_label",)
+    list_filter = ("state",)
+    ordering = ("-id",)
+    sortable_by = ()
+    actions = None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[BulkEdit]:
+        """Return the edits. In the list, only return edits that the user may view, and do not load the row ids."""
+        rows = super().get_queryset(request)
+        if request.resolver_match and request.resolver_match.url_name == "bulk_edits_bulkedit_changelist":
+            visible_targets = [
+                kind.name for kind in edit_targets.values() if has_permission(request, kind.view_permission)
+            ]
+            return rows.filter(kind__in=visible_targets).defer("ids")
+        return rows
+
+    def has_view_permission(self, request: HttpRequest, obj: BulkEdit | None = None) -> bool:
+        """Return True if the user may view the edited rows."""
+        return has_permission(request, VIEW) and (
+            obj is None or has_permission(request, edit_targets[obj.kind].view_permission)
+        )
+
+    @display(description=gettext_lazy("Resource"))
+    def target_label(self, edit: BulkEdit) -> str:
+        return edit.kind_label
+
+    @display(description=gettext_lazy("Change"))
+    def change(self, edit: BulkEdit) -> str:
+        """Describe the changes of the edit."""
+        return "; ".join(describe_operations(edit.operations)) or "–"
+
+    @display(description=gettext_lazy("Status"), label=STATE_COLORS)
+    def status(self, edit: BulkEdit) -> tuple[str, str]:
+        return edit.state, edit.get_state_display()
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the routes for preview, start, stop, undo and report."""
+        return [
+            self.build_action_url("<path:object_id>/plan/", self.plan_view, "plan", keyed=True),
+            self.build_action_url("<path:object_id>/start/", self.start_view, "start", keyed=True),
+            self.build_action_url("<path:object_id>/stop/", self.stop_view, "stop", keyed=True),
+            self.build_action_url("<path:object_id>/undo/", self.undo_view, "undo", keyed=True),
+            self.build_action_url("<path:object_id>/report/", self.report_view, "report"),
+            *super().get_urls(),
+        ]
+
+    def _get_permitted_edit(self, request: HttpRequest, object_id: str, *, read_only: bool = False) -> BulkEdit:
+        """Return the edit if the user may change its rows. With ``read_only``, viewing permission is sufficient."""
+        require_permission(request, VIEW)
+        edit: BulkEdit = self.get_row_or_404(request, object_id)
+        kind = edit_targets[edit.kind]
+        require_permission(request, kind.view_permission if read_only else kind.permission)
+        return edit
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
+    ) -> HttpResponse:
+        """Show the form with the preview, or the edit's progress and report."""
+        edit = self._get_permitted_edit(request, object_id, read_only=True)
+        may_change = has_permission(request, edit_targets[edit.kind].permission)
+        if edit.state == State.DRAFT and may_change:
+            return self._render_draft(
+                request, edit, EditForm(None, kind=edit_targets[edit.kind], operations=edit.operations)
+            )
+        live = edit.state in {State.RUNNING, State.UNDOING}
+        rows = EditedRow.objects.filter(edit=edit, dry=False)
+        counts = dict(rows.order_by().values_list("fate").annotate(Count("pk")))
+        return self.page(
+            request,
+            "panel/bulk_edits/report.html",
+            f"{edit}",
+            original=edit,
+            badge=STATE_COLORS[edit.state],
+            who=get_actor_name(edit.actor),
+            operations=describe_operations(edit.operations),
+            done=sum(counts.values()),
+            counts=[(row_result.label, counts[row_result]) for row_result in RowResult if row_result in counts],
+            left=translate_rows(
+                rows.filter(fate__in=(RowResult.REFUSED, RowResult.KEPT)).order_by("row_id")[:MAX_SHOWN]
+            ),
+            changed=translate_rows(
+                rows.filter(fate__in=(RowResult.CHANGED, RowResult.UNDONE)).order_by("row_id")[: edits.PREVIEW_ROWS]
+            ),
+            live=live,
+            waits=get_stalled_since(find_active_job(edits.RUN_TASK, edits.UNDO_TASK, edit_id=edit.pk))
+            if live
+            else None,
+            may_stop=may_change and edit.state == State.RUNNING,
+            may_undo=may_change
+            and edit.state in {State.DONE, State.STOPPED, State.FAILED}
+            and RowResult.CHANGED in counts,
+        )
+
+    def _render_draft(self, request: HttpRequest, edit: BulkEdit, form: EditForm) -> HttpResponse:
+        has_preview = edit.operations and not form.is_bound
+        return self.page(
+            request,
+            "panel/bulk_edits/draft.html",
+            _("Edit {number} {rows}").format(number=formats.format_integer(edit.total), rows=_get_noun(edit)),
+            original=edit,
+            form=form,
+            noun=_get_noun(edit),
+            operations=describe_operations(edit.operations) if has_preview else [],
+            preview=translate_rows(EditedRow.objects.filter(edit=edit, dry=True).order_by("row_id"))
+            if has_preview
+            else [],
+        )
+
+    def plan_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Save the changes and show the preview, or show the form with its errors."""
+        edit = self._get_permitted_edit(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        form = EditForm(get_post_data(request), kind=edit_targets[edit.kind], operations=edit.operations)
+        if edit.state == State.DRAFT and not form.is_valid():
+            return self._render_draft(request, edit, form)
+        if edit.state == State.DRAFT:
+            edits.plan_edit(edit, form.get_operations(), **self.event_kwargs(request))
+        return HttpResponseRedirect(f"{self.url('change', edit.pk)}#preview")
+
+    def start_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Start the edit."""
+        return self._change_state(request, object_id, "start")
+
+    def stop_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Stop the edit. Remaining rows stay unchanged."""
+        return self._change_state(request, object_id, "stop")
+
+    def undo_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Undo the edit, except for rows that were changed later."""
+        return self._change_state(request, object_id, "undo")
+
+    def _change_state(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
+        edit = self._get_permitted_edit(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        transition = {"start": edits.start_edit, "stop": edits.stop_edit, "undo": edits.start_undo}[name]
+        try:
+            transition(edit, **self.event_kwargs(request))
+        except DomainError as error:
+            self.message_user(request, error_display.format_errors(error), messages.ERROR)
+        return HttpResponseRedirect(self.url("change", edit.pk))
+
+    def report_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Return a CSV file with the result of every row."""
+        edit = self._get_permitted_edit(request, object_id, read_only=True)
+        response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="bulk-edit-{edit.pk}.csv"'
+        add_never_cache_headers(response)
+        blank = _("(blank)")
+        writer = SafeCsvWriter(response, ("id", "name", "result", "reason", "changes"))
+        for row in EditedRow.objects.filter(edit=edit, dry=False).order_by("row_id").iterator():
+            changes = "; ".join(f"{label}: {old or blank} → {new or blank}" for label, old, new in list_changes(row))
+            values = {"id": row.row_id, "name": row.label, "result": row.get_fate_display()}
+            writer.write({**values, "reason": row.reason, "changes": changes})
+        return response
+
+
+def _get_noun(edit: BulkEdit) -> str:
+    """Return the singular or plural name of the edited rows, for use in a sentence."""
+    names = edit_targets[edit.kind].model._meta
+    return str(names.verbose_name if edit.total == 1 else names.verbose_name_plural)

@@ -1,0 +1,7 @@
+"""App configuration for bulk edits."""
+
+from django.apps import AppConfig
+
+
+class BulkEditsConfig(AppConfig):
+    name = "apps.bulk_edits"

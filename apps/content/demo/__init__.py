@@ -1,1 +1,0 @@
-"""Demo data for the content app."""

@@ -1,0 +1,76 @@
+"""Format errors as sentences for staff.
+
+The REST API returns messages such as "can't be blank" next to the field name. Apps compare these messages
+literally, so their wording must not change. Pages show the same messages as full sentences, either below the field or
+after the field label.
+"""
+
+from typing import Any
+
+from django.forms.utils import ErrorList
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from apps.core.admin.display.fields import Models, get_field_label
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import COLUMN_ERROR, FIELD_ERROR, PART_ERROR, Message, get_items, translate
+
+_ENDS = (".", "!", "?", "…", ":")
+
+
+def as_sentence(text: str) -> str:
+    """Translate a message, capitalize the first letter and add a period.
+
+    A translation that already ends with punctuation is a complete sentence. It is returned unchanged, because its first
+    word may be a lowercase name.
+    """
+    text = translate(text if isinstance(text, Message) else text.strip())
+    return text if not text or text.endswith(_ENDS) else f"{text[0].upper()}{text[1:]}."
+
+
+def format_field_error(field: str, message: str, models: Models = ()) -> str:
+    """Return a message as a sentence that begins with the field label, unless the message already is a sentence."""
+    if field == "base" or message[:1].isupper():
+        return as_sentence(message)
+    return as_sentence(_("{field} {message}").format(field=get_field_label(field, models), message=translate(message)))
+
+
+def format_message(message: str, models: Models = ()) -> str:
+    """Format a stored message as sentences that begin with field labels.
+
+    Args:
+        message: A message, such as the result of ``join_errors``, or "".
+        models: The models that have the fields of the message.
+    """
+    if not isinstance(message, Message):
+        return as_sentence(message)
+    if message.code == FIELD_ERROR.code:
+        return format_field_error(str(message.params["field"]), message.get("error"), models)
+    if message.code == PART_ERROR.code:
+        return f"{capfirst(message.get('part').localize())}: {format_message(message.get('error'), models)}"
+    if message.code == COLUMN_ERROR.code:
+        text = _("Column {column}: {message}")
+        return as_sentence(text.format(column=message.params["column"], message=message.get("error").localize()))
+    return " ".join(
+        as_sentence(item) if item is message else format_message(item, models) for item in get_items(message)
+    )
+
+
+def format_errors(error: DomainError) -> str:
+    """Return all messages of an error as sentences."""
+    return " ".join(
+        format_field_error(field, message) for field, messages in error.errors.items() for message in messages
+    )
+
+
+class SentenceErrorList(ErrorList):
+    """An error list that shows the errors of a field or form as sentences."""
+
+    def __getitem__(self, index: Any) -> Any:
+        message = super().__getitem__(index)
+        return as_sentence(message) if isinstance(message, str) else message
+
+
+def format_unchanged_error(error: DomainError) -> str:
+    """Return all messages of an error and the sentence "Nothing has been changed"."""
+    return _("{refusal} Nothing has been changed.").format(refusal=format_errors(error))

@@ -1,0 +1,108 @@
+"""Describe the active filters of a list as chips, each with a link that removes the filter.
+
+A typed filter with invalid input has no chip. The list shows an error and no rows instead.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.contrib.admin import ListFilter
+from django.contrib.admin.views.main import ALL_VAR, PAGE_VAR, SEARCH_VAR, ChangeList
+from django.core.exceptions import FieldDoesNotExist
+from django.db.models.constants import LOOKUP_SEP
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from apps.core.admin.lists import saved_views
+from apps.core.admin.lists.typed_filters import TypedFilter
+
+# The view filter needs no chip, because the list shows the choices of this filter as tabs.
+VIEW_FILTER = "view"
+MAX_CHIP_LENGTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """An active filter, with the URL of the list without this filter."""
+
+    text: str
+    url_without: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveFilters:
+    """The active filters, the invalid filters and the URL of the list without any filters."""
+
+    chips: list[Chip]
+    invalid: list[Chip]
+    url_without: str
+
+    def __bool__(self) -> bool:
+        """Return True if any filter is active or invalid."""
+        return bool(self.chips or self.invalid)
+
+
+def get_active_filters(change_list: ChangeList) -> ActiveFilters:
+    """Return the active filters of a list: search, list filters, then other parameters of the URL."""
+    invalid = list(_find_invalid_filters(change_list))
+    invalid_names = {name for _text, names in invalid for name in names}
+    valid = [(text, names) for text, names in _find_active_filters(change_list) if invalid_names.isdisjoint(names)]
+    chips = [Chip(text[:MAX_CHIP_LENGTH], _build_url_without(change_list, names)) for text, names in valid]
+    problems = [Chip(text, _build_url_without(change_list, names)) for text, names in invalid]
+    return ActiveFilters(
+        chips,
+        problems,
+        _build_url_without(change_list, [name for _text, names in (*valid, *invalid) for name in names]),
+    )
+
+
+def _find_invalid_filters(change_list: ChangeList) -> Iterator[tuple[str, list[str]]]:
+    """Yield the error text and the URL parameters of each filter with invalid input."""
+    for spec in change_list.filter_specs:
+        if isinstance(spec, TypedFilter) and spec.problems:
+            template = _("“{typed}” is not a valid value for the {filter} filter. {problem}")
+            problems = (
+                template.format(typed=spec.typed[name][:MAX_CHIP_LENGTH], filter=capfirst(spec.title), problem=problem)
+                for name, problem in spec.problems.items()
+            )
+            yield " ".join(problems), spec.expected_parameters()
+
+
+def _find_active_filters(change_list: ChangeList) -> Iterator[tuple[str, list[str]]]:
+    """Yield the text and the URL parameters of each active filter."""
+    if change_list.query:
+        yield _("Search: “{words}”").format(words=change_list.query), [SEARCH_VAR]
+    parameters = {
+        name: values for name, values in change_list.get_filters_params().items() if any(map(str.strip, values))
+    }
+    parameters.pop(VIEW_FILTER, None)
+    for spec in change_list.filter_specs:
+        names = [str(name) for name in spec.expected_parameters() if name in parameters]
+        if names:
+            values = [value for name in names for value in parameters.pop(name)]
+            yield f"{capfirst(spec.title)}: {_describe_choice(change_list, spec) or ', '.join(map(str, values))}", names
+    for name, values in parameters.items():
+        yield f"{_get_label(change_list, name)}: {', '.join(map(str, values))}", [name]
+
+
+def _describe_choice(change_list: ChangeList, spec: ListFilter) -> str:
+    """Return the display names of the selected choices."""
+    return ", ".join(str(choice["display"]) for choice in spec.choices(change_list) if choice["selected"])
+
+
+def _get_label(change_list: ChangeList, name: str) -> str:
+    """Return the label of the column that a URL parameter filters."""
+    try:
+        field = change_list.lookup_opts.get_field(name.partition(LOOKUP_SEP)[0])
+    except FieldDoesNotExist:
+        return name
+    return capfirst(str(getattr(field, "verbose_name", name)))
+
+
+def _build_url_without(change_list: ChangeList, names: list[str]) -> str:
+    """Return the URL of the list without the named parameters.
+
+    An empty query string would open the user's default view, so it becomes ``?all=1``.
+    """
+    query_string = str(change_list.get_query_string(dict.fromkeys([*names, PAGE_VAR])))
+    return query_string if saved_views.normalize_query(query_string.removeprefix("?")) else f"?{ALL_VAR}=1"

@@ -1,0 +1,140 @@
+"""Word search for lists and the command palette. Each column is searched separately, with an index and a limit."""
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_, or_
+from typing import Any, TypeVar
+
+from django.db import connection
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.text import smart_split, unescape_string_literal
+from django.utils.translation import gettext as _
+
+from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
+from apps.core.db.lookups import MIN_TRIGRAM_LENGTH, in_materialized
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.tenancy.shop_owned import ShopOwned
+
+MAX_WORDS = 10
+# The maximum number of matches per column that the palette reads. The palette sorts these matches and shows the first
+# few.
+PALETTE_CANDIDATES = 100
+_PREFIX_LOOKUPS = {"icontains": "istartswith", "contains": "startswith"}
+
+_LOOKUPS = {*_PREFIX_LOOKUPS, *_PREFIX_LOOKUPS.values(), "exact", "iexact"}
+
+M = TypeVar("M", bound=Model)
+
+
+def is_palette_search(request: HttpRequest) -> bool:
+    """Return True if the request comes from the palette or the link search, not from a list."""
+    return request.resolver_match is not None and request.resolver_match.url_name in {"search", "links"}
+
+
+def search_rows(
+    rows: QuerySet[M],
+    lookups: Sequence[str],
+    text: str,
+    *,
+    limit: int,
+    newest: bool = True,
+    extra_querysets: Sequence[QuerySet[M]] = (),
+) -> QuerySet[M]:
+    """Return the rows that contain every word of the search text in any of the columns.
+
+    Each column has its own query, because a single condition on several columns would scan all rows of the shop.
+
+    Args:
+        rows: The rows to search, already filtered by the list's filters.
+        lookups: Columns with lookups, e.g. ``title__icontains``. Lookups must not span to-many relations.
+        text: The typed text. Words in quotation marks are searched as one phrase.
+        limit: The maximum number of rows per column.
+        newest: If true, return the newest matches of each column when there are more than ``limit``. If false, return
+            arbitrary matches.
+        extra_querysets: Additional querysets of matches.
+    """
+    words = [_unquote(word) for word in smart_split(text)][:MAX_WORDS]
+    if not words or not lookups:
+        return rows
+    # Search each column for the longest word, because it probably has the fewest matches. The other words may match any
+    # column.
+    first_word, *other_words = sorted(words, key=len, reverse=True)
+    other_conditions = reduce(
+        and_,
+        (reduce(or_, (_build_condition(rows.model, lookup, word) for lookup in lookups)) for word in other_words),
+        Q(),
+    )
+    querysets = [rows.filter(_build_condition(rows.model, lookup, first_word) & other_conditions) for lookup in lookups]
+    return union_first_rows(rows, [*querysets, *extra_querysets], limit=limit, newest=newest)
+
+
+def union_first_rows(
+    rows: QuerySet[M], querysets: Sequence[QuerySet[M]], *, limit: int, newest: bool = True
+) -> QuerySet[M]:
+    """Return the rows that are among the first ``limit`` rows of at least one queryset."""
+    return rows.filter(in_materialized(select_first_keys(querysets, limit=limit, newest=newest)))
+
+
+def select_first_keys(querysets: Sequence[QuerySet[M]], *, limit: int, newest: bool = True) -> QuerySet[M, Any]:
+    """Return the keys of the first rows of each queryset. All querysets must already be limited to the shop."""
+    order = ("-pk",) if newest else ()
+    first_part, *other_parts = (part.order_by(*order).values("pk")[:limit] for part in querysets)
+    if not connection.features.supports_slicing_ordering_in_compound:
+        # SQLite allows a limit in a subquery, but not directly in a part of a union.
+        keys = querysets[0].model._base_manager.all()
+        first_part, *other_parts = (
+            keys.filter(in_materialized(part_keys)).order_by().values("pk") for part_keys in (first_part, *other_parts)
+        )
+    return first_part.union(*other_parts, all=True) if other_parts else first_part
+
+
+def describe_search_limits(text: str, lookups: Sequence[str]) -> str:
+    """Return a note that explains the limits of a search for this text, or an empty string if there are none."""
+    words = [_unquote(word) for word in smart_split(text)]
+    if len(words) > MAX_WORDS:
+        return _("Only the first {limit} words of your search were used.").format(limit=MAX_WORDS)
+    short_words = [word for word in words if len(word) < MIN_TRIGRAM_LENGTH]
+    if short_words and any(lookup.rpartition("__")[2] in _PREFIX_LOOKUPS for lookup in lookups):
+        text = _(
+            "“{word}” only matches the beginning of a field. Enter at least three letters to match parts of words."
+        )
+        return text.format(word=short_words[0])
+    return ""
+
+
+def set_truncation_note(request: HttpRequest, note: str) -> None:
+    """Store a note about the truncated search result on the request. Lists and bulk edits show the note."""
+    request.search_cut = note  # type: ignore[attr-defined]
+
+
+def get_truncation_note(request: HttpRequest) -> str:
+    """Return the note about a truncated search result, or an empty string if the result is complete."""
+    return str(getattr(request, "search_cut", ""))
+
+
+def get_result_limit(request: HttpRequest) -> int:
+    """Return the maximum number of matches per column."""
+    return PALETTE_CANDIDATES if is_palette_search(request) else MAX_COUNTED_ROWS
+
+
+def _build_condition(model: type[Model], lookup: str, word: str) -> Q:
+    column, _, operator = lookup.rpartition("__")
+    if operator not in _LOOKUPS:
+        column, operator = lookup, "icontains"
+    if len(word) < MIN_TRIGRAM_LENGTH:
+        operator = _PREFIX_LOOKUPS.get(operator, operator)
+    relation = column.partition("__")[0]
+    related_model = model._meta.get_field(relation).related_model if relation != column else None
+    # Filter the related table by shop, too, because the table's indexes start with the shop.
+    shop_filter = (
+        {f"{relation}__shop": get_current_shop()}
+        if isinstance(related_model, type) and issubclass(related_model, ShopOwned)
+        else {}
+    )
+    return Q(**{f"{column}__{operator}": word}, **shop_filter)
+
+
+def _unquote(word: str) -> str:
+    is_quoted = word[:1] in {'"', "'"} and word[:1] == word[-1:] and len(word) > 1
+    return unescape_string_literal(word) if is_quoted else word

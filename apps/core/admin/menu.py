@@ -1,0 +1,206 @@
+"""The panel's menu: entries registered by the apps, filtered by the user's permissions.
+
+A ``PanelAdmin`` with ``menu = MenuItem("Catalog", "sell", 10)`` gets an entry for users who may view its list. Pages
+without a model are registered in ``pages``. The command palette and the home page check the same permissions.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
+from django_stubs_ext import StrOrPromise
+
+from apps.core.admin.palette.matching import PaletteQuery
+from apps.core.admin.reverse import get_global_url, get_panel_url
+from apps.core.admin.staff_request import Context, get_request_shop
+from apps.core.registry import Registry
+from apps.core.tenancy.models import User
+from apps.core.tenancy.staff_access import get_accessible_shops
+
+SECTIONS = {
+    "Sales": gettext_lazy("Sales"),
+    "Catalog": gettext_lazy("Catalog"),
+    "Customers": gettext_lazy("Customers"),
+    "Online store": gettext_lazy("Online store"),
+    "Apps": gettext_lazy("Apps"),
+    "Settings": gettext_lazy("Settings"),
+    "Activity": gettext_lazy("Activity"),
+}
+_ORDER = list(SECTIONS)
+SWITCHER_SHOPS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MenuItem:
+    """The menu settings of a page: section, icon (a Material Symbols name), order and optional title.
+
+    ``search_terms`` are additional search terms for the command palette, separated by commas.
+    """
+
+    section: str
+    icon: str
+    order: int = 50
+    title: StrOrPromise = ""
+    search_terms: StrOrPromise = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageEntry:
+    """A menu entry that the user may open."""
+
+    section: str
+    title: str
+    icon: str
+    order: int
+    link: str
+    search_terms: str = ""
+
+    @property
+    def section_name(self) -> str:
+        """Return the translated name of the section."""
+        return str(SECTIONS.get(self.section, self.section))
+
+    def get_rank(self, query: PaletteQuery) -> int | None:
+        """Return the rank of this page for a palette query, or None if the page does not match."""
+        return query.rank_page(self.title, self.search_terms, self.section_name)
+
+
+@dataclass(frozen=True, slots=True)
+class AddFormEntry(PageEntry):
+    """An entry for the add form of a model. ``noun`` is the model's name."""
+
+    noun: str = ""
+
+    def get_rank(self, query: PaletteQuery) -> int | None:
+        """Return the rank of this form for a palette query, or None if the form does not match."""
+        return query.rank_add_form(self.noun, self.search_terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page without a model. The menu shows the page if ``is_allowed`` returns True for the request."""
+
+    menu: MenuItem
+    url_name: str
+    is_allowed: Callable[[HttpRequest], bool]
+
+
+pages = Registry[str, Page]("menu pages", get_key=attrgetter("url_name"))
+
+
+def get_page_entries(request: HttpRequest) -> list[PageEntry]:
+    """Return the entries that the user may open, in menu order."""
+    menu_entries = [
+        PageEntry(
+            page_menu.section,
+            str(page_menu.title),
+            page_menu.icon,
+            page_menu.order,
+            reverse(f"admin:{page.url_name}"),
+            str(page_menu.search_terms),
+        )
+        for page in pages.values()
+        if page.is_allowed(request) and (page_menu := page.menu)
+    ]
+    for model, model_admin in admin.site._registry.items():
+        menu: MenuItem | None = getattr(model_admin, "menu", None)
+        if menu and model_admin.has_view_or_change_permission(request):
+            title = str(menu.title) or capfirst(str(model._meta.verbose_name_plural))
+            link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+            menu_entries.append(PageEntry(menu.section, title, menu.icon, menu.order, link, str(menu.search_terms)))
+    return sorted(menu_entries, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
+
+
+def get_add_form_entries(request: HttpRequest) -> list[AddFormEntry]:
+    """Return the add forms that the user may open, in menu order."""
+    add_entries = []
+    for model, model_admin in admin.site._registry.items():
+        menu: MenuItem | None = getattr(model_admin, "menu", None)
+        if menu and model_admin.has_add_permission(request):
+            noun = str(model._meta.verbose_name)
+            title = _("Add %(verbose_name)s") % {"verbose_name": noun}
+            link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
+            add_entries.append(AddFormEntry(menu.section, title, "add", menu.order, link, str(menu.search_terms), noun))
+    return sorted(add_entries, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
+
+
+def get_list_url(request: HttpRequest, model: type[Model], query: str = "") -> str:
+    """Return the URL of a model's list, or an empty string if the user may not open the list."""
+    if not admin.site.get_model_admin(model).has_view_or_change_permission(request):
+        return ""
+    address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    return f"{address}?{query}" if query else address
+
+
+def build_navigation(request: HttpRequest) -> list[Context]:
+    """Return the sidebar in the format of django-unfold."""
+    home = {"title": _("Home"), "icon": "home", "link": reverse("admin:index"), "order": 0}
+    groups: list[Context] = [{"title": None, "items": [home]}]
+    for entry in get_page_entries(request):
+        if groups[-1]["title"] != entry.section_name:
+            groups.append({"title": entry.section_name, "items": []})
+        groups[-1]["items"].append({"title": entry.title, "icon": entry.icon, "link": entry.link})
+    groups.append({"title": None, "items": [{"title": _("Help"), "icon": "help", "link": reverse("admin:help")}]})
+    # Page URLs can be nested, so the longest matching URL belongs to the active page.
+    items = [item for group in groups for item in group["items"]]
+    active_link = max((item["link"] for item in items if request.path.startswith(item["link"])), key=len, default=None)
+    for item in items:
+        item["active"] = item["link"] == active_link
+    return groups
+
+
+def get_shop_name(request: HttpRequest) -> str:
+    """Return the title above the menu: the shop's name, or the product's name on pages outside any shop."""
+    return str(get_request_shop(request) or "Backoffice")
+
+
+def get_shop_domain(request: HttpRequest) -> str:
+    """Return the subtitle above the menu: the shop's domain, or an empty string on pages outside any shop."""
+    shop = get_request_shop(request)
+    return shop.domain if shop else ""
+
+
+def build_shop_switcher(request: HttpRequest) -> list[Context]:
+    """Return links to the user's other shops and to the shop chooser.
+
+    Return an empty list if the user has no other shop and is not an operator.
+    """
+    shop = get_request_shop(request)
+    if shop is None or not isinstance(request.user, User):
+        return []
+    other_shops = list(get_accessible_shops(request.user).exclude(pk=shop.pk)[:SWITCHER_SHOPS])
+    if not other_shops and not request.user.is_superuser:
+        return []
+    links = [{"title": other.name, "link": get_panel_url(other), "icon": "storefront"} for other in other_shops]
+    return [*links, {"title": _("All shops"), "link": get_global_url("shops"), "icon": "apps"}]
+
+
+def get_account_page_entries() -> list[PageEntry]:
+    """Return the user's account pages, which do not belong to a shop."""
+    profile, factors = get_global_url("profile"), get_global_url("mfa_index")
+    pages = (
+        (_("My profile"), profile, pgettext("search", "account, name, e-mail, phone, about me")),
+        (_("Password"), get_global_url("account_change_password"), pgettext("search", "login, passphrase")),
+        (
+            _("Two-factor authentication"),
+            factors,
+            pgettext(
+                "search",
+                "2fa, two factor, second factor, passkey, security key, authenticator, code, recovery code, security, "
+                "login",
+            ),
+        ),
+    )
+    return [PageEntry(_("Your account"), title, "person", 0, link, words) for title, link, words in pages]
+
+
+def get_account_links(request: HttpRequest) -> list[Context]:
+    """Return the links of the user menu."""
+    return [{"title": page.title, "link": page.link} for page in get_account_page_entries()]

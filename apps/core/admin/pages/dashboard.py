@@ -1,0 +1,171 @@
+"""The home page: open tasks, figures and recent events.
+
+Apps register ``tasks``, ``cards`` and ``sections`` in their ``admin`` module. The page
+only loads content that the user may see and only links to lists that the user may open.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django_stubs_ext import StrOrPromise
+
+from apps.core.admin import menu
+from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
+from apps.core.admin.pages import tour
+from apps.core.admin.permissions import has_permission
+from apps.core.admin.staff_request import Context
+from apps.core.events.models import Event
+from apps.core.events.timelines import describe_event
+from apps.core.i18n import formats
+from apps.core.registry import Registry
+from apps.core.tenancy.actor_names import get_actor_names
+
+RECENT_EVENTS = 8
+_PARTS = ("tasks", "cards", "sections", "recent")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task in the to-do list. The list shows the task while there are rows to work on.
+
+    Attributes:
+        title: The work to do. The page shows the number of rows before the title.
+        note: A short description of the rows.
+        model: The model of the linked list. Only users who may open that list see the task.
+        query: The query string that filters the linked list to exactly these rows.
+        rows: A function that returns the rows to work on, called inside the shop scope.
+        order: The sort order in the to-do list.
+        is_urgent: True if someone is waiting for this work.
+    """
+
+    title: StrOrPromise
+    note: StrOrPromise
+    model: type[Model]
+    query: str
+    rows: Callable[[HttpRequest], QuerySet[Model]]
+    order: int = 50
+    is_urgent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCount:
+    """A task with the number of rows and the link to the list of these rows."""
+
+    task: Task
+    number: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """The content of a card: a number with an optional sentence below."""
+
+    number: int | str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A card on the home page. For users who may open the list of ``model``, the card links to that list."""
+
+    title: StrOrPromise
+    icon: str
+    permission: str
+    model: type[Model]
+    figure: Callable[[HttpRequest], Figure]
+    order: int = 50
+    query: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the home page below the cards. The template receives the section's values as ``section``."""
+
+    template: str
+    permission: str
+    values: Callable[[HttpRequest], Context]
+
+
+tasks = Registry[str, Task]("tasks on the home page", get_key=lambda task: f"{task.model._meta.label} {task.query}")
+cards = Registry[str, Card](
+    "cards on the home page", get_key=lambda card: f"{card.model._meta.label} {card.permission}"
+)
+sections = Registry[str, Section]("sections of the home page", get_key=attrgetter("template"))
+
+
+def get_home_context(request: HttpRequest) -> Context:
+    """Return the template context of the home page for this user."""
+    context: Context = {
+        "greeting": _greeting(),
+        "today": formats.format_date(timezone.localtime(), "l, j F"),
+        "tasks": get_tasks(request),
+        "cards": get_cards(request),
+        "sections": get_sections(request),
+        "recent": get_recent_events(request),
+        "offered_tour": tour.get_offered_stops(request),
+    }
+    return {
+        **context,
+        "is_anything_open": any(context[part] for part in _PARTS) or bool(menu.get_page_entries(request)),
+    }
+
+
+def get_tasks(request: HttpRequest) -> list[TaskCount]:
+    """Return the user's open tasks. The rows of each task are counted up to a limit."""
+    open_tasks = []
+    for task in sorted(tasks.values(), key=lambda task: (task.order, str(task.title))):
+        if link := menu.get_list_url(request, task.model, task.query):
+            number = format_capped_count(task.rows(request))
+            if number != "0":
+                open_tasks.append(TaskCount(task, number, link))
+    return open_tasks
+
+
+def get_cards(request: HttpRequest) -> list[tuple[Card, Figure, str]]:
+    """Return the user's cards with figures and list URLs.
+
+    The URL is empty if the user may not open the list.
+    """
+    visible_cards = (
+        card
+        for card in sorted(cards.values(), key=lambda card: (card.order, str(card.title)))
+        if has_permission(request, card.permission)
+    )
+    return [(card, card.figure(request), menu.get_list_url(request, card.model, card.query)) for card in visible_cards]
+
+
+def get_sections(request: HttpRequest) -> list[tuple[str, Context]]:
+    """Return the templates and values of the user's sections."""
+    return [
+        (section.template, section.values(request))
+        for section in sections.values()
+        if has_permission(request, section.permission)
+    ]
+
+
+def format_capped_count(rows: QuerySet[Model]) -> str:
+    """Return the formatted number of rows, capped like list counts, e.g. ``10,000+``."""
+    number = rows.order_by().values("pk")[:MAX_COUNTED_ROWS].count()
+    return f"{formats.format_integer(number)}{'+' if number == MAX_COUNTED_ROWS else ''}"
+
+
+def _greeting() -> str:
+    """Return a greeting for the time of day in the shop's time zone."""
+    hour = timezone.localtime().hour
+    if 5 <= hour < 12:
+        return _("Good morning")
+    return _("Good afternoon") if 12 <= hour < 18 else _("Good evening")
+
+
+def get_recent_events(request: HttpRequest) -> list[tuple[Event, str, str]]:
+    """Return the newest events with actor names and descriptions, if the user may see the audit log."""
+    if not has_permission(request, "events.view_event"):
+        return []
+    events = list(Event.rows().order_by("-id").defer("payload")[:RECENT_EVENTS])
+    names = get_actor_names([event.actor for event in events])
+    return [(event, names[event.actor], describe_event(event)) for event in events]

@@ -1,0 +1,187 @@
+"""The only module that imports django-unfold, so that a theme upgrade affects only this module.
+
+The theme has no type hints. The type checker therefore uses Django's classes with the additional attributes of the
+theme's classes.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from django.db.models import Model
+from django.utils.formats import number_format
+from django.utils.functional import cached_property
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext_noop
+from django_stubs_ext import StrOrPromise
+from unfold import forms as themed_forms
+from unfold.dataclasses import SearchResult
+from unfold.fields import UnfoldAdminReadonlyField
+from unfold.forms import ActionForm
+from unfold.sites import UnfoldAdminSite as ThemedSite
+from unfold.templatetags import unfold as unfold_tags
+from unfold.templatetags import unfold_list
+
+from apps.core.money import format_plain
+
+if TYPE_CHECKING:
+    from django.contrib.admin import ModelAdmin, StackedInline, TabularInline
+    from django.contrib.admin.helpers import AdminForm, InlineAdminFormSet
+    from django.contrib.admin.options import _FieldOpts
+    from django.contrib.admin.views.main import ChangeList as ThemedChangeList
+    from django.db.models import ForeignObjectRel
+    from django.forms import CheckboxInput as ThemedSwitch
+    from django.forms import ClearableFileInput as ThemedFileInput
+    from django.forms import EmailInput as ThemedEmailInput
+    from django.forms import Select as ThemedSelect
+    from django.forms import Textarea as ThemedTextarea
+    from django.forms import TextInput as ThemedTextInput
+
+    M = TypeVar("M", bound=Model)
+    Child = TypeVar("Child", bound=Model)
+    Parent = TypeVar("Parent", bound=Model)
+    Column = TypeVar("Column", bound=Callable[..., object])
+
+    class ThemedAdmin(ModelAdmin[M]):
+        """A model admin with the theme's additional options."""
+
+        list_filter_sheet: bool
+        list_filter_submit: bool
+        warn_unsaved_form: bool
+
+    class ThemedTabularInline(TabularInline[Child, Parent]):
+        per_page: int
+        tab: bool
+
+    class ThemedStackedInline(StackedInline[Child, Parent]):
+        tab: bool
+
+    def display(
+        *,
+        description: StrOrPromise,
+        ordering: str = ...,
+        boolean: bool = ...,
+        label: Mapping[str, str] = ...,
+        empty_value: str = ...,
+    ) -> Callable[[Column], Column]:
+        """Declare a column of a list."""
+
+else:
+    from unfold.admin import ModelAdmin as ThemedAdmin
+    from unfold.admin import StackedInline as ThemedStackedInline
+    from unfold.admin import TabularInline as ThemedTabularInline
+    from unfold.decorators import display
+    from unfold.views import ChangeList as ThemedChangeList
+    from unfold.widgets import UnfoldAdminEmailInputWidget as ThemedEmailInput
+    from unfold.widgets import UnfoldAdminFileFieldWidget as ThemedFileInput
+    from unfold.widgets import UnfoldAdminSelectWidget as ThemedSelect
+    from unfold.widgets import UnfoldAdminTextareaWidget as ThemedTextarea
+    from unfold.widgets import UnfoldAdminTextInputWidget as ThemedTextInput
+    from unfold.widgets import UnfoldBooleanSwitchWidget as ThemedSwitch
+
+    # The theme would allow lists and forms in frames, because the theme opens pop-ups in frames. The panel has none.
+    ThemedAdmin.changelist_view = ThemedAdmin.changelist_view.__wrapped__
+    ThemedAdmin.changeform_view = ThemedAdmin.changeform_view.__wrapped__
+
+# The theme would repeat a dozen CSS classes in each list cell, which would make up most of the page. panel.css styles
+# the cells instead.
+unfold_list.TABLE_CELL_CLASSES[:] = []
+unfold_list.LINK_CLASSES[:] = ["bo-to"]
+unfold_list.TABLE_ACTION_CELL_CLASSES[:] = ["action-checkbox"]
+# The start of a cell that phones show with the label of the column: neither the link of the row nor a badge.
+_LABELED_CELL = re.compile(
+    r'<td class="[^"]*"(?=>(?!<a href="[^"]*" class="bo-to"|\s*<span class="bo-badge(?![^"]*bo-flag)))'
+)
+_render_cells = unfold_list.items_for_result
+
+
+def _render_labeled_cells(change_list: Any, row: Model, form: object) -> Iterator[SafeString]:
+    """Render the cells of a row. Phones show each row as a block, in which most values need a label."""
+    for label, cell in zip(change_list.phone_labels, _render_cells(change_list, row, form), strict=False):
+        start = _LABELED_CELL.match(cell) if label else None
+        yield mark_safe(f'{start[0]} data-label="{label}"{cell[start.end() :]}') if start else cell  # noqa: S308 - the label is escaped
+
+
+unfold_list.items_for_result = _render_labeled_cells
+# Replace the long list of CSS classes of the select box for bulk actions, too.
+ActionForm.base_fields["action"].widget.attrs["class"] = "bo-action"
+
+
+class ReadOnlyField(UnfoldAdminReadonlyField):
+    """A read-only field that formats its value with the form field's ``render_read_only`` method, if there is one.
+
+    Without this method, decimal values are shown without trailing zeros.
+    """
+
+    @cached_property
+    def contents(self) -> SafeString:
+        """Return the formatted value, cached because the theme's templates read it several times."""
+        format_value = getattr(self.form.fields.get(self.field["field"]), "render_read_only", None)
+        value = self.resolved_field[2] if self.resolved_field else None
+        if format_value is not None and value not in {None, ""}:
+            return format_value(value)
+        return (
+            conditional_escape(number_format(format_plain(value))) if isinstance(value, Decimal) else super().contents()
+        )
+
+    def get_admin_url(self, remote_field: "ForeignObjectRel", remote_obj: Model) -> str:
+        """Return the name of a related row, as a link if the user may open the row."""
+        request = getattr(self.form, "request", None)
+        model_admin = self.model_admin.admin_site._registry.get(remote_field.model)
+        if request and model_admin and not model_admin.has_view_or_change_permission(request, remote_obj):
+            return str(remote_obj)
+        return str(super().get_admin_url(remote_field, remote_obj))
+
+
+themed_forms.UnfoldAdminReadonlyField = ReadOnlyField
+
+
+def _count_inline_errors(inline: "InlineAdminFormSet") -> int:
+    """Count the invalid fields of inline rows. The theme's own function would count invalid rows."""
+    return sum(map(len, inline.formset.errors)) + len(inline.formset.non_form_errors())
+
+
+def _count_general_errors(form: "AdminForm", inlines: "Iterable[InlineAdminFormSet]") -> int:
+    """Count the invalid fields in the general tab: the fields of the form and of inlines without their own tab."""
+    rows = (inline for inline in inlines if not getattr(inline.opts, "tab", False))
+    return len(form.errors) + sum(map(_count_inline_errors, rows))
+
+
+unfold_tags._count_errors_in_general, unfold_tags._count_errors_in_inline = _count_general_errors, _count_inline_errors
+
+# A group of form fields below a heading.
+Fieldset: TypeAlias = "tuple[StrOrPromise | None, _FieldOpts]"
+
+__all__ = [
+    "Fieldset",
+    "SearchResult",
+    "ThemedAdmin",
+    "ThemedChangeList",
+    "ThemedEmailInput",
+    "ThemedFileInput",
+    "ThemedSelect",
+    "ThemedSite",
+    "ThemedStackedInline",
+    "ThemedSwitch",
+    "ThemedTabularInline",
+    "ThemedTextInput",
+    "ThemedTextarea",
+    "display",
+]
+
+# Strings in the theme's templates that neither Django nor the theme translates.
+THEME_MESSAGES = (
+    gettext_noop("Choose file to upload"),
+    gettext_noop("Click to cancel"),
+    gettext_noop("Click to download"),
+    gettext_noop("General"),
+    gettext_noop("Image preview"),
+    gettext_noop("Run"),
+    gettext_noop("Select action"),
+    gettext_noop("Select action to run"),
+    gettext_noop("This item will be deleted."),
+    gettext_noop("Toggle password visibility"),
+    gettext_noop("Type to search"),
+)

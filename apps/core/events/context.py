@@ -1,0 +1,44 @@
+"""The context of recorded events: request id, IP address and a group id."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property
+
+import uuid6
+
+
+@dataclass
+class EventContext:
+    """The request, task or command in which events are recorded."""
+
+    request_id: str = ""
+    address: str | None = None
+
+    @cached_property
+    def group(self) -> uuid.UUID:
+        """Return the group id of all events in this context, created on first use."""
+        return uuid6.uuid7()
+
+
+# The id of the current request, in log lines and error messages.
+request_id: ContextVar[str] = ContextVar("request_id", default="-")
+_cause: ContextVar[EventContext | None] = ContextVar("cause", default=None)
+
+
+def get_event_context() -> EventContext:
+    """Return the current context, or a new context if there is none."""
+    return _cause.get() or EventContext()
+
+
+@contextmanager
+def event_context(*, request_id: str = "", address: str | None = None) -> Iterator[EventContext]:
+    """Record all events in this block with the same request id, IP address and group id."""
+    context = EventContext(request_id, address)
+    token = _cause.set(context)
+    try:
+        yield context
+    finally:
+        _cause.reset(token)

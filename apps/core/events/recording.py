@@ -1,0 +1,261 @@
+"""Record events with their changes. Services call these functions in the same transaction as their changes.
+
+Changes are stored for the audit log as ``{field: [before, after]}`` in JSON values, with long strings shortened.
+"""
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import NamedTuple
+
+from django.db import connection
+from django.db.models import Model, QuerySet
+from django.db.transaction import TransactionManagementError
+from django.utils import translation
+
+from apps.core.db.statement_batches import StatementBatch, collect_statements
+from apps.core.events.context import EventContext, get_event_context
+from apps.core.events.models import Event
+from apps.core.events.topics import topics
+from apps.core.i18n import formats
+from apps.core.i18n.messages import Message, define_text
+from apps.core.registry import Registry
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.timestamps import truncate_to_second
+
+MAX_TEXT_LENGTH = 500
+HIDDEN_VALUE = define_text("hidden", "(hidden)")
+
+Changes = dict[str, list[object]]
+
+
+def compute_changes(row: Model, values: Mapping[str, object], *, personal: Container[str] = ()) -> Changes:
+    """Return the changes that new values would make to a row.
+
+    Times are compared in whole seconds, because the API renders whole seconds.
+
+    Args:
+        row: The row before the change.
+        values: The new values, keyed by field name.
+        personal: Fields with personal data. Changes of these fields are recorded without values.
+    """
+    changed = {
+        name: (before, after)
+        for name, after in values.items()
+        if _whole_seconds(before := getattr(row, name)) != _whole_seconds(after)
+    }
+    return build_changes(changed, personal=personal)
+
+
+def apply_changes(row: Model, values: Mapping[str, object], *, personal: Container[str] = ()) -> Changes:
+    """Set new values on a row without saving it, and return the changes.
+
+    If there are no changes, a service must not save the row or record an event. Otherwise an app that writes back
+    values after every webhook would cause an endless series of webhooks.
+
+    Returns:
+        The changes, in the format of ``compute_changes``.
+    """
+    changes = compute_changes(row, values, personal=personal)
+    for name in changes:
+        setattr(row, name, values[name])
+    return changes
+
+
+def build_changes(changed: Mapping[str, tuple[object, object]], *, personal: Container[str] = ()) -> Changes:
+    """Build changes from pairs of old and new values, keyed by field name."""
+    return {
+        name: hide_change(before, after) if name in personal else [_plain(before), _plain(after)]
+        for name, (before, after) in changed.items()
+    }
+
+
+def hide_change(before: object, after: object) -> list[object]:
+    """Hide the values of a change, because events must not contain personal data. Blank values are not hidden."""
+    return [HIDDEN_VALUE if value else value for value in (before, after)]
+
+
+def _whole_seconds(value: object) -> object:
+    return truncate_to_second(value) if isinstance(value, datetime) else value
+
+
+def _plain(value: object) -> object:
+    """Convert a value to JSON. Long strings are shortened."""
+    if isinstance(value, str):
+        return value if len(value) <= MAX_TEXT_LENGTH else f"{value[:MAX_TEXT_LENGTH]}…"
+    if isinstance(value, bool | int | float | None):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, QuerySet | list | tuple | set | frozenset):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(name): _plain(item) for name, item in value.items()}
+    return str(value)
+
+
+# A function of (shop, topic) that returns the API versions in which payloads are needed.
+AudienceFunction = Callable[[Shop, str], frozenset[str]]
+# A function that is called in the transaction of the change, with the events for the audience and their instances.
+EventCallback = Callable[[Sequence[tuple[Event, Model]]], None]
+audiences = Registry[AudienceFunction, EventCallback | None]("event audiences")
+# The rendered resource, keyed by API version.
+Payload = dict[str, Mapping[str, object]]
+
+
+class EventInput(NamedTuple):
+    """An event to record together with other events; the fields are the arguments of ``record_event``."""
+
+    topic: str
+    instance: Model
+    changes: Mapping[str, object] | None = None
+    message: Message | None = None
+
+
+def record_event(
+    topic: str,
+    instance: Model,
+    *,
+    actor: str,
+    at: datetime,
+    changes: Mapping[str, object] | None = None,
+    message: Message | None = None,
+) -> Event:
+    """Record an event in the same transaction as the change.
+
+    The payload is a snapshot, rendered only in the API versions that an audience needs. Event rows are never changed.
+    Therefore models with personal data have an ``event_label`` that identifies an instance without personal data.
+
+    Args:
+        topic: A registered topic, e.g. ``script_tags/create``.
+        instance: The row after the change. For a deletion, the row before the deletion.
+        actor: The actor: ``staff:17``, ``app:4``, ``system``.
+        at: The time of the change, timezone-aware.
+        changes: ``{field: [before, after]}`` for the audit log, without secrets.
+        message: A message for the timeline, if the topic's label is not specific enough.
+
+    Raises:
+        TransactionManagementError: No transaction is open, so the event could outlive a failed change.
+        NotRegistered: The topic is not registered.
+    """
+    _require_transaction()
+    registered_topic = topics[topic]
+    shop = get_current_shop()
+    versions, callbacks = _ask_audiences(shop, topic)
+    # Store and deliver texts in English, even if the current page is in another language.
+    with translation.override(formats.ENGLISH):
+        payload = {version: registered_topic.render(instance, version) for version in versions} or None
+        event = _build_event(
+            EventInput(topic, instance, changes, message), payload, shop, get_event_context(), actor=actor, at=at
+        )
+    event.save(force_insert=True)
+    for callback in callbacks:
+        callback([(event, instance)])
+    return event
+
+
+def record_events(
+    inputs: Sequence[EventInput], *, actor: str, at: datetime, batch: StatementBatch | None = None
+) -> list[Event]:
+    """Bulk variant of ``record_event``: record several events in order, with few statements.
+
+    Args:
+        inputs: The events.
+        actor: As for ``record_event``.
+        at: As for ``record_event``.
+        batch: Collects statements, so that the events are written together with other rows. Event ids are set and
+            callbacks are called only when the batch runs.
+
+    Raises:
+        TransactionManagementError: No transaction is open.
+        NotRegistered: A topic is not registered.
+    """
+    _require_transaction()
+    shop = get_current_shop()
+    payloads: list[Payload] = [{} for _ in inputs]
+    indexes_by_callback: dict[EventCallback, list[int]] = {}
+    for topic in dict.fromkeys(event_input.topic for event_input in inputs):
+        registered_topic = topics[topic]
+        indexes = [index for index, event_input in enumerate(inputs) if event_input.topic == topic]
+        versions, callbacks = _ask_audiences(shop, topic)
+        for callback in callbacks:
+            indexes_by_callback.setdefault(callback, []).extend(indexes)
+        for version in versions:
+            with translation.override(formats.ENGLISH):
+                rendered = registered_topic.render_many([inputs[index].instance for index in indexes], version)
+            for index, payload in zip(indexes, rendered, strict=True):
+                payloads[index][version] = payload
+    context = get_event_context()
+    with translation.override(formats.ENGLISH):
+        events = [
+            _build_event(event_input, payload or None, shop, context, actor=actor, at=at)
+            for event_input, payload in zip(inputs, payloads, strict=True)
+        ]
+    with collect_statements(batch) as statements:
+        statements.insert(events)
+        for callback, indexes in indexes_by_callback.items():
+            statements.add_callback(
+                partial(callback, [(events[index], inputs[index].instance) for index in sorted(indexes)])
+            )
+    return events
+
+
+def has_audience(topic: str) -> bool:
+    """Return True if an audience listens to a topic of the current shop."""
+    return bool(_ask_audiences(get_current_shop(), topic)[0])
+
+
+def record_secondary_events(inputs: Sequence[EventInput], *, actor: str, at: datetime) -> None:
+    """Record secondary events of a change, but only events with an audience.
+
+    For example, a changed inventory level can put a variant back in stock. The audit log already has the main event, so
+    secondary events without an audience are not recorded.
+
+    Raises:
+        TransactionManagementError: No transaction is open.
+        NotRegistered: A topic is not registered.
+    """
+    if needed := [event_input for event_input in inputs if has_audience(event_input.topic)]:
+        record_events(needed, actor=actor, at=at)
+
+
+def _require_transaction() -> None:
+    if not connection.in_atomic_block:
+        raise TransactionManagementError("An event must be recorded in the same transaction as the change")
+
+
+def _ask_audiences(shop: Shop, topic: str) -> tuple[list[str], list[EventCallback]]:
+    """Return the API versions in which payloads are needed, and the callbacks."""
+    versions = set[str]()
+    callbacks = list[EventCallback]()
+    for audience, callback in audiences.items():
+        if audience_versions := audience(shop, topic):
+            versions |= audience_versions
+            if callback is not None:
+                callbacks.append(callback)
+    return sorted(versions), callbacks
+
+
+def _build_event(
+    event_input: EventInput, payload: Payload | None, shop: Shop, context: EventContext, *, actor: str, at: datetime
+) -> Event:
+    instance = event_input.instance
+    label = getattr(instance, "event_label", instance)
+    # Create the instance directly, because the manager would first build a queryset for the shop.
+    return Event(
+        shop_id=shop.pk,
+        topic=event_input.topic,
+        subject_type=instance._meta.label_lower,
+        subject_id=instance.pk,
+        subject_label=str(label)[:255],
+        coded_label=label if isinstance(label, Message) else "",
+        actor=actor,
+        message=event_input.message or "",
+        changes=dict(event_input.changes or {}),
+        payload=payload,
+        group=context.group,
+        request_id=context.request_id,
+        address=context.address,
+        created_at=at,
+    )

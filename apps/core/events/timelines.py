@@ -1,0 +1,43 @@
+"""Resources with a timeline in the API (``<plural>/<id>/events``). Apps register them in ``topics.py``."""
+
+from dataclasses import dataclass
+from operator import attrgetter
+
+from apps.core.events.models import Event
+from apps.core.events.topics import topics
+from apps.core.i18n.messages import translate
+from apps.core.registry import Registry
+from apps.core.tenancy.shop_owned import ShopOwned
+
+
+def get_topic_label(topic: str) -> str:
+    """Return the label of a topic, or the topic itself if no installed app has registered this topic."""
+    return translate(topics[topic].label) if topic in topics else topic
+
+
+def describe_event(event: Event) -> str:
+    """Describe an event in a sentence."""
+    return translate(event.message) or get_topic_label(event.topic)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A resource that has a timeline for each row.
+
+    Attributes:
+        plural: The resource's name in paths, e.g. ``orders``.
+        model: The resource's model.
+        scope: The access scope of the timeline, without ``read_``.
+    """
+
+    plural: str
+    model: type[ShopOwned]
+    scope: str
+
+    @property
+    def argument(self) -> str:
+        """Return the path argument with the row's id, e.g. ``order_id``."""
+        return f"{self.model._meta.model_name}_id"
+
+
+timelines = Registry[str, Timeline]("timelines", get_key=attrgetter("plural"))

@@ -1,0 +1,26 @@
+"""The context of resolvers: who calls, at which version and time."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from apps.core.rest.requests.authentication import Access
+from apps.core.tenancy.models import Shop
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The caller, API version and time of a request that runs in the shop's scope."""
+
+    access: Access
+    version: str
+    at: datetime
+
+    @property
+    def shop(self) -> Shop:
+        """Return the token's shop."""
+        return self.access.shop
+
+    @property
+    def actor(self) -> str:
+        """Return the caller as the actor for the audit log."""
+        return self.access.actor

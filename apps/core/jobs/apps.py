@@ -1,0 +1,7 @@
+"""App configuration for background jobs."""
+
+from django.apps import AppConfig
+
+
+class JobsConfig(AppConfig):
+    name = "apps.core.jobs"

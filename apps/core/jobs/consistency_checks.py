@@ -1,0 +1,96 @@
+"""Nightly consistency checks of derived data. Apps register them in ``periodic.py``.
+
+The checks report differences but do not repair them, because a repair would hide the bug that caused a difference. One
+check belongs to the kit: no row refers to a row of another shop, which would mean that a shop scope has failed.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+
+from django.apps import apps
+from django.db import connection, transaction
+from django.db.models import F, ForeignKey, Model
+
+from apps.core.registry import Registry
+from apps.core.tenancy.scope import all_shops_scope
+from apps.core.tenancy.shop_owned import ShopOwned
+
+# The maximum number of reported rows per foreign key. More rows would only show the same bug again.
+_MAX_REPORTED = 100
+
+
+def find_cross_shop_references() -> Iterator[str]:
+    """Yield a sentence for each row that refers to a row of another shop."""
+    for model in apps.get_models():
+        if issubclass(model, ShopOwned) and not model._meta.proxy:
+            for field in model._meta.local_fields:
+                if isinstance(field, ForeignKey) and issubclass(field.related_model, ShopOwned):
+                    yield from _check_foreign_key(model, field)
+
+
+def _check_foreign_key(model: type[Model], field: "ForeignKey[Model, Model]") -> Iterator[str]:
+    rows = (
+        model._default_manager.exclude(**{f"{field.name}__shop_id": F("shop_id")})
+        .filter(**{f"{field.name}__shop_id__isnull": False})
+        .order_by("pk")
+        .values_list("shop_id", "pk", field.attname, f"{field.name}__shop_id")
+    )
+    for shop, pk, target, target_shop in rows[:_MAX_REPORTED]:
+        yield f"shop {shop}, {model._meta.db_table} {pk}: its {field.name} {target} belongs to shop {target_shop}"
+
+
+logger = logging.getLogger(__name__)
+
+# A function that yields a sentence for each difference. The sentence names the shop and the row. A check can read the
+# rows of all shops and must not write.
+Check = Callable[[], Iterable[str]]
+consistency_checks = Registry[str, Check]("consistency checks")
+
+
+def find_differences(only: Collection[str] | None = None) -> Iterator[str]:
+    """Yield all differences as sentences. Each check reads from one database snapshot.
+
+    Args:
+        only: The names of the checks to run. By default all checks run.
+    """
+    for name, check in consistency_checks.items():
+        if only is not None and name not in only:
+            continue
+        with all_shops_scope(), _snapshot():
+            sentences = list(check())
+        yield from (f"{name}: {sentence}" for sentence in sentences)
+
+
+def log_differences() -> int:
+    """Log all differences and return their number."""
+    sentences = list(find_differences())
+    for difference in sentences:
+        logger.error("Reconciliation: %s", difference)
+    logger.info("Reconciliation: %d checks, %d differences", len(consistency_checks), len(sentences))
+    return len(sentences)
+
+
+@contextmanager
+def _snapshot() -> Iterator[None]:
+    """Read from a database snapshot and reject writes.
+
+    Inside an open transaction, this context manager has no effect.
+    """
+    if connection.in_atomic_block:
+        yield
+    elif connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            cursor.execute("SET LOCAL statement_timeout = 0")
+            yield
+    else:
+        # Begin a deferred transaction, because an immediate or exclusive transaction would block all writers.
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA query_only = ON")
+            cursor.execute("BEGIN DEFERRED")
+            try:
+                yield
+            finally:
+                cursor.execute("ROLLBACK")
+                cursor.execute("PRAGMA query_only = OFF")

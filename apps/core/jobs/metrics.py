@@ -1,0 +1,67 @@
+"""Measure the job queue for monitoring, and detect jobs that are due but do not run."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from apps.core.jobs.models import Job
+
+# Metrics count jobs that failed within this time. The Jobs page shows failed jobs for longer.
+FAILED_WINDOW = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class JobMetrics:
+    """Job metrics for all shops.
+
+    Attributes:
+        states: The number of jobs that are ``due`` (waiting for a worker), ``planned`` for later, ``running``, and
+            ``failed`` within the last day.
+        oldest_due_seconds: How long the oldest due job has been waiting, or 0 if no job is due.
+    """
+
+    states: dict[str, int]
+    oldest_due_seconds: float
+
+
+def get_job_metrics() -> JobMetrics:
+    """Return the metrics. Call this function in the all-shops scope."""
+    is_waiting = Q(state=Job.State.WAITING)
+    is_due = is_waiting & Q(due_at__lte=Now())
+    unfinished = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING))
+    states = unfinished.aggregate(
+        due=Count("pk", filter=is_due),
+        planned=Count("pk", filter=is_waiting & Q(due_at__gt=Now())),
+        running=Count("pk", filter=Q(state=Job.State.RUNNING)),
+    )
+    states["failed"] = Job.objects.filter(state=Job.State.FAILED, finished_at__gt=Now() - FAILED_WINDOW).count()
+    oldest = Job.objects.filter(is_due).annotate(now=Now()).order_by("due_at").values("now", "due_at").first()
+    return JobMetrics(states, (oldest["now"] - oldest["due_at"]).total_seconds() if oldest else 0.0)
+
+
+# Idle workers start a job at once, so a job that waits longer than this is stalled.
+EXPECTED_START = timedelta(seconds=15)
+
+
+def find_active_job(*tasks: str, **arguments: Any) -> Job | None:
+    """Return the unfinished job that runs one of these tasks with these arguments, or None."""
+    lookups = {f"arguments__{name}": value for name, value in arguments.items()}
+    jobs = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING), task__in=tasks, **lookups)
+    job: Job | None = jobs.order_by("due_at", "pk").first()
+    return job
+
+
+def get_stalled_since(job: Job | None) -> datetime | None:
+    """Return the time at which a stalled job became due or lost its worker, or None if the job is not stalled.
+
+    A job stalls if no worker is running, all workers are busy or the job's worker was killed.
+    """
+    if job is None:
+        return None
+    since = job.due_at if job.state == Job.State.WAITING else job.lease_until
+    is_finished = job.state not in {Job.State.WAITING, Job.State.RUNNING}
+    return None if is_finished or since is None or timezone.now() - since < EXPECTED_START else since

@@ -1,0 +1,309 @@
+"""Read untrusted ZIP files.
+
+The standard library's reader is not safe enough. It creates an object per entry before entries can be counted, accepts
+overlapping entries (up to Python 3.12), silently truncates entries that are longer than declared, and repairs dangerous
+names instead of rejecting them. This module adds the missing checks and writes nothing to disk.
+"""
+
+import copy
+import stat
+import struct
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, BinaryIO
+
+from apps.core.i18n.error_messages import format_bytes, larger_than
+
+MIB = 1024 * 1024
+CHUNK = 64 * 1024
+MAX_NAME = 255
+
+_END_RECORD = struct.Struct("<4s4H2LH")
+_END_SIGNATURE = b"PK\x05\x06"
+_ZIP64_LOCATOR_SIGNATURE = b"PK\x06\x07"
+_ZIP64_LOCATOR_SIZE = 20
+_ENTRY_SIGNATURE = b"PK\x01\x02"
+_LOCAL_HEADER = struct.Struct("<4s22x2H")
+_LOCAL_SIGNATURE = b"PK\x03\x04"
+_MAX_COMMENT = 0xFFFF
+# A directory entry consists of 46 bytes, the name, and a few dozen bytes of extra fields.
+_MAX_DIRECTORY_BYTES_PER_ENTRY = 1024
+
+# Entries with these flags are rejected: encryption, compressed patch data, strong encryption and masked headers.
+_REFUSED_FLAGS = 0x0001 | 0x0020 | 0x0040 | 0x2000
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_RESERVED = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
+    f"{device}{digit}" for device in ("com", "lpt") for digit in range(10)
+}
+
+
+class ArchiveRefused(ValueError):
+    """Raised when an archive is unsafe, damaged or too large. The message is a full sentence for display."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZipEntry:
+    """A validated entry of an archive.
+
+    Attributes:
+        name: The path inside the archive, without a trailing slash for directories.
+        is_dir: True for directories.
+        size: The declared size in bytes.
+        offset: The position of the entry in the file.
+    """
+
+    name: str
+    is_dir: bool
+    size: int
+    offset: int
+    info: zipfile.ZipInfo
+
+
+class EntryReader:
+    """Reads an entry, counts all bytes, and verifies the size and the CRC at the end."""
+
+    def __init__(self, stream: IO[bytes], entry: ZipEntry, meter: "_Meter") -> None:
+        self._stream = stream
+        self._entry = entry
+        self._meter = meter
+        self._read = 0
+        self._ended = False
+
+    @property
+    def size(self) -> int:
+        """Return the declared size in bytes, which the data must match."""
+        return self._entry.size
+
+    def read(self, size: int = -1) -> bytes:
+        """Read up to `size` bytes, or all remaining bytes of the entry.
+
+        Raises:
+            ArchiveRefused: The data is damaged or differs from the declared size.
+        """
+        if size < 0:
+            return b"".join(self.chunks())
+        if size == 0 or self._ended:
+            return b""
+        with _convert_errors():
+            chunk = self._stream.read(size)
+        self._read += len(chunk)
+        self._meter.add(len(chunk))
+        if self._read > self.size or (not chunk and self._read < self.size):
+            raise ArchiveRefused(_format_wrong_size(self._entry.name))
+        self._ended = not chunk
+        return chunk
+
+    def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
+        """Yield the remaining data in chunks of at most `size` bytes.
+
+        Raises:
+            ArchiveRefused: The data is damaged or differs from the declared size.
+        """
+        while chunk := self.read(size):
+            yield chunk
+
+
+class ValidatedZip:
+    """A ZIP file with a fully validated central directory.
+
+    Attributes:
+        entries: All entries including directories, in the order of the central directory.
+    """
+
+    def __init__(self, file: BinaryIO, *, packed_bytes: int, unpacked_bytes: int, max_entries: int) -> None:
+        """Validate the central directory without unpacking any entry.
+
+        Args:
+            file: A seekable binary file, which must stay open while entries are read.
+            packed_bytes: The maximum size of the file.
+            unpacked_bytes: The maximum total size of all entries.
+            max_entries: The maximum number of entries, including directories.
+
+        Raises:
+            ArchiveRefused: The archive is unsafe, damaged or too large.
+        """
+        directory_start = _check_end_record(file, packed_bytes, max_entries)
+        with _convert_errors():
+            self._archive = zipfile.ZipFile(file)
+        self._unpacked_bytes = unpacked_bytes
+        self.entries = tuple(_validate_entry(info) for info in self._archive.infolist())
+        _check_unique(self.entries)
+        with _convert_errors():
+            _check_disjoint(file, self.entries, directory_start)
+        refuse_if(sum(entry.size for entry in self.entries) > unpacked_bytes, _format_too_large(unpacked_bytes))
+
+    def unpack(self, entries: Iterable[ZipEntry]) -> Iterator[tuple[ZipEntry, EntryReader]]:
+        """Unpack entries one at a time.
+
+        If the caller does not read an entry to the end, the iterator reads and verifies it before yielding the next
+        entry. A completed iteration has therefore verified all entries.
+
+        Raises:
+            ArchiveRefused: An entry is damaged, or larger than declared or allowed.
+        """
+        meter = _Meter(self._unpacked_bytes)
+        for entry in entries:
+            # zipfile silently stops at the declared size. Requesting one more byte reveals whether the data is longer.
+            probe = copy.copy(entry.info)
+            probe.file_size += 1
+            with _convert_errors():
+                stream = self._archive.open(probe)
+            with stream:
+                reader = EntryReader(stream, entry, meter)
+                yield entry, reader
+                for _ in reader.chunks():
+                    pass
+
+
+def refuse_if(condition: bool, reason: str) -> None:
+    """Raise `ArchiveRefused` with the reason if the condition is true."""
+    if condition:
+        raise ArchiveRefused(reason)
+
+
+def quote_name(name: str) -> str:
+    """Quote and shorten an untrusted name for use in a sentence."""
+    text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in name[:80])
+    return f"“{text}…”" if len(name) > len(text) else f"“{text}”"
+
+
+class _Meter:
+    """Counts the unpacked bytes of all entries."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._left = limit
+
+    def add(self, count: int) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise ArchiveRefused(_format_too_large(self._limit))
+
+
+@contextmanager
+def _convert_errors() -> Iterator[None]:
+    try:
+        yield
+    except (
+        zipfile.BadZipFile,
+        RuntimeError,  # The entry is encrypted, or has an unknown method or version (NotImplementedError).
+        zlib.error,
+        EOFError,
+        struct.error,
+        OverflowError,
+        UnicodeDecodeError,
+    ) as error:
+        message = "The file is not a ZIP archive, or it is damaged."
+        raise ArchiveRefused(message) from error
+
+
+def _check_end_record(file: BinaryIO, packed_bytes: int, max_entries: int) -> int:
+    """Check the size of the central directory before zipfile creates an object per entry. Return its position."""
+    size = file.seek(0, 2)
+    refuse_if(size > packed_bytes, f"The archive is {larger_than(packed_bytes)}.")
+    tail_start = max(0, size - _MAX_COMMENT - _END_RECORD.size - _ZIP64_LOCATOR_SIZE)
+    file.seek(tail_start)
+    tail = file.read()
+    # Search the same way as zipfile does. The record must be at the very end of the file. Otherwise, another program
+    # could find a different record and unpack other files.
+    record_start = tail.rfind(_END_SIGNATURE)
+    refuse_if(
+        record_start < 0 or len(tail) - record_start < _END_RECORD.size, "The file is not a complete ZIP archive."
+    )
+    _, disk, start_disk, on_disk, count, length, start, comment = _END_RECORD.unpack_from(tail, record_start)
+    exact = record_start + _END_RECORD.size + comment == len(tail) and start + length == tail_start + record_start
+    refuse_if(not exact, "The archive is damaged, or the file contains other data before or after the archive.")
+    zip64 = record_start >= _ZIP64_LOCATOR_SIZE and tail.startswith(
+        _ZIP64_LOCATOR_SIGNATURE, record_start - _ZIP64_LOCATOR_SIZE
+    )
+    unusual = bool(disk or start_disk or on_disk != count or zip64)
+    refuse_if(unusual, "The archive has several volumes or uses ZIP64. Create the archive without these options.")
+    refuse_if(length > max_entries * _MAX_DIRECTORY_BYTES_PER_ENTRY, "The archive's directory is too large.")
+    file.seek(start)
+    # Do not trust the declared count. There cannot be more entries than signatures.
+    entries = max(count, file.read(length).count(_ENTRY_SIGNATURE))
+    refuse_if(entries > max_entries, f"The archive has more than {max_entries:,} entries.")
+    return int(start)
+
+
+def _validate_entry(info: zipfile.ZipInfo) -> ZipEntry:
+    name = info.orig_filename
+    path = name.removesuffix("/")
+    quoted_name = quote_name(name)
+    refuse_if(
+        not name or len(name) > MAX_NAME,
+        f"The archive contains a name that is empty or longer than {MAX_NAME} characters.",
+    )
+    control = not name.isprintable() and any(unicodedata.category(character) == "Cc" for character in name)
+    refuse_if(control, f"The archive contains a name with a control character: {quoted_name}")
+    # The checks cover Windows, which ignores trailing dots and spaces (".. " equals "..") and everything after the
+    # first dot of a device name.
+    parts = path.split("/")
+    refuse_if(not _is_relative(parts, name), f"The archive contains an unsafe path: {quoted_name}")
+    reserved = any(_is_reserved(part) for part in parts)
+    refuse_if(reserved, f"The archive contains a name that is reserved on some systems: {quoted_name}")
+    refuse_if(bool(info.flag_bits & _REFUSED_FLAGS), f"The archive contains an encrypted entry: {quoted_name}")
+    refuse_if(info.compress_type not in _METHODS, f"The archive uses an unknown compression method: {quoted_name}")
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    refuse_if(kind not in {0, stat.S_IFREG, stat.S_IFDIR}, f"The archive contains a link or a device: {quoted_name}")
+    is_dir = name.endswith("/")
+    is_uncompressed = info.compress_type == zipfile.ZIP_STORED
+    has_wrong_size = (is_uncompressed and info.compress_size != info.file_size) or (is_dir and info.file_size > 0)
+    refuse_if(has_wrong_size, _format_wrong_size(name))
+    return ZipEntry(path, is_dir, info.file_size, info.header_offset, info)
+
+
+def is_plain_path(path: str) -> bool:
+    """Return True if the path is safe on all systems. The path must not end with a slash."""
+    parts = path.split("/")
+    return len(path) <= MAX_NAME and _is_relative(parts, path) and not any(_is_reserved(part) for part in parts)
+
+
+def _is_relative(parts: list[str], name: str) -> bool:
+    return "\\" not in name and ":" not in name and all(part.rstrip(". ") for part in parts)
+
+
+def _is_reserved(part: str) -> bool:
+    return unicodedata.normalize("NFKC", part).partition(".")[0].rstrip().casefold() in _RESERVED
+
+
+def _check_unique(entries: Iterable[ZipEntry]) -> None:
+    """Reject names that some file systems treat as equal, and paths that are both a file and a directory."""
+    names: set[str] = set()
+    files: set[str] = set()
+    parents: set[str] = set()
+    for entry in entries:
+        folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", entry.name).casefold())
+        refuse_if(folded in names, f"The archive contains a name twice: {quote_name(entry.name)}")
+        names.add(folded)
+        if not entry.is_dir:
+            files.add(folded)
+        while (folded := folded.rpartition("/")[0]) and folded not in parents:
+            parents.add(folded)
+    both = files & parents
+    refuse_if(bool(both), f"The archive contains a file that is also a directory: {quote_name(min(both, default=''))}")
+
+
+def _check_disjoint(file: BinaryIO, entries: Iterable[ZipEntry], directory_start: int) -> None:
+    """Reject entries that share bytes, because a small archive could unpack the same bytes thousands of times."""
+    end = 0
+    for entry in sorted(entries, key=lambda entry: entry.offset):
+        overlapping = entry.offset < end or entry.offset + _LOCAL_HEADER.size > directory_start
+        refuse_if(overlapping, f"The archive contains overlapping entries: {quote_name(entry.name)}")
+        file.seek(entry.offset)
+        signature, name_size, extra_size = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+        refuse_if(signature != _LOCAL_SIGNATURE, f"The archive is damaged at {quote_name(entry.name)}.")
+        end = entry.offset + _LOCAL_HEADER.size + name_size + extra_size + entry.info.compress_size
+        refuse_if(end > directory_start, f"The archive contains overlapping entries: {quote_name(entry.name)}")
+
+
+def _format_wrong_size(name: str) -> str:
+    return f"{quote_name(name)} does not have the size that the archive declares."
+
+
+def _format_too_large(limit: int) -> str:
+    return f"The archive unpacks to more than {format_bytes(limit)}."

@@ -1,0 +1,8 @@
+"""App configuration for the REST API."""
+
+from django.apps import AppConfig
+
+
+class ApiConfig(AppConfig):
+    name = "apps.core.rest"
+    label = "api"

@@ -1,0 +1,6 @@
+"""The personal data in stored responses."""
+
+from apps.core.events.redaction import redaction_hooks
+from apps.core.rest.requests.idempotency import redact_stored_responses
+
+redaction_hooks.add(redact_stored_responses)

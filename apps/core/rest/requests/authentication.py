@@ -1,0 +1,202 @@
+"""Authenticate requests with the access token in the ``X-<Brand>-Access-Token`` header.
+
+One prepared query per request checks the token and reads the current versions of the shop and the app installation.
+These versions are part of the cache key of both objects, so cached objects are never stale.
+"""
+
+import threading
+from collections import OrderedDict
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+from django.http import HttpRequest
+from django.utils import timezone
+
+from apps.core.db.prepared_sql import execute_prepared
+from apps.core.db.row_locks import run_unless_locked
+from apps.core.rest.exceptions import ApiError
+from apps.core.tenancy.access_scopes import drop_implied_scopes
+from apps.core.tenancy.models import AccessToken, Installation, Shop, hash_token
+from apps.core.tenancy.models import get_app_actor as app_actor
+from apps.core.tenancy.scope import SHOP_ENVIRON_KEY, all_shops_scope
+from apps.core.tenancy.staff_access import find_member
+from apps.core.tenancy.subscriber_version import set_subscriber_version
+
+UNAUTHORIZED = "[API] Invalid API key or access token (unrecognized login or wrong password)"
+_LAST_USED_INTERVAL = timedelta(minutes=10)
+_MAX_TOKEN_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An authenticated token with its installation, shop and access scopes.
+
+    Attributes:
+        installation: The app installation. For a per-user token, the scopes are limited to the staff member's
+            permissions.
+        granted_scopes: Every scope that the token may use.
+        user_id: The staff member of a per-user token.
+        app_scopes: Every scope that the app itself may use.
+        may_uninstall: True if the token may uninstall the app.
+    """
+
+    token_id: int
+    installation: Installation
+    shop: Shop
+    granted_scopes: frozenset[str]
+    user_id: int | None
+    app_scopes: frozenset[str] = frozenset()
+    may_uninstall: bool = True
+
+    @property
+    def actor(self) -> str:
+        """Return the actor for the audit log: ``app:4``, or ``staff:17`` for a per-user token."""
+        return f"staff:{self.user_id}" if self.user_id else app_actor(self.installation)
+
+
+class Unauthorized(ApiError):
+    """Raised when the token is missing, unknown or revoked, or when the host belongs to another shop."""
+
+    status = 401
+
+    def __init__(self) -> None:
+        """Create the error. The message does not reveal the cause."""
+        super().__init__(UNAUTHORIZED)
+
+
+def get_token_header_key() -> str:
+    """Return the key of the token header in ``request.META``."""
+    return f"HTTP_X_{settings.BRAND.upper()}_ACCESS_TOKEN"
+
+
+# The result of the token query: the token's id, expiry and last use, the versions of the installation and the shop, the
+# shop's domain, and ``listening_version``, which changes with the shop's webhook subscriptions.
+_TokenRow = tuple[int, datetime | str | None, datetime | str | None, int, int, str, int]
+
+_SQL = """
+SELECT t.id, t.expires_at, t.last_used_at, i.version, s.version, s.domain, s.listening_version
+FROM shops_accesstoken t
+JOIN shops_installation i ON i.id = t.installation_id
+JOIN shops_shop s ON s.id = t.shop_id
+WHERE t.digest = %s AND t.revoked_at IS NULL AND i.uninstalled_at IS NULL
+"""
+
+
+def authenticate_token(request: HttpRequest) -> Access:
+    """Authenticate a request with its access token.
+
+    Raises:
+        Unauthorized: The token is missing or invalid, or the host belongs to another shop.
+    """
+    token = request.META.get(get_token_header_key(), "")
+    if not token or len(token) > _MAX_TOKEN_LENGTH:
+        raise Unauthorized
+    rows = _query_token(hash_token(token))
+    if not rows:
+        raise Unauthorized
+    token_id, expires_at, last_used_at, installation_version, shop_version, domain, listening = rows[0]
+    now = timezone.now()
+    if expires_at is not None and _parse_timestamp(expires_at) <= now:
+        raise Unauthorized
+    host_shop = getattr(request, "host_shop_domain", None)
+    if host_shop is not None and host_shop != domain:
+        raise Unauthorized
+    if last_used_at is None or _parse_timestamp(last_used_at) < now - _LAST_USED_INTERVAL:
+        _update_last_used(token_id, now)
+    access = _get_cached_access((token_id, installation_version, shop_version))
+    request.META[SHOP_ENVIRON_KEY] = access.shop.pk
+    set_subscriber_version(access.shop, listening)
+    return access if access.user_id is None else _restrict_to_member(access, access.user_id)
+
+
+def _restrict_to_member(access: Access, user_id: int) -> Access:
+    """Limit a token's access to the staff member's current permissions, which are never cached.
+
+    Raises:
+        Unauthorized: The staff member no longer has access to the shop.
+    """
+    member = find_member(user_id, access.shop)
+    if member is None:
+        raise Unauthorized
+    granted = member.limit_scopes(access.app_scopes)
+    installation = copy(access.installation)
+    installation.scopes = drop_implied_scopes(granted)
+    return replace(access, installation=installation, granted_scopes=granted, may_uninstall=member.may_install)
+
+
+def _update_last_used(token_id: int, now: datetime) -> None:
+    """Record the token's last use, unless the row is locked because another request is updating it."""
+    with all_shops_scope():
+        run_unless_locked(lambda: AccessToken.objects.filter(pk=token_id).update(last_used_at=now))
+
+
+def _query_token(digest: str) -> list[_TokenRow]:
+    """Look up the token; reconnect once if the connection died while it was idle."""
+    try:
+        rows = execute_prepared(_SQL, [digest])
+    except (OperationalError, InterfaceError):
+        if not getattr(connection.connection, "closed", False):
+            # Do not retry if the connection is still open or could not be opened. A second attempt would also fail and
+            # would double the wait.
+            raise
+        connection.close()
+        rows = execute_prepared(_SQL, [digest])
+    # The query proved that the connection works; Django can skip its own health check in this request.
+    connection.health_check_done = True  # type: ignore[attr-defined]
+    return rows
+
+
+def _parse_timestamp(value: datetime | str) -> datetime:
+    """Parse a timestamp; SQLite returns timestamps as text in UTC."""
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    return value if value.tzinfo else value.replace(tzinfo=timezone.get_default_timezone())
+
+
+_MAX_CACHED = 2000
+_access: OrderedDict[tuple[int, int, int], Access] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _get_cached_access(key: tuple[int, int, int]) -> Access:
+    """Return the access for a token id and its versions; load the access if it is not in the cache."""
+    access = _access.get(key)
+    if access is not None:
+        return access
+    with all_shops_scope():
+        token = AccessToken.objects.select_related("installation__app", "installation__shop").get(pk=key[0])
+    installation = token.installation
+    granted = installation.all_scopes
+    access = Access(token.pk, installation, installation.shop, granted, token.user_id, granted)
+    if (installation.version, installation.shop.version) == key[1:]:
+        with _lock:
+            _access[key] = access
+            while len(_access) > _MAX_CACHED:
+                _access.popitem(last=False)
+    return access
+
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class ScopeMissing(ApiError):
+    """Raised when the app was not granted the scope."""
+
+    status = 403
+
+    def __init__(self, scope: str) -> None:
+        """Create the error for the missing scope."""
+        super().__init__(f"[API] This action requires merchant approval for {scope} scope.")
+
+
+def check_scope(access: Access, needed: tuple[str, ...]) -> None:
+    """Check that the caller has at least one of the required scopes, if any scope is required.
+
+    Raises:
+        ScopeMissing: The caller has none of the scopes. The message contains the first scope.
+    """
+    if needed and not any(scope in access.granted_scopes for scope in needed):
+        raise ScopeMissing(needed[0])

@@ -1,0 +1,140 @@
+"""Limit the request rate with a leaky bucket per app and shop, shared by all web processes.
+
+A bucket of ``size`` calls leaks ``leak`` calls per second. With ``CACHE_URL``, the buckets are in Redis, where one
+script updates a bucket atomically. Otherwise the buckets are in a file that the processes on this machine share
+(``file_buckets``). If the store is down, calls are admitted and the failure is logged, because a failing rate limiter
+must not block the API.
+"""
+
+import logging
+import time
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+from django.conf import settings
+
+from apps.core.rest.requests.file_buckets import FileBucketStore
+from apps.core.tenancy.models import Shop
+
+logger = logging.getLogger(__name__)
+
+PREMIUM_FACTOR = 10
+# GraphQL has separate buckets. Their size in points is the REST bucket size in calls times this factor.
+POINTS_PER_CALL = 50
+RETRY_AFTER = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimitState:
+    """The state of a bucket after a call: its level, its size, and whether the call was admitted."""
+
+    used: int
+    size: int
+    admitted: bool
+
+    @property
+    def header(self) -> str:
+        """Return the header value ``used/size``."""
+        return f"{self.used}/{self.size}"
+
+
+@dataclass(frozen=True, slots=True)
+class PointsState:
+    """The state of a GraphQL bucket after charging a document.
+
+    Attributes:
+        available: The points left.
+        size: The bucket's capacity in points.
+        restore_rate: The points restored per second.
+        admitted: True if the bucket admitted the document.
+    """
+
+    available: float
+    size: int
+    restore_rate: float
+    admitted: bool
+
+
+class BucketStore(Protocol):
+    """A store of leaky buckets."""
+
+    def consume(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
+        """Add an amount to a bucket; return its level, and True if the bucket accepted the amount."""
+        ...
+
+
+class RedisBucketStore:
+    """Leaky buckets in Redis, each updated by one atomic script."""
+
+    _SCRIPT = """
+local level = 0
+local kept = redis.call('HMGET', KEYS[1], 'level', 'at')
+local now = tonumber(ARGV[3])
+if kept[1] then
+  level = math.max(0, tonumber(kept[1]) - math.max(0, now - tonumber(kept[2])) * tonumber(ARGV[2]))
+end
+local admitted = 0
+local amount = tonumber(ARGV[4])
+if level + amount <= tonumber(ARGV[1]) then
+  level = math.max(0, level + amount)
+  admitted = 1
+end
+redis.call('HSET', KEYS[1], 'level', tostring(level), 'at', tostring(now))
+redis.call('EXPIRE', KEYS[1], math.ceil(tonumber(ARGV[1]) / tonumber(ARGV[2])) + 1)
+return {tostring(level), admitted}
+"""
+
+    def __init__(self, url: str) -> None:
+        """Connect to Redis on first use."""
+        from redis import Redis
+
+        self._redis = Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
+        self._pour = self._redis.register_script(self._SCRIPT)
+
+    def consume(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
+        """Add an amount to a bucket."""
+        level, admitted = self._pour(keys=[f"backoffice:bucket:{key}"], args=[size, leak, repr(now), amount])
+        return float(level), bool(admitted)
+
+
+@cache
+def _buckets() -> BucketStore:
+    if settings.CACHE_URL:
+        return RedisBucketStore(settings.CACHE_URL)
+    return FileBucketStore(settings.DATA_DIR / "rate-limit")
+
+
+def get_bucket_size(shop: Shop) -> int:
+    """Return a shop's bucket size in calls."""
+    return int(settings.RATE_LIMIT_BURST) * (PREMIUM_FACTOR if shop.plan == Shop.Plan.PREMIUM else 1)
+
+
+def count_call(*, app_id: int, shop: Shop, calls: int = 1) -> RateLimitState:
+    """Count an app's calls to a shop; with ``calls=0``, only return the state of the bucket."""
+    if not settings.RATE_LIMIT:
+        return RateLimitState(1, settings.RATE_LIMIT_BURST, admitted=True)
+    size = get_bucket_size(shop)
+    leak = settings.RATE_LIMIT_PER_SECOND * (size / settings.RATE_LIMIT_BURST)
+    level, admitted = consume_bucket(f"{app_id}:{shop.pk}", size, leak, calls)
+    return RateLimitState(min(size, int(level + 0.999)), size, admitted)
+
+
+def spend_points(points: int, *, app_id: int, shop: Shop) -> PointsState:
+    """Deduct the points of a GraphQL document from the app's bucket for the shop; negative points are restored."""
+    calls = get_bucket_size(shop)
+    size = calls * POINTS_PER_CALL
+    leak = settings.RATE_LIMIT_PER_SECOND * (calls / settings.RATE_LIMIT_BURST) * POINTS_PER_CALL
+    level, admitted = 0.0, True
+    if settings.RATE_LIMIT:
+        level, admitted = consume_bucket(f"points:{app_id}:{shop.pk}", size, leak, points)
+    return PointsState(max(0, int(size - level)), size, leak, admitted)
+
+
+def consume_bucket(key: str, size: int, leak: float, amount: int) -> tuple[float, bool]:
+    """Add an amount to a bucket; return its level, and True if the amount was accepted or the store is down."""
+    try:
+        return _buckets().consume(key, size=size, leak=leak, now=time.time(), amount=amount)
+    except Exception:
+        logger.exception("The rate limiter's store is down; calls are not counted")
+        return float(min(amount, 1)), True

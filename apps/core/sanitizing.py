@@ -1,0 +1,72 @@
+"""Sanitize HTML from users, and values of CSV files that a spreadsheet would run as formulas.
+
+The size of HTML is limited, because the sanitizer's run time grows with the square of the number of nested tags.
+
+A CSV string that a spreadsheet could interpret as a formula gets a leading apostrophe. Numbers are not escaped. Phone
+numbers are not escaped either, because a plus sign followed only by digits is harmless. The package defusedcsv would
+escape phone numbers, and would miss tabs, line breaks, leading blanks and full-width signs.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Mapping
+from numbers import Number
+from typing import Protocol
+
+import nh3
+
+from apps.core.i18n.error_messages import too_long, too_many
+
+MAX_BYTES = 512 * 1024
+MAX_TAGS = 10_000
+
+
+def find_html_error(html: str) -> str | None:
+    """Return the error message for HTML that is too large, or None."""
+    if len(html) > MAX_BYTES or len(html.encode(errors="replace")) > MAX_BYTES:
+        return too_long(MAX_BYTES // 1024, "KB")
+    if html.count("<") > MAX_TAGS:
+        return too_many("tags", MAX_TAGS)
+    return None
+
+
+def sanitize_html(html: str) -> str:
+    """Remove scripts and other active content from HTML for a preview."""
+    return nh3.clean(html)
+
+
+# Digits with a leading plus sign are a phone number, which is not escaped.
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?|\+[0-9]+", re.ASCII)
+RISKY_START = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠｜％])")
+
+
+def escape_formula(value: object) -> object:
+    """Escape a value for a cell."""
+    if value is None:
+        return ""
+    if isinstance(value, Number):
+        return value
+    text = str(value)
+    return f"'{text}" if RISKY_START.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+class TextStream(Protocol):
+    """A writable text stream."""
+
+    def write(self, text: str, /) -> object:
+        """Write a string to the stream."""
+
+
+class SafeCsvWriter:
+    """A CSV writer for rows with named columns."""
+
+    def __init__(self, file: TextStream, columns: Iterable[str], *, has_header: bool = False) -> None:
+        """Create a writer, and write the header unless the file already has a header."""
+        self._columns = tuple(columns)
+        self._writer = csv.writer(file)
+        if not has_header:
+            self._writer.writerow(self._columns)
+
+    def write(self, row: Mapping[str, object]) -> None:
+        """Write a row. Missing columns are blank."""
+        self._writer.writerow([escape_formula(row.get(name)) for name in self._columns])

@@ -1,0 +1,83 @@
+"""Access scopes: names, labels and implied scopes."""
+
+from collections.abc import Iterable
+
+from django.utils.translation import gettext_noop
+
+from apps.core.i18n.messages import define_message
+
+# Labels of the resources that have a scope for reading and a scope for writing.
+_RESOURCES = {
+    "script_tags": gettext_noop("scripts in the online store"),
+    "products": gettext_noop("products, variants, images and collections"),
+    "inventory": gettext_noop("inventory levels"),
+    "content": gettext_noop("blogs and articles"),
+    "themes": gettext_noop("themes and their files"),
+    "locations": gettext_noop("locations"),
+    "mobile_platform_applications": gettext_noop("mobile app registrations"),
+    "customers": gettext_noop("customers and their addresses"),
+    "orders": gettext_noop("orders, transactions and refunds"),
+    "payment_handlers": gettext_noop("checkout payment handlers"),
+    "marketplace_orders": gettext_noop("refunds of marketplace orders"),
+    "fulfillments": gettext_noop("fulfillment services"),
+    "merchant_managed_fulfillment_orders": gettext_noop("fulfillment orders at the shop's own locations"),
+    "assigned_fulfillment_orders": gettext_noop("fulfillment orders at the app's own fulfillment services"),
+    "third_party_fulfillment_orders": gettext_noop("fulfillment orders at other fulfillment services"),
+}
+
+# Scopes that stand alone: the verb of the description, and the label of the resource.
+_SINGLE_SCOPES = {
+    "read_users": ("See", gettext_noop("staff members")),
+    "write_metafields": ("Change", gettext_noop("shop metafields")),
+    "write_past_refunds": ("Import", gettext_noop("past refunds (marketplace apps only)")),
+    "write_theme_code": ("Change", gettext_noop("theme files (marketplace apps only)")),
+}
+
+# Labels of resources by the part of the scope after ``read_`` or ``write_``. Pages translate the labels.
+RESOURCE_LABELS: dict[str, str] = {
+    **_RESOURCES,
+    **{scope.split("_", 1)[1]: label for scope, (_, label) in _SINGLE_SCOPES.items()},
+}
+
+# Every scope with its description for the API reference.
+SCOPES: dict[str, str] = {
+    **{f"read_{word}": f"See {label}" for word, label in _RESOURCES.items()},
+    **{f"write_{word}": f"See and change {label}" for word, label in _RESOURCES.items()},
+    **{scope: f"{verb} {label}" for scope, (verb, label) in _SINGLE_SCOPES.items()},
+}
+
+_UNKNOWN = define_message("scopes.unknown", "Unknown scope: {scopes}")
+
+
+class UnknownScope(ValueError):
+    """Raised when a scope name is unknown."""
+
+
+def parse_scopes(text: str | Iterable[str]) -> list[str]:
+    """Parse a comma-separated string or a list of scopes, and return the scopes deduplicated and sorted.
+
+    Raises:
+        UnknownScope: A scope name is unknown. The message contains the name.
+    """
+    parts = text.split(",") if isinstance(text, str) else text
+    names = {word.strip() for word in parts} - {""}
+    if unknown := sorted(names - SCOPES.keys()):
+        raise UnknownScope(_UNKNOWN(scopes=", ".join(unknown)))
+    return sorted(names)
+
+
+def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
+    """Return the scopes together with the scopes that they imply: ``write_x`` includes ``read_x``."""
+    granted = set(scopes)
+    granted |= {
+        f"read_{scope.removeprefix('write_')}" for scope in granted if scope.startswith("write_")
+    } & SCOPES.keys()
+    return frozenset(granted)
+
+
+def drop_implied_scopes(scopes: Iterable[str]) -> list[str]:
+    """Return the scopes, omitting ``read_`` scopes that are implied by a ``write_`` scope."""
+    all_scopes = set(scopes)
+    return sorted(
+        scope for scope in all_scopes if not (scope.startswith("read_") and f"write_{scope[5:]}" in all_scopes)
+    )

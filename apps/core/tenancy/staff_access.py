@@ -1,0 +1,131 @@
+"""Find the shops that staff members may open, and their access scopes when apps act on their behalf."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
+from django.db.models import QuerySet
+
+from apps.core.tenancy.access_scopes import SCOPES
+from apps.core.tenancy.models import Membership, Shop, User
+from apps.core.tenancy.permissions import get_granted_permissions
+from apps.core.tenancy.scope import all_shops_scope
+
+
+def get_accessible_shops(user: User) -> QuerySet[Shop]:
+    """Return the shops that a user may open. Operators may open all shops."""
+    shops: QuerySet[Shop] = Shop.objects.all()
+    if user.is_superuser:
+        return shops
+    with all_shops_scope():
+        shop_ids = Membership.objects.filter(user=user).values("shop_id")
+    return shops.filter(pk__in=shop_ids)
+
+
+def get_two_factor_day(shop: Shop | None) -> date | None:
+    """Return the first day on which the installation or the shop requires a second factor, or None."""
+    days = (settings.REQUIRE_TWO_FACTOR_FROM, shop.two_factor_from if shop else None)
+    return min((day for day in days if day), default=None)
+
+
+def get_two_factor_deadline(user: User, shop: Shop | None) -> date | None:
+    """Return the first day on which the user must have a second factor.
+
+    Return None if the user already has a second factor or does not need one. The caller must compare the day with the
+    current date in the shop's time zone.
+    """
+    day = get_two_factor_day(shop)
+    return day if day and not is_mfa_enabled(user) else None
+
+
+_STAFF = tuple(f"staff_management_{verb}" for verb in ("activation", "create", "delete", "update"))
+_ORDERS = (("orders",), ("edit_orders",))
+# For each resource, the permissions that allow reading and the permissions that allow writing. A staff member needs
+# only one of the listed permissions.
+REQUIRED_PERMISSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "script_tags": (("themes", "applications"), ("themes",)),
+    "products": (("products",), ("products",)),
+    "inventory": (("products",), ("products",)),
+    "content": (("pages",), ("pages",)),
+    "themes": (("themes",), ("themes",)),
+    "theme_code": (("themes",), ("themes",)),
+    "locations": (("locations", "products"), ("locations",)),
+    "mobile_platform_applications": (("preferences",), ("preferences",)),
+    "customers": (("customers",), ("customers",)),
+    "orders": _ORDERS,
+    "marketplace_orders": _ORDERS,
+    "past_refunds": (("orders",), ("refund_orders",)),
+    "payment_handlers": (("platform_payments_accounts",), ("platform_payments_accounts",)),
+    "fulfillments": _ORDERS,
+    "merchant_managed_fulfillment_orders": _ORDERS,
+    "assigned_fulfillment_orders": _ORDERS,
+    "third_party_fulfillment_orders": _ORDERS,
+    "users": (_STAFF, _STAFF),
+    "metafields": (("preferences",), ("preferences",)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A staff member with current access to a shop.
+
+    Attributes:
+        scopes: The access scopes that correspond to the member's own permissions.
+        may_install: True if the member may install and uninstall apps.
+        may_refund: True if the member may refund orders.
+    """
+
+    user_id: int
+    first_name: str
+    last_name: str
+    email: str
+    locale: str
+    account_owner: bool
+    scopes: frozenset[str]
+    may_install: bool
+    may_refund: bool
+
+    def limit_scopes(self, granted: Iterable[str]) -> frozenset[str]:
+        """Return the scopes of an app that the member may use through the app."""
+        return frozenset(granted) & self.scopes
+
+
+def find_member(user_id: int, shop: Shop) -> Member | None:
+    """Return the staff member if they currently have access to the shop, or None. Results are never cached.
+
+    Operators have all permissions.
+    """
+    user = User.objects.filter(pk=user_id, is_active=True).first()
+    membership = Membership._base_manager.filter(user_id=user_id, shop=shop).first()
+    if user is None or not (membership or user.is_superuser):
+        return None
+    names, view_only = (membership.permissions, membership.view_only) if membership else ([], [])
+    granted = get_granted_permissions(names, view_only)
+    is_unrestricted = user.is_superuser or (membership is not None and membership.account_owner)
+    return Member(
+        user_id=user.pk,
+        first_name=user.first_name,
+        last_name=user.last_name,
+        email=user.email,
+        locale=user.locale,
+        account_owner=membership is not None and membership.account_owner,
+        scopes=frozenset(SCOPES) if is_unrestricted else get_delegated_scopes(names, view_only),
+        may_install=is_unrestricted or "shops.add_installation" in granted,
+        may_refund=is_unrestricted or "refunds.add_refund" in granted,
+    )
+
+
+def get_delegated_scopes(names: Iterable[str], view_only: Iterable[str] = ()) -> frozenset[str]:
+    """Return the access scopes that correspond to full and view-only permissions."""
+    writes = frozenset(names)
+    reads = writes | frozenset(view_only)
+    return frozenset(scope for scope in SCOPES if _is_scope_allowed(scope, reads, writes))
+
+
+def _is_scope_allowed(scope: str, reads: frozenset[str], writes: frozenset[str]) -> bool:
+    verb, _, word = scope.partition("_")
+    # Only account owners have scopes that are not in ``REQUIRED_PERMISSIONS``.
+    reading, writing = REQUIRED_PERMISSIONS.get(word, ((), ()))
+    return not reads.isdisjoint(reading) if verb == "read" else not writes.isdisjoint(writing)

@@ -1,1 +1,0 @@
-"""Customers of the demo shop."""

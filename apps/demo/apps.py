@@ -1,0 +1,7 @@
+"""Django app configuration for the demo."""
+
+from django.apps import AppConfig
+
+
+class DemoConfig(AppConfig):
+    name = "apps.demo"

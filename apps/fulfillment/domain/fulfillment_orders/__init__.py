@@ -1,0 +1,1 @@
+"""Fulfillment orders: routing, states, quantities, requests and moves."""

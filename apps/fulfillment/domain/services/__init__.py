@@ -1,0 +1,1 @@
+"""Fulfillment services: changes, notifications, polling and responses."""

@@ -1,1 +1,0 @@
-"""Fulfillment on the customer's order status page."""

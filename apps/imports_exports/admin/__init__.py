@@ -1,0 +1,6 @@
+"""Staff pages for imports and exports."""
+
+from apps.imports_exports.admin.exports import ExportAdmin
+from apps.imports_exports.admin.imports import ImportAdmin
+
+__all__ = ["ExportAdmin", "ImportAdmin"]

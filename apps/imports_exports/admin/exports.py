@@ -1,0 +1,216 @@
+"""Panel pages for creating exports and downloading their files."""
+
+from datetime import timedelta
+
+from django.contrib import admin, messages
+from django.core.files.storage import default_storage
+from django.db.models import QuerySet
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from apps.audit_log.admin.audit_log import ActorFilter, TopicFilter
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.lists.filters import PERIODS, get_start_of_today
+from apps.core.admin.lists.selection import InvalidSelection, get_change_list, get_listed_ids, get_selected_ids
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.model_admin.registry import ListAction, list_actions, list_headers
+from apps.core.admin.permissions import MissingPermission, has_permission, require_permission
+from apps.core.admin.staff_request import as_staff_request
+from apps.core.admin.theme import display
+from apps.core.events.models import Event
+from apps.core.jobs.metrics import get_stalled_since
+from apps.core.tenancy.models import User
+from apps.core.tenancy.shop_owned import ShopOwned
+from apps.core.types import Attrs
+from apps.imports_exports.admin.forms import AuditExportForm, ExportForm, ListExportForm, MatchingRows
+from apps.imports_exports.domain import exports
+from apps.imports_exports.domain.resources import get_exporters, get_offered_exporters, resources
+from apps.imports_exports.models import Export, Format
+from apps.imports_exports.resources import RESOURCES
+from apps.imports_exports.resources.audit_log import AUDIT_LOG
+
+VIEW_EXPORT = "imports_exports.view_export"
+# Query parameter with the filters and search of the list to export.
+LIST_VAR = "list"
+
+
+@admin.action(description=gettext_lazy("Export selected"))
+def export_selected(
+    screen: ShopOwnedAdmin[ShopOwned], request: HttpRequest, queryset: QuerySet[ShopOwned]
+) -> HttpResponse | None:
+    """Create an export of the selected rows and redirect to the export's page."""
+    try:
+        ids = get_selected_ids(request, queryset, limit=exports.MAX_SELECTED)
+    except InvalidSelection as error:
+        screen.message_user(request, format_errors(error), messages.ERROR)
+        return None
+    [kind] = (name for name, exporter in get_offered_exporters().items() if exporter.model is screen.model)
+    export = exports.create_export(
+        kind=kind,
+        format=Format.CSV,
+        filters={"ids": ids},
+        user=_get_user(request),
+        actor=screen.actor(request),
+        at=timezone.now(),
+    )
+    return HttpResponseRedirect(reverse("admin:imports_exports_export_change", args=[export.pk]))
+
+
+for kind in RESOURCES:
+    # Skip the audit log, which has a separate export form, and documents, which are created on other pages.
+    if kind.exporter is not None and kind.exporter.document is None and kind is not AUDIT_LOG:
+        list_actions.add(ListAction(kind.exporter.model, export_selected, kind.exporter.permission))
+        template = f"panel/imports_exports/list_header_{kind.name}.html"
+        list_headers.register((kind.exporter.model, "exports"), template)
+list_headers.register((Event, "exports"), "panel/imports_exports/audit_export.html")
+
+
+@admin.register(Export)
+class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
+    """Admin for a staff member's own exports. The files expire after two days."""
+
+    menu = MenuItem(
+        "Sales",
+        "download",
+        60,
+        gettext_lazy("Exports"),
+        search_terms=pgettext_lazy(
+            "search", "csv, excel, download, spreadsheet, backup, export products, export customers, export orders"
+        ),
+    )
+    intro = gettext_lazy("Only you can download your export files. The files are deleted after two days.")
+    empty_text = gettext_lazy("No exports yet.")
+    list_display = ("resource_label", "format", "status", "row_count", "created_at", "expires_at")
+    list_before_template = "panel/imports_exports/exports.html"
+    ordering = ("-id",)
+    actions = None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Export]:
+        """Return only the user's own exports."""
+        return super().get_queryset(request).filter(user=as_staff_request(request).user)
+
+    @display(description=gettext_lazy("Resource"), ordering="kind")
+    def resource_label(self, export: Export) -> str:
+        return export.kind_label
+
+    @display(
+        description=gettext_lazy("Status"),
+        label={"ready": "success", "waiting": "info", "failed": "danger", "expired": "default"},
+    )
+    def status(self, export: Export) -> tuple[str, str]:
+        return export.state, export.get_state_display()
+
+    def changelist_view(self, request: HttpRequest, extra_context: Attrs | None = None) -> HttpResponse:
+        """Show the **Create export…** button to staff who may export."""
+        return super().changelist_view(
+            request, {**(extra_context or {}), "may_export": bool(_get_allowed_resources(request))}
+        )
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the routes to create an export and to download its file."""
+        return [
+            self.build_action_url("new/", self.new_view, "new", keyed=True),
+            self.build_action_url("<path:object_id>/file/<str:key>/", self.file_view, "file"),
+            *super().get_urls(),
+        ]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
+    ) -> HttpResponse:
+        """Show an export's progress and its download link."""
+        require_permission(request, VIEW_EXPORT)
+        export: Export = self.get_row_or_404(request, object_id)
+        ready = export.is_downloadable_by(int(request.user.pk or 0), timezone.now())
+        link = self.url("file", export.pk, export.key) if ready else ""
+        job = exports.get_export_job(export) if export.state == Export.State.WAITING else None
+        context = {"original": export, "link": link, "job": job, "waits": get_stalled_since(job)}
+        return self.page(request, "panel/imports_exports/export.html", f"{export}", **context)
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Attrs | None = None) -> HttpResponse:
+        """Show the history to staff who may view exports."""
+        require_permission(request, VIEW_EXPORT)
+        return super().history_view(request, object_id, extra_context)
+
+    def new_view(self, request: HttpRequest) -> HttpResponse:
+        """Show the form to choose what to export. On POST, create the export."""
+        form = self._create_form(request)
+        if request.method == "POST" and form.is_valid():
+            export = exports.create_export(
+                **form.export_options, user=_get_user(request), actor=self.actor(request), at=timezone.now()
+            )
+            return HttpResponseRedirect(self.url("change", export.pk))
+        title = _("Export the audit log") if isinstance(form, AuditExportForm) else _("Export")
+        context = {"form": form, "button": _("Create export")}
+        return self.page(request, "panel/orders/form.html", title, **context)
+
+    def _create_form(self, request: HttpRequest) -> ExportForm | ListExportForm | AuditExportForm:
+        """Return the export form. The audit log and filtered lists have their own forms."""
+        needed = {name: exporter.permission for name, exporter in get_offered_exporters().items()}
+        allowed = _get_allowed_resources(request)
+        if not allowed:
+            raise MissingPermission(*needed.values())
+        selected = request.GET.get("kind", allowed[0])
+        if selected == AUDIT_LOG.name or allowed == [AUDIT_LOG.name]:
+            require_permission(request, needed[AUDIT_LOG.name])
+            topics, people = (kind(request, {}, Event, self).lookup_choices for kind in (TopicFilter, ActorFilter))
+            return AuditExportForm(
+                get_post_data(request), topics=topics, people=people, initial=_get_initial_filters(request)
+            )
+        if LIST_VAR in request.GET and selected in allowed:
+            return ListExportForm(
+                get_post_data(request),
+                kind=resources[selected],
+                matching=_get_matching_rows(request, get_exporters()[selected].model),
+            )
+        kinds = [(name, resources[name].label) for name in allowed if name != AUDIT_LOG.name]
+        initial = {"kind": selected, "status": request.GET.get("status", "")}
+        return ExportForm(get_post_data(request), kinds=kinds, initial=initial)
+
+    def file_view(self, request: HttpRequest, object_id: str, key: str) -> HttpResponse | FileResponse:
+        """Return the file to the user who created the export, if the user still has the permission to export."""
+        require_permission(request, VIEW_EXPORT)
+        export: Export = self.get_row_or_404(request, object_id)
+        require_permission(request, get_exporters()[export.kind].permission)
+        if export.key != key or not export.is_downloadable_by(int(request.user.pk or 0), timezone.now()):
+            raise Http404(_("This export is no longer available"))
+        name = f"{export.kind}-{timezone.localtime(export.created_at):%Y-%m-%d}.{export.format}"
+        response = FileResponse(default_storage.open(export.path), as_attachment=True, filename=name)
+        add_never_cache_headers(response)
+        return response
+
+
+def _get_allowed_resources(request: HttpRequest) -> list[str]:
+    """Return the names of the resources that the user may export."""
+    return [name for name, exporter in get_offered_exporters().items() if has_permission(request, exporter.permission)]
+
+
+def _get_initial_filters(request: HttpRequest) -> Attrs:
+    """Return the current filters of the audit log as initial values of the export form."""
+    period = request.GET.get("period", "")
+    since = (get_start_of_today() - timedelta(days=int(period))).date() if period in PERIODS else None
+    return {**request.GET.dict(), "since": since}
+
+
+def _get_matching_rows(request: HttpRequest, model: type[ShopOwned]) -> MatchingRows:
+    """Return the rows that the list shows with its filters and search."""
+    screen = admin.site.get_model_admin(model)
+    assert isinstance(screen, ShopOwnedAdmin)
+    if not screen.has_view_or_change_permission(request):
+        raise MissingPermission(f"{model._meta.app_label}.view_{model._meta.model_name}")
+    rows_of_list = get_change_list(screen, request, request.GET[LIST_VAR])
+    try:
+        return MatchingRows(get_listed_ids(rows_of_list, limit=exports.MAX_SELECTED), rows_of_list.filter_texts)
+    except InvalidSelection as error:
+        return MatchingRows([], rows_of_list.filter_texts, format_errors(error))
+
+
+def _get_user(request: HttpRequest) -> User:
+    """Return the user of the request. The panel requires a login, so the user is never anonymous."""
+    assert isinstance(request.user, User)
+    return request.user

@@ -1,0 +1,311 @@
+"""Panel pages for imports: upload a file, check the preview, map columns, confirm, and read the report."""
+
+import io
+import tempfile
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+
+from django.contrib import admin, messages
+from django.db.models import Count
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
+
+from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.menu import MenuItem
+from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.permissions import has_permission, require_permission
+from apps.core.admin.theme import display
+from apps.core.exceptions import DomainError
+from apps.core.i18n import formats
+from apps.core.i18n.messages import translate
+from apps.core.jobs.metrics import find_active_job, get_stalled_since
+from apps.core.sanitizing import SafeCsvWriter
+from apps.core.types import Attrs
+from apps.imports_exports.admin.forms import UploadForm
+from apps.imports_exports.admin.result_display import display_rows
+from apps.imports_exports.admin.row_links import add_labels_and_links
+from apps.imports_exports.domain import imports
+from apps.imports_exports.domain.column_mapping import suggest_columns
+from apps.imports_exports.domain.parser import UnreadableFile
+from apps.imports_exports.domain.resources import Resource, get_importers, resources
+from apps.imports_exports.models import Format, Import, ImportedRow
+from apps.imports_exports.resources.orders import ORDERS
+
+IMPORT, VIEW_IMPORT = "imports_exports.add_import", "imports_exports.view_import"
+MAX_SHOWN_RESULTS = 500
+_BATCH_SIZE = 500
+RESULTS = ImportedRow.Fate
+
+
+@admin.register(Import)
+class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
+    """Admin for imports. A file is validated, and imported after staff confirm the preview. Each row has a result."""
+
+    menu = MenuItem(
+        "Sales",
+        "upload",
+        70,
+        gettext_lazy("Imports"),
+        search_terms=pgettext_lazy(
+            "search", "csv, excel, upload, spreadsheet, migration, import products, import customers, import orders"
+        ),
+    )
+    intro = gettext_lazy(
+        "Import orders, products and customers from other systems. Files are validated first. Nothing is imported "
+        "until you confirm."
+    )
+    empty_text = gettext_lazy("No imports yet. To start, choose Upload file…")
+    list_display = ("name", "status", "progress", "created_at", "finished_at")
+    list_before_template = "panel/imports_exports/imports.html"
+    ordering = ("-id",)
+    actions = None
+
+    @display(
+        description=gettext_lazy("Status"),
+        label={"done": "success", "checked": "warning", "checking": "info", "importing": "info", "failed": "danger"},
+    )
+    def status(self, import_job: Import) -> tuple[str, str]:
+        return import_job.state, import_job.get_state_display()
+
+    @display(description=gettext_lazy("Rows"))
+    def progress(self, import_job: Import) -> str:
+        return (
+            _("{done} of {total}").format(done=import_job.done, total=import_job.total)
+            if import_job.total
+            else str(import_job.done)
+        )
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the routes for upload, column mapping, confirmation, sample files and report."""
+        return [
+            self.build_action_url("upload/", self.upload_view, "upload", keyed=True),
+            self.build_action_url("sample/", self.sample_view, "sample"),
+            self.build_action_url("<path:object_id>/columns/", self.columns_view, "columns", keyed=True),
+            self.build_action_url("<path:object_id>/confirm/", self.confirm_view, "confirm", keyed=True),
+            self.build_action_url("<path:object_id>/report/", self.report_view, "report"),
+            *super().get_urls(),
+        ]
+
+    def upload_view(self, request: HttpRequest) -> HttpResponse:
+        """Save an uploaded file and enqueue its validation."""
+        require_permission(request, IMPORT)
+        form = UploadForm(get_post_data(request), request.FILES or None)
+        if request.method == "POST" and form.is_valid():
+            actor, file = self.actor(request), form.cleaned_data["file"]
+            try:
+                import_job = imports.save_upload(file, file.name, actor=actor, at=timezone.now())
+            except DomainError as error:
+                form.add_error("file", format_errors(error))
+            else:
+                imports.enqueue_validation(import_job, actor=actor)
+                return HttpResponseRedirect(self.url("change", import_job.pk))
+        kinds = [
+            resources[name]
+            for name, importer in get_importers().items()
+            if has_permission(request, importer.permission)
+        ]
+        context = {"form": form, "button": _("Upload and validate"), "multipart": True, "kinds": kinds}
+        return self.page(
+            request, "panel/imports_exports/upload.html", _("Import orders, products and customers"), **context
+        )
+
+    def sample_view(self, request: HttpRequest) -> HttpResponse:
+        """Return a small example CSV file for a resource. The file can be imported unchanged."""
+        require_permission(request, IMPORT)
+        kind = request.GET.get("kind", ORDERS.name)
+        importer = get_importers().get(kind)
+        if importer is None:
+            raise Http404(_("This resource does not exist"))
+        response = _create_csv_response(f"{kind}-sample.csv")
+        writer = SafeCsvWriter(
+            response, [name for name in importer.columns if any(name in row for row in importer.sample)]
+        )
+        for row in importer.sample:
+            writer.write(row)
+        return response
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
+    ) -> HttpResponse:
+        """Show the preview, the progress, or the report of an import."""
+        require_permission(request, VIEW_IMPORT)
+        import_job: Import = self.get_row_or_404(request, object_id)
+        is_preview = import_job.state in {Import.State.CHECKING, Import.State.CHECKED}
+        rows = ImportedRow.objects.filter(file=import_job, dry=is_preview)
+        counts = import_job.counts if is_preview else dict(rows.order_by().values_list("fate").annotate(Count("pk")))
+        return self.page(
+            request,
+            "panel/imports_exports/import.html",
+            _("Import of {name}").format(name=import_job),
+            original=import_job,
+            dry=is_preview,
+            waits=_get_stalled_since(import_job),
+            counts=[(str(row_result.label), counts.get(row_result.value, 0)) for row_result in RESULTS],
+            foreseen=_describe_counts(counts),
+            following=get_importers()[kind].computed_columns
+            if (kind := _get_first_resource(import_job)) in get_importers()
+            else (),
+            to_import=counts.get(RESULTS.NEW, 0) + counts.get(RESULTS.CHANGED, 0),
+            failures=display_rows(rows.filter(fate=RESULTS.FAILED).order_by("line")[:MAX_SHOWN_RESULTS]),
+            preview=display_rows(
+                add_labels_and_links(
+                    rows.exclude(fate=RESULTS.FAILED).order_by("line")[: imports.PREVIEW_ROWS], request
+                )
+            ),
+            notes=display_rows(
+                add_labels_and_links(
+                    rows.filter(fate__in=(RESULTS.NEW, RESULTS.CHANGED))
+                    .exclude(reason="")
+                    .order_by("line")[:MAX_SHOWN_RESULTS],
+                    request,
+                )
+            ),
+            may_confirm=has_permission(request, IMPORT)
+            and import_job.state == Import.State.CHECKED
+            and not import_job.problem,
+            may_map=has_permission(request, IMPORT)
+            and import_job.state == Import.State.CHECKED
+            and import_job.format == Format.CSV,
+        )
+
+    def columns_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Map the columns of a CSV file. The file is validated again with the new mapping."""
+        require_permission(request, IMPORT)
+        import_job: Import = self.get_row_or_404(request, object_id)
+        if import_job.state != Import.State.CHECKED or import_job.format != Format.CSV:
+            return HttpResponseRedirect(self.url("change", import_job.pk))
+        try:
+            columns = imports.get_file_columns(import_job)
+        except UnreadableFile as error:
+            self.message_user(request, translate(str(error)), messages.ERROR)
+            return HttpResponseRedirect(self.url("change", import_job.pk))
+        kinds = [
+            resources[name]
+            for name, importer in get_importers().items()
+            if has_permission(request, importer.permission)
+        ]
+        kind = _get_selected_resource(request, import_job, kinds)
+        selected = _get_selected_columns(request, import_job, kind, list(columns))
+        if request.method == "POST":
+            names = dict(zip(columns, selected, strict=True))
+            try:
+                imports.map_columns(
+                    import_job, kind=kind.name, names=names, actor=self.actor(request), at=timezone.now()
+                )
+            except DomainError as domain_error:
+                self.message_user(request, format_errors(domain_error), messages.ERROR)
+            else:
+                return HttpResponseRedirect(self.url("change", import_job.pk))
+        rows = [
+            (number, column, name, samples)
+            for number, ((column, samples), name) in enumerate(zip(columns.items(), selected, strict=True))
+        ]
+        context = {"original": import_job, "kinds": kinds, "kind": kind, "columns": rows}
+        return self.page(
+            request,
+            "panel/imports_exports/columns.html",
+            _("Column mapping for {name}").format(name=import_job),
+            **context,
+        )
+
+    def confirm_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Confirm a validated import."""
+        require_permission(request, IMPORT)
+        import_job: Import = self.get_row_or_404(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        try:
+            imports.start_import(
+                import_job,
+                without_unknown="without_unknown" in request.POST,
+                actor=self.actor(request),
+                at=timezone.now(),
+            )
+        except DomainError as error:
+            self.message_user(request, format_errors(error), messages.ERROR)
+        else:
+            self.message_user(request, _("Import started. This page shows the progress."), messages.SUCCESS)
+        return HttpResponseRedirect(self.url("change", import_job.pk))
+
+    def report_view(self, request: HttpRequest, object_id: str) -> FileResponse:
+        """Return a CSV file with the result of every row."""
+        require_permission(request, VIEW_IMPORT)
+        import_job: Import = self.get_row_or_404(request, object_id)
+        columns = ("line", "kind", "fate", "label", "reason")
+        is_preview = import_job.state in {Import.State.CHECKING, Import.State.CHECKED}
+        rows = ImportedRow.objects.filter(file=import_job, dry=is_preview).order_by("line")
+        # Write the report to disk, because a report of a million rows would need too much memory.
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        writer = SafeCsvWriter(text, columns)
+        row_iterator = rows.iterator(chunk_size=_BATCH_SIZE)
+        while batch := list(islice(row_iterator, _BATCH_SIZE)):
+            for row in add_labels_and_links(batch, request):
+                writer.write({name: getattr(row, name) for name in columns})
+        text.detach()
+        file.seek(0)
+        response = FileResponse(file, as_attachment=True, filename=f"import-{import_job.pk}.csv")
+        response["Content-Type"] = "text/csv; charset=utf-8"
+        add_never_cache_headers(response)
+        return response
+
+
+def _describe_counts(counts: Mapping[str, int]) -> str:
+    """Describe how many rows are new, updated, skipped or have errors."""
+    new, changed, skipped, failed = (counts.get(row_result.value, 0) for row_result in RESULTS)
+    parts = (
+        (new, ngettext("{number} new", "{number} new", new)),
+        (changed, ngettext("{number} changed", "{number} changed", changed)),
+        (skipped, ngettext("{number} skipped", "{number} skipped", skipped)),
+        (failed, ngettext("{number} with errors", "{number} with errors", failed)),
+    )
+    return ", ".join(text.format(number=formats.format_integer(number)) for number, text in parts if number)
+
+
+def _get_stalled_since(import_job: Import) -> datetime | None:
+    """Return the time when the import began to wait for a worker, or None if the import is not stalled."""
+    is_running = import_job.state in {Import.State.CHECKING, Import.State.IMPORTING}
+    return (
+        get_stalled_since(find_active_job(imports.VALIDATE_TASK, imports.RUN_TASK, import_id=import_job.pk))
+        if is_running
+        else None
+    )
+
+
+def _create_csv_response(name: str) -> HttpResponse:
+    """Create a CSV download that starts with a BOM, so that spreadsheets detect UTF-8."""
+    response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    add_never_cache_headers(response)
+    return response
+
+
+def _get_selected_resource(request: HttpRequest, import_job: Import, kinds: Sequence[Resource]) -> Resource:
+    """Return the resource that the columns are mapped to."""
+    name = request.GET.get("kind") or (import_job.mapping or {}).get("kind") or _get_first_resource(import_job)
+    return next((kind for kind in kinds if kind.name == name), kinds[0])
+
+
+def _get_first_resource(import_job: Import) -> str:
+    """Return the resource of the first row with a known resource, or an empty string."""
+    row = ImportedRow.objects.filter(file=import_job).exclude(kind="").order_by("line").first()
+    return row.kind if row else ""
+
+
+def _get_selected_columns(
+    request: HttpRequest, import_job: Import, kind: Resource, columns: Sequence[str]
+) -> list[str]:
+    """Return our column name for each column in the file: the submitted name, the saved name, or a suggestion."""
+    if request.method == "POST":
+        return [request.POST.get(f"column-{number}", "") for number in range(len(columns))]
+    mapping = import_job.mapping or {}
+    if mapping.get("kind") == kind.name:
+        return [mapping["columns"].get(column, "") for column in columns]
+    assert kind.importer is not None
+    return suggest_columns(columns, kind.importer)

@@ -1,0 +1,7 @@
+"""App configuration for imports and exports."""
+
+from django.apps import AppConfig
+
+
+class ImportsExportsConfig(AppConfig):
+    name = "apps.imports_exports"

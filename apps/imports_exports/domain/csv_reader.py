@@ -1,0 +1,153 @@
+"""Read CSV files row by row, and remove the guard against formulas from cells (``apps.core.sanitizing``)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import IO
+
+from defusedcsv import csv
+
+from apps.core.i18n.messages import Message, as_message, define_message, define_text
+from apps.core.sanitizing import RISKY_START
+
+_WRONG_WIDTH = define_message("imports.wrong_width", "has {number} cells, but the file has {width} columns")
+_TOO_LONG = define_message("imports.row_too_long", "is longer than {limit} characters")
+_HAS_NUL = define_text("imports.has_nul", "contains a NUL character")
+_NOT_UTF8 = define_text("imports.not_utf8", "is not UTF-8")
+_HEADER_UNREADABLE = define_message("imports.header_unreadable", "The first line can't be read: {error}.")
+_HEADER_NOT_UTF8 = define_text(
+    "imports.header_not_utf8", "The first line is not UTF-8. Save the file as CSV UTF-8 and upload it again."
+)
+_NO_HEADER = define_text("imports.no_header", "The first line must contain the column names.")
+
+# Maximum length of a CSV row in characters, and of a JSON line in bytes.
+MAX_ROW = 1024 * 1024
+DELIMITERS = ",;\t"
+_TRUE = frozenset({"true", "yes", "1"})
+
+
+def remove_guard(cell: str) -> str:
+    """Remove the guard against formulas from a cell."""
+    return cell[1:] if cell.startswith("'") and RISKY_START.match(cell[1:]) else cell
+
+
+def format_bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def is_true(cell: str) -> bool:
+    return cell.strip().lower() in _TRUE
+
+
+class _Lines:
+    """Iterates over the lines of a file and counts them. The end of a line that is too long is skipped."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+        self.number, self.remaining = 0, MAX_ROW
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._file.readline(self.remaining + 1)
+        if not line:
+            raise StopIteration
+        self.number += 1
+        if len(line) > self.remaining:
+            while line and not line.endswith(("\n", "\r")):
+                line = self._file.readline(MAX_ROW)
+            raise csv.Error(_TOO_LONG(limit=MAX_ROW))
+        self.remaining -= len(line)
+        return line
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that can't be read.
+
+    Attributes:
+        reason: Why the row can't be read.
+        cells: The cells of the row, or an empty list if they are unknown.
+    """
+
+    reason: Message
+    cells: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A CSV file that is read row by row.
+
+    Attributes:
+        columns: The column names in the first line.
+        rows: For each row, the number of its last line, and its cells or a ``BadRow``. A row can have fewer cells than
+            there are columns.
+    """
+
+    columns: Sequence[str]
+    rows: Iterator[tuple[int, list[str] | BadRow]]
+
+
+def open_table(file: IO[str]) -> Table:
+    """Open a CSV file. The header determines whether the separator is a comma, a semicolon or a tab.
+
+    Args:
+        file: A file opened with ``errors="surrogateescape"``, so that bytes that are not UTF-8 become surrogates.
+
+    Raises:
+        ValueError: If the header is unusable.
+    """
+    lines = _Lines(file)
+    reader, columns = _read_header(lines)
+    return Table(columns, _iterate_rows(lines, reader, len(columns)))
+
+
+def _iterate_rows(lines: _Lines, reader: Iterator[list[str]], width: int) -> Iterator[tuple[int, list[str] | BadRow]]:
+    while True:
+        lines.remaining = MAX_ROW
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield lines.number, BadRow(as_message(str(error)))
+            continue
+        if any(cells):
+            yield lines.number, _find_problem(cells, width) or [remove_guard(cell) for cell in cells]
+
+
+def _read_header(lines: _Lines) -> tuple[Iterator[list[str]], list[str]]:
+    """Return an iterator over the rows, and the column names in the first line.
+
+    The reader is strict, because an unclosed quote would otherwise swallow all following rows.
+    """
+    csv.field_size_limit(MAX_ROW)
+    try:
+        header = next(lines, "")
+        reader = csv.reader(chain([header], lines), delimiter=max(DELIMITERS, key=header.count), strict=True)
+        columns = [name.strip() for name in next(reader, [])]
+    except csv.Error as error:
+        raise ValueError(_HEADER_UNREADABLE(error=as_message(str(error)))) from None
+    if not is_valid_text(columns):
+        raise ValueError(_HEADER_NOT_UTF8)
+    if not any(columns):
+        raise ValueError(_NO_HEADER)
+    return reader, columns
+
+
+def _find_problem(cells: list[str], width: int) -> BadRow | None:
+    if len(cells) > width:
+        return BadRow(_WRONG_WIDTH(number=len(cells), width=width))
+    if any("\x00" in cell for cell in cells):
+        return BadRow(_HAS_NUL, cells)
+    return None if is_valid_text(cells) else BadRow(_NOT_UTF8, cells)
+
+
+def is_valid_text(cells: Iterable[str]) -> bool:
+    """Return True if no cell has surrogates, which represent bytes that are not UTF-8."""
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,209 @@
+"""Create exports for staff, write their files in a worker, and delete the files when they expire.
+
+Only the user who created an export can download its file.
+"""
+
+import io
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import IO
+
+import orjson
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from apps.core.events.recording import record_event
+from apps.core.jobs import queue as jobs
+from apps.core.jobs.models import Job
+from apps.core.sanitizing import SafeCsvWriter
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.tenancy.shop_owned import ShopOwned
+from apps.imports_exports.domain.files import ExportCheckpoint, ExportParts, ExportSuperseded, remove_file, store_file
+from apps.imports_exports.domain.resources import Exporter, ObjectData, get_exporters, resources
+from apps.imports_exports.models import Export, Format
+
+EXPORT, EXPIRE = "orders.export", "orders.expire_export"
+LIFETIME = timedelta(days=2)
+BATCH = 500
+# Maximum number of selected rows. An export of all rows has no limit.
+MAX_SELECTED = 100_000
+
+
+@transaction.atomic
+def create_export(
+    *,
+    kind: str,
+    format: str,
+    filters: Mapping[str, object],
+    user: AbstractBaseUser,
+    actor: str,
+    at: datetime,
+) -> Export:
+    """Create an export, and enqueue the job that writes its file.
+
+    Args:
+        kind: The name of an exportable resource.
+        format: A value of ``Format``.
+        filters: The ``ids`` of the rows, or lookups that the exporter allows.
+        user: The user who may download the file.
+        actor: The same user, as actor for the audit log.
+        at: The current time.
+    """
+    exporter = get_exporters()[kind]
+    allowed_filters = {name: filters[name] for name in ("ids", *exporter.filters) if filters.get(name)}
+    export = Export(
+        shop=get_current_shop(), kind=kind, format=format, filters=allowed_filters, user_id=user.pk, created_at=at
+    )
+    export.save(force_insert=True)
+    ids = allowed_filters.get("ids")
+    recorded_filters = {**allowed_filters, "ids": len(ids)} if isinstance(ids, list) else allowed_filters
+    changes = {"kind": [None, kind], "filters": [None, recorded_filters]}
+    record_event(exporter.topic, export, actor=actor, at=at, changes=changes)
+    jobs.enqueue(EXPORT, actor=actor, export_id=export.pk)
+    return export
+
+
+def get_rows(export: Export, id_batch: Sequence[int] = ()) -> QuerySet[ShopOwned]:
+    """Return the rows to export, oldest first. With ``id_batch``, only return the rows with these ids."""
+    filters = dict(export.filters)
+    selected_ids = filters.pop("ids", None)
+    ids = id_batch or selected_ids
+    queryset = get_exporters()[export.kind].model.objects.filter(**filters)
+    return (queryset.filter(pk__in=ids) if ids else queryset).order_by("pk")
+
+
+def write_export(job: Job, **arguments: int) -> None:
+    """Write the file of an export. Retry a failed export, and continue an interrupted export.
+
+    If two workers write the same export, only one of the files is kept.
+
+    Raises:
+        NotStored: If the storage fails.
+    """
+    exports = Export.objects.filter(pk=arguments["export_id"])
+    exports.filter(state=Export.State.FAILED).update(state=Export.State.WAITING)
+    export = exports.filter(state=Export.State.WAITING).first()
+    if export is None:
+        return
+    document = get_exporters()[export.kind].document
+    total = _estimate_count(export) if document is None else document.size(export)
+    with suppress(ExportSuperseded), tempfile.TemporaryFile() as file:
+        parts = ExportParts(export, file)
+        checkpoint = parts.checkpoint
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        for checkpoint in _write_objects(export, text, parts.checkpoint):
+            jobs.report_progress(job, completed=checkpoint.done, total=max(checkpoint.done, total))
+            text.flush()
+            parts.store_part(checkpoint)
+        text.flush()
+        file.seek(0)
+        path = store_file(export.create_path(), file)
+        text.detach()
+        _publish_file(export, path, checkpoint.done)
+        parts.discard()
+
+
+def _publish_file(export: Export, path: str, rows: int) -> None:
+    """Make the written file available for download. If this fails, delete the file.
+
+    Raises:
+        ExportSuperseded: If the export is already ready or expired.
+    """
+    try:
+        if not _mark_ready(export, path, rows):
+            raise ExportSuperseded
+    except BaseException:
+        remove_file(path)
+        raise
+
+
+@transaction.atomic
+def _mark_ready(export: Export, path: str, rows: int) -> bool:
+    """Mark the export as ready. Return False if the export is no longer waiting."""
+    expires_at = timezone.now() + LIFETIME
+    waiting = Export.objects.filter(pk=export.pk, state=Export.State.WAITING)
+    if not waiting.update(state=Export.State.READY, file=path, row_count=rows, expires_at=expires_at, parts=None):
+        return False
+    jobs.enqueue(EXPIRE, due_at=expires_at, export_id=export.pk)
+    return True
+
+
+def _write_objects(export: Export, file: IO[str], checkpoint: ExportCheckpoint) -> Iterator[ExportCheckpoint]:
+    """Write the objects after the checkpoint in batches. Yield a checkpoint after each batch."""
+    kind, exporter = resources[export.kind], get_exporters()[export.kind]
+    if exporter.document is not None:
+        yield from exporter.document.write(export, file, checkpoint)
+        return
+    write_object = (
+        _open_csv(file, exporter, checkpoint) if export.format == Format.CSV else _open_json_lines(file, kind.singular)
+    )
+    count = checkpoint.done
+    for ids in _get_id_batches(export, checkpoint.last):
+        objects = exporter.read_objects(ids)
+        for object_data in objects:
+            write_object(object_data)
+        count += len(objects)
+        yield ExportCheckpoint(ids[-1], count)
+
+
+def _open_csv(file: IO[str], exporter: Exporter, checkpoint: ExportCheckpoint) -> Callable[[ObjectData], None]:
+    """Begin or continue a CSV file, and return the function that writes an object to it."""
+    if not checkpoint.last:
+        # The BOM lets spreadsheets detect UTF-8.
+        file.write("\ufeff")
+    writer = SafeCsvWriter(file, exporter.columns, has_header=bool(checkpoint.last))
+
+    def write_object(object_data: ObjectData) -> None:
+        for row in exporter.get_cells(object_data):
+            writer.write(row)
+
+    return write_object
+
+
+def _open_json_lines(file: IO[str], key: str) -> Callable[[ObjectData], None]:
+    return lambda object_data: print(orjson.dumps({key: object_data}).decode(), file=file)
+
+
+def _estimate_count(export: Export) -> int:
+    """Return the approximate number of objects to export."""
+    selected_ids = export.filters.get("ids")
+    return len(selected_ids) if selected_ids else get_rows(export).count()
+
+
+def _get_id_batches(export: Export, last: int) -> Iterator[list[int]]:
+    """Yield batches of ids after ``last``, either of the selected rows that still exist or of all rows."""
+    if selected_ids := export.filters.get("ids"):
+        remaining_ids = [pk for pk in sorted(selected_ids) if pk > last]
+        for start in range(0, len(remaining_ids), BATCH):
+            if ids := list(get_rows(export, remaining_ids[start : start + BATCH]).values_list("pk", flat=True)):
+                yield ids
+        return
+    while ids := list(get_rows(export).filter(pk__gt=last).values_list("pk", flat=True)[:BATCH]):
+        yield ids
+        last = ids[-1]
+
+
+def get_export_job(export: Export) -> Job | None:
+    """Return the unfinished job that writes the file, or None."""
+    unfinished = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING))
+    job: Job | None = unfinished.filter(task=EXPORT, arguments__export_id=export.pk).order_by("due_at", "pk").first()
+    return job
+
+
+def mark_export_failed(job: Job) -> None:
+    """Mark an unfinished export as failed."""
+    waiting = Export.objects.filter(pk=job.arguments["export_id"], state=Export.State.WAITING)
+    waiting.update(state=Export.State.FAILED)
+
+
+def expire_export(job: Job, **arguments: int) -> None:
+    """Delete the file of an expired export."""
+    export = Export.objects.filter(pk=arguments["export_id"]).first()
+    if export is not None:
+        default_storage.delete(export.path)
+        Export.objects.filter(pk=export.pk).update(state=Export.State.EXPIRED)

@@ -1,0 +1,263 @@
+"""The life cycle of an import: save the file, validate it (``dry_run``), and after confirmation import it (``runner``).
+
+Each batch and its row results are saved in one transaction. An interrupted import therefore continues where it stopped,
+and an invalid row does not stop the import. Only one batch is in memory at a time. The keys of earlier rows are on disk
+(``parser.DuplicateIndex``).
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import IO
+
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.core.events.recording import record_event
+from apps.core.exceptions import DomainError, TransitionRefused
+from apps.core.i18n.error_messages import too_large
+from apps.core.i18n.messages import define_message, define_text
+from apps.core.jobs import queue as jobs
+from apps.core.tenancy.read_only import writable_shops
+from apps.core.tenancy.scope import get_current_shop
+from apps.imports_exports.domain.column_mapping import ColumnMapping, check_mapping
+from apps.imports_exports.domain.files import remove_file, store_file
+from apps.imports_exports.domain.parser import (
+    IgnoredColumns,
+    NoColumnKnown,
+    UnreadableFile,
+    find_ignored_in_file,
+    read_columns,
+)
+from apps.imports_exports.domain.resources import get_importers
+from apps.imports_exports.models import Format, Import, ImportedRow
+
+_ABANDONED_MESSAGE = define_message("imports.abandoned", "The file was deleted after {days} days without activity.")
+
+VALIDATE_TASK, RUN_TASK = "orders.check_import", "orders.run_import"
+UPLOADED, MAPPED, CONFIRMED = "imports/upload", "imports/map", "imports/confirm"
+FINISHED = "imports/finish"
+State = Import.State
+PREVIEW_ROWS = 50
+REPORT_EVERY = 50
+FILE_GONE = define_text("imports.file_gone", "The file no longer exists. Upload the file again.")
+MAX_BYTES = 200 * 1024 * 1024
+# Abandoned files are deleted after this time, because they may contain personal data.
+ABANDONED_AFTER = timedelta(days=7)
+
+
+class FileRefused(DomainError):
+    """Raised when a file is not accepted."""
+
+    code = "file_refused"
+    field = "file"
+
+
+class ImportNotValidated(TransitionRefused):
+    """Raised when an import is not validated yet or was already confirmed."""
+
+    code = "import_not_checked"
+
+
+class ColumnsNotMappable(TransitionRefused):
+    """Raised when columns are mapped while the import is not waiting for confirmation."""
+
+    code = "import_not_mapped"
+
+
+class UnknownColumns(DomainError):
+    """Raised when the user has not agreed to ignore unknown columns."""
+
+    code = "import_unknown_columns"
+
+
+def get_file_format(name: str) -> Format:
+    """Return the format of a file, based on the file name.
+
+    Raises:
+        FileRefused: If the name does not end in .csv, .jsonl, .ndjson or .json.
+    """
+    ending = name.lower().rpartition(".")[2]
+    if ending == "csv":
+        return Format.CSV
+    if ending in {"jsonl", "ndjson", "json"}:
+        return Format.JSON_LINES
+    raise FileRefused(_("must end in .csv or .jsonl"))
+
+
+def save_upload(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Import:
+    """Save an uploaded file. The caller must then call ``enqueue_validation`` or ``run_import``.
+
+    Raises:
+        FileRefused: If the file is empty, too large, or has an unknown format.
+        NotStored: If the storage fails.
+    """
+    form = get_file_format(name)
+    digest, size = hashlib.sha256(), 0
+    while chunk := file.read(1024 * 1024):
+        digest.update(chunk)
+        size += len(chunk)
+        if size > MAX_BYTES:
+            raise FileRefused(too_large(MAX_BYTES))
+    if not size:
+        raise FileRefused(_("is empty"))
+    file.seek(0)
+    import_job = Import(shop=get_current_shop(), name=name[-255:], format=form, digest=digest.hexdigest(), actor=actor)
+    store_file(import_job.path, file)
+    try:
+        with transaction.atomic():
+            import_job.created_at = at
+            import_job.save(force_insert=True)
+            record_event(UPLOADED, import_job, actor=actor, at=at)
+    except BaseException:
+        remove_file(import_job.path)
+        raise
+    return import_job
+
+
+@transaction.atomic
+def enqueue_validation(import_job: Import, *, actor: str) -> None:
+    """Enqueue the validation of a file."""
+    jobs.enqueue(VALIDATE_TASK, actor=actor, import_id=import_job.pk)
+
+
+@transaction.atomic
+def start_import(import_job: Import, *, without_unknown: bool = False, actor: str, at: datetime) -> None:
+    """Confirm a validated file, and enqueue its import.
+
+    Args:
+        import_job: The import.
+        without_unknown: True if the user agrees to ignore unknown columns.
+        actor: The actor for the audit log.
+        at: The current time.
+
+    Raises:
+        ImportNotValidated: If the file is not validated yet or was already confirmed.
+        UnknownColumns: If there are unknown columns that the user has not agreed to ignore.
+    """
+    if import_job.problem:
+        raise ImportNotValidated(import_job.problem)
+    if import_job.unknown and not without_unknown:
+        raise UnknownColumns(
+            _("Confirm that these columns will be ignored: {names}").format(names=", ".join(import_job.unknown))
+        )
+    if not Import.objects.filter(pk=import_job.pk, state=State.CHECKED).update(state=State.IMPORTING, done=0):
+        raise ImportNotValidated(_("This file is not waiting for confirmation"))
+    record_event(CONFIRMED, import_job, actor=actor, at=at)
+    jobs.enqueue(RUN_TASK, actor=actor, import_id=import_job.pk)
+
+
+def get_file_columns(import_job: Import) -> dict[str, list[str]]:
+    """Return the first values of each column of a CSV file, keyed by column name. For JSON lines, return an empty dict.
+
+    Raises:
+        UnreadableFile: If the file was deleted or can't be read as a whole.
+    """
+    if import_job.format == Format.JSON_LINES:
+        return {}
+    with open_import_file(import_job) as file:
+        return read_columns(file)
+
+
+@transaction.atomic
+def map_columns(import_job: Import, *, kind: str, names: Mapping[str, str], actor: str, at: datetime) -> None:
+    """Save a column mapping, and validate the file again.
+
+    Args:
+        import_job: An import that is validated but not confirmed.
+        kind: The name of the rows' resource.
+        names: Our column names, keyed by the names in the file. The name of an ignored column is blank.
+        actor: The actor for the audit log.
+        at: The current time.
+
+    Raises:
+        MappingRefused: If two columns have the same name, or the grouping column is missing.
+        ColumnsNotMappable: If the import is not waiting for confirmation.
+    """
+    check_mapping(names.values(), get_importers()[kind])
+    mapping: ColumnMapping = {"kind": kind, "columns": {column: name for column, name in names.items() if name}}
+    waiting = Import.objects.filter(pk=import_job.pk, state=State.CHECKED, format=Format.CSV)
+    reset_values = {
+        "state": State.CHECKING,
+        "done": 0,
+        "total": 0,
+        "counts": {},
+        "unknown": [],
+        "passed_over": [],
+        "problem": "",
+    }
+    if not waiting.update(mapping=mapping, **reset_values):
+        raise ColumnsNotMappable(_("This file is not waiting for confirmation"))
+    ImportedRow.objects.filter(file=import_job, dry=True).delete()
+    record_event(MAPPED, import_job, actor=actor, at=at, changes={"kind": [None, kind]})
+    jobs.enqueue(VALIDATE_TASK, actor=actor, import_id=import_job.pk)
+
+
+@contextmanager
+def open_import_file(import_job: Import) -> Iterator[IO[bytes]]:
+    """Open the file of an import. Mark the import as failed if the file was deleted or can't be read as a whole."""
+    try:
+        file = default_storage.open(import_job.path)
+    except FileNotFoundError:
+        _fail(import_job, FILE_GONE)
+        raise UnreadableFile(FILE_GONE) from None
+    try:
+        with file:
+            yield file
+    except NoColumnKnown:
+        # Keep the file, because the user can map its columns.
+        raise
+    except UnreadableFile as error:
+        _fail(import_job, str(error))
+        raise
+
+
+def _fail(import_job: Import, problem: str) -> None:
+    now = timezone.now()
+    Import.objects.filter(pk=import_job.pk).update(state=State.FAILED, problem=problem, finished_at=now)
+    remove_file(import_job.path)
+
+
+def find_ignored_columns(import_job: Import) -> IgnoredColumns:
+    """Find the unknown and unsupported columns of a file, and save them on the import.
+
+    Raises:
+        UnreadableFile: If the file can't be read as a whole.
+    """
+    with open_import_file(import_job) as file:
+        ignored = find_ignored_in_file(file, import_job.format, import_job.mapping)
+    import_job.unknown, import_job.passed_over = ignored
+    Import.objects.filter(pk=import_job.pk).update(unknown=import_job.unknown, passed_over=import_job.passed_over)
+    return ignored
+
+
+def discard_import(import_job: Import) -> None:
+    """Delete an import that was only used for a dry run, together with its file."""
+    remove_file(import_job.path)
+    import_job.delete()
+
+
+def delete_abandoned_files(at: datetime) -> int:
+    """Delete the files of imports without activity for a week. The row results are kept."""
+    abandoned = list(
+        Import.objects.filter(writable_shops(), finished_at=None, updated_at__lt=at - ABANDONED_AFTER).order_by("pk")
+    )
+    for import_job in abandoned:
+        default_storage.delete(import_job.path)
+        problem = import_job.problem or _ABANDONED_MESSAGE(days=ABANDONED_AFTER.days)
+        Import.objects.filter(pk=import_job.pk).update(state=State.FAILED, problem=problem, finished_at=at)
+        ImportedRow.objects.filter(file=import_job, dry=True).update(changes=[])
+    return len(abandoned)
+
+
+def find_unfinished_import(digest: str) -> Import | None:
+    """Return an unfinished import of a file with the same content, or None."""
+    return Import.objects.filter(digest=digest, state=State.IMPORTING).first()
+
+
+def skip_validation(import_job: Import) -> None:
+    """Start an import without validation, for the ``import_orders`` command."""
+    Import.objects.filter(pk=import_job.pk).exclude(state=State.DONE).update(state=State.IMPORTING)

@@ -1,0 +1,18 @@
+"""The importable and exportable resources, and the permissions to import and export them."""
+
+from apps.core.i18n.messages import define_text
+from apps.core.tenancy.permissions import allow, allow_custom, grants
+from apps.imports_exports.domain.resources import resources
+from apps.imports_exports.models import resource_labels
+from apps.imports_exports.resources import RESOURCES
+
+for _resource in RESOURCES:
+    resources.add(_resource)
+    resource_labels.register(_resource.name, define_text(f"resource_label.{_resource.name}", _resource.label))
+    define_text(f"resource_name.{_resource.name}", _resource.name)
+    if (_exporter := _resource.exporter) is not None:
+        grants.add(allow_custom(_exporter.granted_by, _exporter.permission, reads=False))
+        grants.add(allow(_exporter.granted_by, "v", "imports_exports.export"))
+    if (_importer := _resource.importer) is not None:
+        grants.add(allow(_importer.granted_by, "va", "imports_exports.import"))
+        grants.add(allow(_importer.granted_by, "v", "imports_exports.importedrow"))

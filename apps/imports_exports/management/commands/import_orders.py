@@ -1,0 +1,127 @@
+"""``manage.py import_orders FILE``: import orders, products and customers from a file."""
+
+import hashlib
+import sys
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from apps.core.exceptions import DomainError
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.imports_exports.domain import dry_run, imports, runner
+from apps.imports_exports.domain.parser import UnreadableFile
+from apps.imports_exports.domain.rows import ImportRow, RowOutcome
+from apps.imports_exports.models import Import, ImportedRow
+
+PROGRESS_EVERY = 100
+
+
+class Command(BaseCommand):
+    """Imports a file. Exits with code 1 if rows failed. Running the command again continues an interrupted import."""
+
+    help = "Import orders, products and customers from a CSV or JSON lines file."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Add the file argument and the options."""
+        parser.add_argument("file", type=Path, help="a .jsonl or .csv file; see docs/imports.md")
+        parser.add_argument("--shop", help="domain of the shop (optional if there is only one shop)")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="show the result of each row without changing anything"
+        )
+        parser.add_argument(
+            "--ignore-unknown", action="store_true", help="import the file even if it has unknown columns"
+        )
+
+    def handle(self, *args: object, **options: Any) -> None:
+        """Validate or import the file. If an import of the same file was interrupted, continue it."""
+        shop = _get_shop(options["shop"])
+        path: Path = options["file"]
+        if not path.is_file():
+            raise CommandError(f"File not found: {path}")
+        try:
+            with shop_scope(shop):
+                if options["dry_run"]:
+                    counts = self._validate_file(path)
+                else:
+                    counts = self._import_file(path, ignore_unknown=options["ignore_unknown"])
+        except UnreadableFile as error:
+            raise CommandError(str(error)) from error
+        except DomainError as error:
+            raise CommandError(error.sentence) from error
+        words = ", ".join(f"{counts[row_result.value]} {row_result.label.lower()}" for row_result in ImportedRow.Fate)
+        self.stdout.write(f"{'Would be' if options['dry_run'] else 'Done'}: {words}.")
+        if failed := counts[ImportedRow.Fate.FAILED]:
+            raise CommandError(f"{failed} {'row' if failed == 1 else 'rows'} failed.")
+
+    def _validate_file(self, path: Path) -> Counter[str]:
+        """Validate the file, print the result of each row, and delete the import."""
+        with path.open("rb") as file:
+            import_job = imports.save_upload(file, path.name, actor="system", at=timezone.now())
+        try:
+            if unknown := self._report_ignored_columns(import_job):
+                self.stdout.write(f"Ignored unknown columns: {', '.join(unknown)}")
+            with closing(dry_run.validate_file(import_job)) as outcomes:
+                return self._print_results(outcomes, every_row=True)
+        finally:
+            imports.discard_import(import_job)
+
+    def _import_file(self, path: Path, *, ignore_unknown: bool) -> Counter[str]:
+        import_job, is_resumed = _get_or_create_import(path)
+        if not is_resumed:
+            unknown = self._report_ignored_columns(import_job)
+            if unknown and not ignore_unknown:
+                imports.discard_import(import_job)
+                raise CommandError(
+                    f"Unknown columns: {', '.join(unknown)}. "
+                    "Rename the columns (see docs/imports.md) or use --ignore-unknown."
+                )
+            imports.skip_validation(import_job)
+        with closing(runner.run_import(import_job)) as outcomes:
+            return self._print_results(outcomes, every_row=False)
+
+    def _report_ignored_columns(self, import_job: Import) -> list[str]:
+        """Return the unknown columns of the file, and print the unsupported columns."""
+        unknown, unsupported = imports.find_ignored_columns(import_job)
+        if unsupported:
+            self.stdout.write(f"Ignored unsupported columns: {', '.join(unsupported)}")
+        return unknown
+
+    def _print_results(self, outcomes: Iterable[tuple[ImportRow, RowOutcome]], *, every_row: bool) -> Counter[str]:
+        """Print the results and the progress, and return the number of rows per result."""
+        counts: Counter[str] = Counter()
+        for number, (row, outcome) in enumerate(outcomes, 1):
+            counts[outcome.result] += 1
+            if every_row or outcome.result == ImportedRow.Fate.FAILED:
+                details = " ".join(part for part in (outcome.label, outcome.reason) if part)
+                self.stdout.write(f"line {row.line}: {outcome.result}{f' – {details}' if details else ''}")
+            if number % PROGRESS_EVERY == 0 and sys.stderr.isatty():
+                self.stderr.write(f"{number} rows …", ending="\r")
+        return counts
+
+
+def _get_shop(domain: str | None) -> Shop:
+    shops = Shop.objects.filter(domain=domain.lower()) if domain else Shop.objects.all()
+    matches = list(shops[:2])
+    if not matches:
+        raise CommandError(f"No shop has the domain {domain}." if domain else "There are no shops yet.")
+    if len(matches) > 1:
+        raise CommandError("There are several shops. Choose a shop with --shop.")
+    return matches[0]
+
+
+def _get_or_create_import(path: Path) -> tuple[Import, bool]:
+    """Return the interrupted import of this file and True, or a new import and False."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        unfinished = imports.find_unfinished_import(digest)
+        if unfinished is not None:
+            return unfinished, True
+        file.seek(0)
+        return imports.save_upload(file, path.name, actor="system", at=timezone.now()), False

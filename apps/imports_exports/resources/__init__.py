@@ -1,0 +1,10 @@
+"""The importable and exportable resources. To add a resource, add a module here and an entry in ``RESOURCES``."""
+
+from apps.imports_exports.resources.audit_log import AUDIT_LOG
+from apps.imports_exports.resources.customers import CUSTOMERS
+from apps.imports_exports.resources.orders import ORDERS
+from apps.imports_exports.resources.privacy import PERSONAL_DATA
+from apps.imports_exports.resources.products.resource import PRODUCTS
+
+# Resources in the order shown to staff.
+RESOURCES = (ORDERS, PRODUCTS, CUSTOMERS, AUDIT_LOG, PERSONAL_DATA)

@@ -1,0 +1,142 @@
+r"""Cells and columns that several resources share: lists, addresses and the format of the API.
+
+In a list, a ``\`` escapes a ``;``, ``|`` or ``\`` in a value.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from apps.core.i18n.messages import (
+    FIELD_ERROR,
+    PART_ERROR,
+    Message,
+    define_message,
+    join_messages,
+    pair_messages,
+)
+from apps.core.models import M
+from apps.core.rest.exceptions import ApiError
+from apps.core.rest.render_context import RenderContext
+from apps.core.rest.resources.serializers import ResourceSerializer
+from apps.core.rest.versions import get_latest_version
+from apps.core.tenancy.scope import get_current_shop
+from apps.imports_exports.domain.rows import RowRefused
+
+_SPECIAL = re.compile(r"([\\;|])")
+_PIECE = re.compile(r"\\([\\;|])|([;|])|(.)", re.DOTALL)
+
+
+def format_list_cell(rows: Iterable[Iterable[object]]) -> str:
+    """Format rows of values as one cell: ``a|b; c|d``."""
+    return "; ".join("|".join(_SPECIAL.sub(r"\\\1", str(value)) for value in row) for row in rows)
+
+
+def parse_list_cell(cell: str) -> list[list[str]]:
+    """Parse a cell into rows of values, and strip whitespace from the values. A blank cell has no rows."""
+    if not cell.strip():
+        return []
+    rows: list[list[str]] = [[""]]
+    for escaped, separator, character in _PIECE.findall(cell):
+        if separator == ";":
+            rows.append([""])
+        elif separator:
+            rows[-1].append("")
+        else:
+            rows[-1][-1] += escaped or character
+    stripped = [[value.strip() for value in row] for row in rows]
+    return stripped if any(stripped[-1]) else stripped[:-1]
+
+
+def parse_value_list(cell: str) -> Sequence[str]:
+    """Parse a cell into a list of single values."""
+    return ["|".join(row) for row in parse_list_cell(cell)]
+
+
+# Address columns in the order of the file.
+ADDRESS_COLUMNS = (
+    "first_name",
+    "last_name",
+    "company",
+    "address1",
+    "address2",
+    "city",
+    "province",
+    "country",
+    "zip",
+    "phone",
+)
+# Our column names, keyed by the names that other systems use.
+ADDRESS_ALIASES = {
+    "Given Name": "first_name",
+    "Forename": "first_name",
+    "Surname": "last_name",
+    "Family Name": "last_name",
+    "Company Name": "company",
+    "Address": "address1",
+    "Street": "address1",
+    "Street Address": "address1",
+    "Address Line 1": "address1",
+    "Address 1&2": "address1",
+    "Address Line 2": "address2",
+    "Town": "city",
+    "State": "province",
+    "State Code": "province",
+    "Region": "province",
+    "County": "province",
+    "Province Code": "province",
+    "Country Code": "country",
+    "Country/Region": "country",
+    "Postcode": "zip",
+    "Postal Code": "zip",
+    "Zip Code": "zip",
+    "Telephone": "phone",
+    "Phone Number": "phone",
+    "Mobile": "phone",
+}
+
+
+VARIANT = define_message("product_imports.variant", "variant {title}")
+IMAGE = define_message("product_imports.image", "image {number}")
+
+
+def file_version() -> str:
+    """Return the API version that determines the format of files."""
+    return get_latest_version()
+
+
+def file_context() -> RenderContext:
+    """Return the context to render objects for a file of the current shop."""
+    return RenderContext(get_current_shop(), file_version())
+
+
+@contextmanager
+def convert_api_errors() -> Iterator[None]:
+    """Convert a validation error of the REST API to a row error.
+
+    Raises:
+        RowRefused: If the body is invalid. The error contains all messages in one sentence.
+    """
+    try:
+        yield
+    except ApiError as error:
+        errors = error.errors
+        if isinstance(errors, Mapping):
+            errors = join_messages(_build_error(field, pair_messages(messages)) for field, messages in errors.items())
+        raise RowRefused(str(errors)) from error
+
+
+def _build_error(field: str, error: Message) -> Message:
+    """Return an error for a field path. Parts are counted from 1: ``variants.0.price`` becomes ``variant 1: price``."""
+    member, _, path = field.partition(".")
+    index, _, name = path.partition(".")
+    if not (name and index.isdecimal()):
+        return FIELD_ERROR(field=field, error=error)
+    part, number = member.removesuffix("s").replace("_", " "), int(index) + 1
+    labels = {"variant": VARIANT(title=str(number)), "image": IMAGE(number=number)}
+    return PART_ERROR(part=labels.get(part) or f"{part} {number}", error=_build_error(name, error))
+
+
+def get_member_names(serializer: type[ResourceSerializer[M]], *extra_names: str) -> frozenset[str]:
+    """Return the allowed members of a JSON object: the fields of the serializer, ``id``, and ``extra_names``."""
+    return frozenset({"id", *serializer._declared_fields, *extra_names})

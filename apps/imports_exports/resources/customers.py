@@ -1,0 +1,343 @@
+"""Import and export customer files. Imports identify customers by email or phone, and ignore ids in the file."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import BooleanField, prefetch_related_objects
+from django.utils.translation import gettext_lazy
+
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import define_text
+from apps.core.rest.reading.query_plans import get_read_plan
+from apps.core.rest.resources.nested_rows import WritableNestedRows
+from apps.core.rest.resources.serializers import validate_body
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.types import ReadOnlyAttrs
+from apps.customers.api.addresses import AddressSerializer
+from apps.customers.api.customers import MAX_ADDRESSES, CustomerSerializer
+from apps.customers.domain import consents
+from apps.customers.domain.addresses import COLUMNS as ALL_ADDRESS_COLUMNS
+from apps.customers.domain.contact_normalization import build_email_key
+from apps.customers.domain.customers import CustomerDraft, create_from_drafts, draft_customer, update_customer
+from apps.customers.domain.fields import CUSTOMER_FIELDS, EDITABLE_FIELDS, IDENTIFYING_FIELDS
+from apps.customers.domain.lookup import find_all_by_contacts, get_contact_keys
+from apps.customers.domain.validation import CustomerRefused, clean_customer
+from apps.customers.models import Address, ConsentState, Customer
+from apps.imports_exports.domain.csv_reader import format_bool, is_true
+from apps.imports_exports.domain.resources import Exporter, Importer, ObjectData, Resource
+from apps.imports_exports.domain.rows import (
+    UNCHANGED,
+    Body,
+    Cells,
+    Changes,
+    ImportRow,
+    RowOutcome,
+    RowResult,
+    create_failed_outcome,
+)
+from apps.imports_exports.resources.cells import (
+    ADDRESS_ALIASES,
+    ADDRESS_COLUMNS,
+    convert_api_errors,
+    file_context,
+    file_version,
+    get_member_names,
+)
+from apps.imports_exports.resources.sample_files import SAMPLE_CUSTOMERS
+
+# The customer's own columns. If addresses have the same column, the file contains the customer's data.
+_CUSTOMER_FIELDS = tuple(field.name for field in CUSTOMER_FIELDS if field.in_csv)
+_FLAGS = tuple(name for name in _CUSTOMER_FIELDS if isinstance(Customer._meta.get_field(name), BooleanField))
+_ADDRESS_FIELDS = tuple(name for name in ADDRESS_COLUMNS if name not in _CUSTOMER_FIELDS)
+_CONSENTS = ("accepts_marketing", *consents.FIELDS)
+_LABEL_PREFIX = "customer:"
+_ADDRESS_IGNORED = define_text(
+    "customer_imports.address_ignored", "The address is ignored: addresses are only imported for new customers."
+)
+_ONLY_ADDRESS_DIFFERS = define_text(
+    "customer_imports.only_address_differs",
+    "Already exists and is unchanged. The address is ignored: addresses are only imported for new customers.",
+)
+
+
+class WholeCustomerSerializer(CustomerSerializer):
+    """A customer with all addresses. The REST API returns at most ten addresses."""
+
+    addresses = WritableNestedRows(AddressSerializer, "addresses", order=("-updated_at", "-pk"), most=MAX_ADDRESSES)
+
+
+def _read_customers(ids: Sequence[int]) -> list[ObjectData]:
+    context = file_context()
+    objects_by_id = get_read_plan(WholeCustomerSerializer, context.version).read_ids(ids, context)
+    return [objects_by_id[pk] for pk in ids if pk in objects_by_id]
+
+
+def _convert_to_cells(customer: ObjectData) -> Iterable[ObjectData]:
+    address = customer["default_address"] or {}
+    return [
+        {
+            **{name: address.get(name) for name in _ADDRESS_FIELDS},
+            **{name: customer[name] for name in (*_CUSTOMER_FIELDS, *_COMPUTED)},
+            **{name: format_bool(customer[name]) for name in _FLAGS},
+            "accepts_marketing": format_bool(customer["email_marketing_consent"]["state"] == "subscribed"),
+        }
+    ]
+
+
+def _parse_row(rows: Sequence[Cells]) -> Body:
+    """Convert a CSV row to a request body for a customer."""
+    row = rows[0]
+    flags = ("accepts_marketing", *_FLAGS)
+    body: dict[str, object] = {name: row[name] for name in _CUSTOMER_FIELDS if name in row and name not in flags}
+    body |= {name: is_true(row[name]) for name in flags if row.get(name)}
+    address = {name: row[name] for name in ADDRESS_COLUMNS if row.get(name)}
+    if address.keys() - set(_CUSTOMER_FIELDS):
+        body["addresses"] = [address]
+    return body
+
+
+def _get_keys(row: ImportRow, body: Body) -> Sequence[str]:
+    """Return the keys that identify a customer within a file: first the email, then the phone."""
+    email, phone = get_contact_keys(email=body.get("email"), phone=body.get("phone"))
+    return [key for key in (email, phone) if key] or [row.digest]
+
+
+def _import_customer(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
+    """Create a customer, or update the customer with the same email or phone."""
+    return _import_customers([(row, body)], actor=actor, at=at, dry=False)[0]
+
+
+def _import_customers(
+    rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
+) -> list[RowOutcome]:
+    """Import several customers with one lookup and one bulk insert."""
+    outcomes: list[RowOutcome] = []
+    new: dict[int, CustomerDraft] = {}
+    addressed: dict[int, Customer] = {}
+    keys = [get_contact_keys(email=body.get("email"), phone=body.get("phone")) for _, body in rows]
+    for (_, body), matches in zip(rows, find_all_by_contacts(keys, locked=not dry), strict=True):
+        try:
+            customer, values = matches.resolve_customer(), _get_customer_values(body)
+            if customer is None:
+                new[len(outcomes)], outcome = _prepare_new(body, values, at)
+            else:
+                outcome = _update_existing(customer, values, actor=actor, at=at, dry=dry)
+                if body.get("addresses"):
+                    addressed[len(outcomes)] = customer
+        except DomainError as error:
+            outcome = create_failed_outcome(error)
+        outcomes.append(outcome)
+    prefetch_related_objects(list(addressed.values()), "addresses")
+    for index, customer in addressed.items():
+        if _has_ignored_address(customer, rows[index][1]):
+            is_skipped = outcomes[index].result == RowResult.SKIPPED
+            outcomes[index] = replace(outcomes[index], reason=_ONLY_ADDRESS_DIFFERS if is_skipped else _ADDRESS_IGNORED)
+    if new and not dry:
+        created = create_from_drafts(list(new.values()), actor=actor, at=at)
+        for index, created_customer in zip(new, created, strict=True):
+            outcomes[index] = replace(outcomes[index], label=_get_label(created_customer.pk))
+    return outcomes
+
+
+def _get_customer_values(body: Body) -> dict[str, object]:
+    """Return the customer's fields from a body, except the addresses."""
+    values = {name: body[name] for name in (*EDITABLE_FIELDS, *_CONSENTS) if body.get(name) not in (None, "")}
+    for channel in consents.CHANNEL_DEFINITIONS.values():
+        if not body.get(channel.contact) and _is_not_subscribed(values.get(channel.field)):
+            # Exports contain both consents of every customer. Ignore a consent if its email or phone is missing.
+            del values[channel.field]
+    return values
+
+
+def _prepare_new(body: Body, values: dict[str, object], at: datetime) -> tuple[CustomerDraft, RowOutcome]:
+    """Prepare a new customer, and return it with the result of its row.
+
+    Raises:
+        CustomerRefused, RowRefused: If values are invalid.
+    """
+    values["addresses"] = _sort_addresses(body)
+    with convert_api_errors():
+        attrs = validate_body(CustomerSerializer, file_version(), values)
+    return draft_customer(attrs, at=at), RowOutcome(RowResult.NEW, changes=_get_new_changes(values))
+
+
+def _update_existing(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: datetime, dry: bool) -> RowOutcome:
+    """Update the fields of an existing customer that differ. A dry run only reports the differences.
+
+    Raises:
+        CustomerRefused, RowRefused: If values are invalid.
+    """
+    with convert_api_errors():
+        attrs = validate_body(CustomerSerializer, file_version(), values, instance=customer)
+    cleaned, errors = clean_customer(attrs, customer=customer, shop=get_current_shop(), at=at)
+    if errors:
+        raise CustomerRefused(errors)
+    changed = {name: value for name, value in cleaned.items() if _is_different(customer, name, value)}
+    if not changed:
+        return RowOutcome(RowResult.SKIPPED, _get_label(customer.pk), UNCHANGED)
+    changes = {
+        name: (_format_for_preview(_get_current_value(customer, name)), _format_for_preview(value))
+        for name, value in changed.items()
+    }
+    before = customer.version
+    if not dry and update_customer(customer, changed, actor=actor, at=at).version == before:
+        return RowOutcome(RowResult.SKIPPED, _get_label(customer.pk), changes=changes)
+    return RowOutcome(RowResult.CHANGED, _get_label(customer.pk), changes=changes)
+
+
+def _get_new_changes(values: ReadOnlyAttrs) -> Changes:
+    """Return the changes that the preview shows for a new customer."""
+    return {name: (None, _format_for_preview(value)) for name, value in values.items() if value}
+
+
+def _is_not_subscribed(consent: object) -> bool:
+    return isinstance(consent, Mapping) and consent.get("state") == ConsentState.NOT_SUBSCRIBED
+
+
+def _get_current_value(customer: Customer, name: str) -> object:
+    """Return the current value of a customer's field."""
+    channel = consents.FIELDS.get(name)
+    return getattr(customer, name) if channel is None else {"state": consents.get_consent(customer, channel).state}
+
+
+def _format_for_preview(value: object) -> object:
+    """Return a value for the preview. A consent is shown as its state, and addresses as a count."""
+    if isinstance(value, Mapping):
+        return str(value.get("state", ""))
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) if all(isinstance(item, str) for item in value) else len(value)
+    return value
+
+
+def _sort_addresses(body: Body) -> object:
+    """Return the addresses in the order in which they are created for a new customer.
+
+    The default address comes first. The other addresses are reversed, so that the most recently used address comes
+    last. Invalid values are kept, so that the body validation reports them.
+    """
+    addresses = body.get("addresses")
+    if not isinstance(addresses, list):
+        return addresses
+    defaults = [item for item in addresses if isinstance(item, dict) and item.get("default") is True]
+    return [
+        {name: item[name] for name in ALL_ADDRESS_COLUMNS if item.get(name)} if isinstance(item, dict) else item
+        for item in [*defaults, *(item for item in reversed(addresses) if item not in defaults)]
+    ]
+
+
+def _is_different(customer: Customer, name: str, value: Any) -> bool:
+    if name == "email":
+        return build_email_key(value) != customer.email_key
+    if (channel := consents.FIELDS.get(name)) is not None:
+        state = consents.get_consent(customer, channel).state
+        return bool(value.get("state", state) != state)
+    return hasattr(customer, name) and getattr(customer, name) != value
+
+
+def _find_customers(labels: Collection[str]) -> dict[str, Customer]:
+    """Return the customers with these labels, keyed by label."""
+    ids = [pk for pk in map(_get_id, labels) if pk]
+    return {_get_label(row.pk): row for row in Customer.objects.filter(pk__in=ids)}
+
+
+def _get_label(pk: int) -> str:
+    """Return the label of a row result, which contains no personal data."""
+    return f"{_LABEL_PREFIX}{pk}"
+
+
+def _get_id(label: str) -> int:
+    """Return the id in a label, or 0 if the label is from a file."""
+    number = label.removeprefix(_LABEL_PREFIX)
+    return int(number) if number != label and number.isdecimal() else 0
+
+
+def _describe_missing(label: str) -> str:
+    """Return the name for staff of a customer who no longer exists."""
+    return Customer(pk=pk).event_label if (pk := _get_id(label)) else label
+
+
+def _has_ignored_address(customer: Customer, body: Body) -> bool:
+    """Return True if the import ignores an address in the row.
+
+    Addresses are only imported for new customers. An address that an existing customer already has does not count as
+    ignored.
+    """
+    addresses = [item for item in body.get("addresses") or () if isinstance(item, dict)]
+    existing = (
+        [{name: _fold(getattr(row, name)) for name in _ADDRESS_FIELDS} for row in customer.addresses.all()]
+        if addresses
+        else []
+    )
+    return any(all(_is_different_address(item, row) for row in existing) for item in addresses)
+
+
+def _is_different_address(address: ReadOnlyAttrs, existing: Mapping[str, str]) -> bool:
+    return any(_fold(address[name]) != existing[name] for name in _ADDRESS_FIELDS if address.get(name))
+
+
+def _fold(value: object) -> str:
+    return str(value or "").strip().casefold()
+
+
+_COMPUTED = ("orders_count", "total_spent")
+_TABLE = (
+    *IDENTIFYING_FIELDS,
+    "accepts_marketing",
+    *_ADDRESS_FIELDS,
+    *(name for name in _CUSTOMER_FIELDS if name not in IDENTIFYING_FIELDS),
+    *_COMPUTED,
+)
+# Maps the column names of other systems to ours.
+_ALIASES = {
+    **ADDRESS_ALIASES,
+    **{f"Default Address {alias}": name for alias, name in ADDRESS_ALIASES.items()},
+    **{f"Default Address {name}": name for name in _ADDRESS_FIELDS},
+    **{f"Billing {alias}": name for alias, name in ADDRESS_ALIASES.items()},
+    **{f"Billing {name}": name for name in (*IDENTIFYING_FIELDS, *_ADDRESS_FIELDS)},
+    "E-mail Address": "email",
+    "Mail": "email",
+    "User Email": "email",
+    "Accepts Email Marketing": "accepts_marketing",
+    "Newsletter": "accepts_marketing",
+    "Subscribed": "accepts_marketing",
+    "Notes": "note",
+    "Customer Note": "note",
+    "Tag": "tags",
+    "Orders": "orders_count",
+    "Total Orders": "orders_count",
+    "Total Spend": "total_spent",
+}
+CUSTOMERS = Resource(
+    name="customers",
+    label=gettext_lazy("Customers"),
+    singular="customer",
+    exporter=Exporter(
+        model=Customer,
+        permission="customers.export_customer",
+        granted_by="export_customers",
+        topic="customers/export_list",
+        filters=("state",),
+        columns=_TABLE,
+        read_objects=_read_customers,
+        get_cells=_convert_to_cells,
+    ),
+    importer=Importer(
+        permission="customers.add_customer",
+        granted_by="customers",
+        models=(Customer, Address),
+        columns=_TABLE,
+        aliases=_ALIASES,
+        members=get_member_names(CustomerSerializer),
+        sample=SAMPLE_CUSTOMERS,
+        body=_parse_row,
+        keys=_get_keys,
+        duplicate_result=RowResult.CHANGED,
+        import_row=_import_customer,
+        import_rows=_import_customers,
+        find=_find_customers,
+        describe_missing=_describe_missing,
+        computed_columns=_COMPUTED,
+    ),
+)

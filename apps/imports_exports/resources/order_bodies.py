@@ -1,0 +1,166 @@
+"""Convert the orders in a file to request bodies that create orders. Ids are ignored, and variants are found by SKU."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from apps.catalog.models import Variant
+from apps.core.i18n.error_messages import INVALID
+from apps.core.i18n.messages import define_text
+from apps.core.tenancy.scope import get_current_shop
+from apps.core.timestamps import InvalidDate, parse_timestamp
+from apps.core.types import Attrs
+from apps.imports_exports.domain.resources import ObjectData
+from apps.imports_exports.domain.rows import Body
+from apps.imports_exports.resources.cells import convert_api_errors, file_version
+from apps.imports_exports.resources.order_table import get_entered_codes
+from apps.orders.api.parsing import parse_order
+from apps.orders.domain.create.drafts import OrderParts, OrderRefused
+from apps.orders.models import Order
+
+# JSON members of an order that the import ignores.
+_IGNORED_MEMBERS = frozenset({"metafields", "send_receipt", "fulfillments"})
+# A tuple instead of a set, because a value from a file may be unhashable.
+_FULFILLED_STATUSES = ("partial", "fulfilled")
+_IN_FUTURE = define_text("order_imports.in_future", "must not be in the future")
+_NO_QUANTITY = define_text(
+    "order_imports.no_quantity", "must contain the unfulfilled quantity of partially fulfilled items"
+)
+
+
+def parse_new_order(body: Body, source: str, skus: Mapping[str, int], *, at: datetime) -> tuple[Attrs, OrderParts]:
+    """Parse an order from a file into the arguments of ``create_order``.
+
+    Args:
+        body: The order in the file.
+        source: The key of the order in its source system.
+        skus: Variant ids, keyed by SKU, from ``get_variant_ids``.
+        at: The time of the import.
+
+    Raises:
+        OrderRefused, RowRefused: If values are invalid.
+    """
+    with convert_api_errors():
+        attrs, parts = parse_order(file_version(), _convert_to_new(body, skus))
+    attrs |= {"source_name": "import", "source_identifier": source[:255], **_get_name_and_time(body, at)}
+    parts.fulfilled_quantities = _get_fulfilled_quantities(body, parts)
+    return attrs, parts
+
+
+def get_variant_ids(bodies: Iterable[Body]) -> Mapping[str, int]:
+    """Return the variant ids, keyed by the SKUs of the line items. SKUs that several variants share are omitted."""
+    skus = {line["sku"] for body in bodies for line in _get_lines_with_sku(body)} - {""}
+    if not skus:
+        return {}
+    ids_by_sku: dict[str, list[int]] = {}
+    rows = Variant.objects.filter(inventory_item__sku__in=skus).values_list("inventory_item__sku", "pk")
+    for sku, pk in rows:
+        ids_by_sku.setdefault(sku, []).append(pk)
+    return {sku: pks[0] for sku, pks in ids_by_sku.items() if len(pks) == 1}
+
+
+def has_fulfillments(body: Body) -> bool:
+    """Return True if the order or a line item is fulfilled or partially fulfilled."""
+    return any(map(_has_fulfilled_status, [body, *_to_list(body.get("line_items"))]))
+
+
+def parse_file_moment(text: object, name: str) -> datetime:
+    """Parse a date and time in the file.
+
+    Raises:
+        OrderRefused: If the text is not a valid date and time.
+    """
+    try:
+        return parse_timestamp(str(text), get_current_shop().tzinfo)
+    except InvalidDate:
+        raise OrderRefused({name: [INVALID]}) from None
+
+
+def _get_name_and_time(body: Body, at: datetime) -> ObjectData:
+    """Return the name and the creation time that the order has in the file.
+
+    Raises:
+        OrderRefused: If the time is invalid or in the future.
+    """
+    values: ObjectData = {"name": body["name"]} if isinstance(body.get("name"), str) and body["name"] else {}
+    if body.get("created_at"):
+        values["created_at"] = parse_file_moment(body["created_at"], "created_at")
+        if values["created_at"] > at:
+            raise OrderRefused({"created_at": [_IN_FUTURE]})
+    return values
+
+
+def _get_fulfilled_quantities(body: Body, parts: OrderParts) -> list[int]:
+    """Return the fulfilled quantity of each line item, or an empty list if no line item is fulfilled."""
+    lines = _to_list(body.get("line_items"))
+    if len(lines) != len(parts.lines) or not any(map(_has_fulfilled_status, lines)):
+        return []
+    return [
+        _get_fulfilled_quantity(line, line_item.get("quantity") or 1)
+        for line, line_item in zip(lines, parts.lines, strict=True)
+    ]
+
+
+def _get_fulfilled_quantity(line: object, quantity: int) -> int:
+    remaining = line.get("fulfillable_quantity") if isinstance(line, dict) else None
+    if not _has_fulfilled_status(line):
+        return 0
+    if remaining is None and _get_fulfillment_status(line) == "fulfilled":
+        return quantity
+    if not isinstance(remaining, int) or isinstance(remaining, bool):
+        raise OrderRefused({"line_items": [_NO_QUANTITY]})
+    return quantity - remaining
+
+
+def _has_fulfilled_status(value: object) -> bool:
+    return _get_fulfillment_status(value) in _FULFILLED_STATUSES
+
+
+def _get_fulfillment_status(value: object) -> object:
+    return value.get("fulfillment_status") if isinstance(value, Mapping) else None
+
+
+def _convert_to_new(body: Body, skus: Mapping[str, int]) -> ObjectData:
+    """Convert an order from a file to the request body that creates the order."""
+    new_body = {name: value for name, value in body.items() if name not in _IGNORED_MEMBERS}
+    new_body["line_items"] = _remove_members(_to_list(body.get("line_items")), "variant_id", "product_id")
+    for line in _get_lines_with_sku(new_body):
+        if line["sku"] in skus:
+            line["variant_id"] = skus[line["sku"]]
+    codes = body.get("discount_codes")
+    if isinstance(codes, list) and all(isinstance(code, dict) for code in codes):
+        new_body["discount_codes"] = get_entered_codes(body)
+    if isinstance(body.get("customer"), dict):
+        [new_body["customer"]] = _remove_members([body["customer"]], "id")
+    new_body["transactions"] = _remove_members(_to_list(body.get("transactions")), "parent_id")
+    if new_body.get("fulfillment_status") == Order.FulfillmentStatus.RESTOCKED:
+        del new_body["fulfillment_status"]
+    return _revert_cancellation(new_body) if body.get("cancelled_at") else new_body
+
+
+def _revert_cancellation(new_body: ObjectData) -> ObjectData:
+    """Return the body of a canceled order as it was before the cancellation.
+
+    The import creates this order and then cancels it, which closes the order and voids its authorizations.
+    """
+    before = {name: value for name, value in new_body.items() if name != "closed_at"}
+    before["transactions"] = [
+        row for row in new_body["transactions"] if not (isinstance(row, dict) and row.get("kind") == "void")
+    ]
+    return before
+
+
+def _get_lines_with_sku(body: Body) -> list[ObjectData]:
+    lines = _to_list(body.get("line_items"))
+    return [line for line in lines if isinstance(line, dict) and isinstance(line.get("sku"), str)]
+
+
+def _to_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _remove_members(rows: Sequence[object], *names: str) -> list[object]:
+    """Remove members from objects. Invalid values are kept for the body validation."""
+    return [
+        {name: value for name, value in row.items() if name not in names} if isinstance(row, dict) else row
+        for row in rows
+    ]

@@ -1,0 +1,233 @@
+"""Import orders in batches. Orders are identified by their number or id in the source system.
+
+Each step handles all orders of a batch: parse and price orders, match or create customers, number and insert orders.
+Orders that also change other rows, such as stock, are imported alone (``must_be_alone``).
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import IntegrityError
+from django.utils import timezone
+
+from apps.core.exceptions import DomainError
+from apps.core.i18n.messages import AMOUNT, Amount, define_message, define_text
+from apps.core.money import format_decimal
+from apps.customers.domain.lookup import ContactsDisagree
+from apps.imports_exports.domain.rows import Body, Changes, ImportRow, RowOutcome, RowResult, create_failed_outcome
+from apps.imports_exports.domain.runner import import_in_savepoint
+from apps.imports_exports.models import ImportedRow
+from apps.imports_exports.resources.order_bodies import (
+    get_variant_ids,
+    has_fulfillments,
+    parse_file_moment,
+    parse_new_order,
+)
+from apps.imports_exports.resources.privacy import hash_source_key
+from apps.orders.domain import transitions
+from apps.orders.domain.create import lines as draft_lines
+from apps.orders.domain.create import orders as create
+from apps.orders.domain.create.customers import OrderCustomerRefused
+from apps.orders.domain.create.drafts import OrderDraft, OrderRefused, build_order
+from apps.orders.models import Order
+
+_ALREADY_IMPORTED = define_text("order_imports.already_imported", "was already imported")
+_NAME_TAKEN = define_message("order_imports.name_taken", "the name {name} is already taken")
+
+# The batches are small because the shop's order counter is locked while a batch is inserted.
+BATCH_SIZE = 50
+_PREFIX = "order:"
+
+
+def get_order_key(row: ImportRow, body: Body) -> str:
+    """Return the key that identifies an order within a file and in later files."""
+    for name in ("source_identifier", "id", "name"):
+        value = body.get(name)
+        if isinstance(value, str | int) and value and not isinstance(value, bool):
+            return f"{_PREFIX}{value}"[:300]
+    return f"{_PREFIX}{row.digest}"
+
+
+def must_be_alone(body: Body) -> bool:
+    """Return True for an order that changes stock, is scheduled, or has a cancellation that could be refused."""
+    if body.get("inventory_behaviour") not in (None, "", Order.InventoryBehaviour.BYPASS):
+        return True
+    return bool(
+        body.get("fulfill_at")
+        or (body.get("cancelled_at") and (has_fulfillments(body) or not _has_valid_cancelled_at(body)))
+    )
+
+
+def import_order(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
+    """Import an order, unless an earlier import created it and it still exists."""
+    key = get_order_key(row, body)
+    earlier = _find_earlier_imports([key]).get(key)
+    if earlier is not None and earlier.order_exists:
+        return _create_skipped(earlier)
+    if earlier is not None:
+        _clear_source_keys([earlier])
+    attrs, parts = parse_new_order(body, key.removeprefix(_PREFIX), get_variant_ids([body]), at=at)
+    try:
+        order = create.create_order(attrs, parts, actor=actor, at=at)
+    except OrderCustomerRefused as error:
+        raise _get_staff_error(error) from None
+    if body.get("cancelled_at"):
+        _cancel_order(order, body, actor=actor)
+    return _create_new_outcome(order, attrs.get("name", ""), len(parts.lines), key)
+
+
+def import_orders(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool) -> list[RowOutcome]:
+    """Import several orders with one lookup and bulk inserts."""
+    if len(rows) == 1:
+        [(row, body)] = rows
+        return [import_in_savepoint(lambda: import_order(row, body, actor=actor, at=at))]
+    keys = [get_order_key(row, body) for row, body in rows]
+    before = _find_earlier_imports(keys)
+    imported = {index: before[key] for index, key in enumerate(keys) if key in before and before[key].order_exists}
+    outcomes = {index: _create_skipped(earlier) for index, earlier in imported.items()}
+    drafts: dict[int, OrderDraft] = {}
+    bodies = {index: body for index, (_, body) in enumerate(rows) if index not in outcomes}
+    for index, draft_or_error in _create_drafts(bodies, keys, at=at).items():
+        if isinstance(draft_or_error, OrderDraft):
+            drafts[index] = draft_or_error
+        else:
+            outcomes[index] = create_failed_outcome(draft_or_error)
+    for index, error in zip(drafts, _insert_orders(list(drafts.values()), actor=actor, at=at, dry=dry), strict=True):
+        draft_order = drafts[index]
+        if error is not None:
+            outcomes[index] = create_failed_outcome(_get_staff_error(error))
+        else:
+            outcomes[index] = _create_new_outcome(
+                draft_order.order, draft_order.name, len(draft_order.lines), keys[index]
+            )
+    if not dry:
+        new_indexes = [index for index in drafts if outcomes[index].result == RowResult.NEW]
+        _clear_source_keys([before[keys[index]] for index in new_indexes if keys[index] in before])
+        _cancel_orders([(drafts[index].order, rows[index][1]) for index in new_indexes], actor=actor)
+    return [outcomes[index] for index in range(len(rows))]
+
+
+class _EarlierImport(NamedTuple):
+    """An earlier import of an order.
+
+    Attributes:
+        row: The row result of the earlier import.
+        order_exists: True if the order still exists.
+    """
+
+    row: ImportedRow
+    order_exists: bool
+
+
+def _find_earlier_imports(keys: Sequence[str]) -> dict[str, _EarlierImport]:
+    """Return a dict of the earlier imports, keyed by order key. Orders that were never imported are omitted."""
+    key_by_source_key = {source_key: key for key in keys for source_key in (key, hash_source_key(key))}
+    rows = ImportedRow.objects.filter(source_key__in=key_by_source_key, dry=False, fate=RowResult.NEW).order_by("pk")
+    first_rows: dict[str, ImportedRow] = {}
+    for row in rows:
+        first_rows.setdefault(key_by_source_key[row.source_key], row)
+    if not first_rows:
+        return {}
+    names = {row.label for row in first_rows.values()}
+    existing_names = set(Order.objects.filter(name__in=names).values_list("name", flat=True))
+    return {key: _EarlierImport(row, row.label in existing_names) for key, row in first_rows.items()}
+
+
+def _create_skipped(earlier: _EarlierImport) -> RowOutcome:
+    return RowOutcome(RowResult.SKIPPED, earlier.row.label, _ALREADY_IMPORTED)
+
+
+def _clear_source_keys(earlier_imports: Sequence[_EarlierImport]) -> None:
+    """Remove the source keys of deleted orders, so that the orders can be imported again."""
+    if earlier_imports:
+        ImportedRow.objects.filter(pk__in=[earlier.row.pk for earlier in earlier_imports]).update(source_key="")
+
+
+def _create_drafts(
+    bodies: dict[int, Body], keys: Sequence[str], *, at: datetime
+) -> dict[int, OrderDraft | DomainError]:
+    """Return a priced draft of each order, or the error if the order is invalid."""
+    skus = get_variant_ids(bodies.values())
+    results: dict[int, OrderDraft | DomainError] = {}
+    parsed = {}
+    for index, body in bodies.items():
+        try:
+            parsed[index] = parse_new_order(body, keys[index].removeprefix(_PREFIX), skus, at=at)
+        except DomainError as error:
+            results[index] = error
+    catalog = draft_lines.load_catalog_rows(line for _, parts in parsed.values() for line in parts.lines)
+    for index, (attrs, parts) in parsed.items():
+        try:
+            results[index] = build_order(attrs, parts, at=at, catalog_rows=catalog)
+        except DomainError as error:
+            results[index] = error
+    return dict(sorted(results.items()))
+
+
+def _insert_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime, dry: bool) -> list[DomainError | None]:
+    """Insert orders, and return an error or None for each order. A dry run only checks the orders.
+
+    Raises:
+        IntegrityError: If the whole batch fails. The caller then imports the orders one by one to find the invalid
+            order.
+    """
+    if not drafts:
+        return []
+    try:
+        return create.preview_orders(drafts, at=at) if dry else create.create_orders(drafts, actor=actor, at=at)
+    except DomainError as error:
+        raise IntegrityError(error.sentence) from error
+
+
+def _get_staff_error(error: DomainError) -> DomainError:
+    """Return the error for staff. It may name the customers that an email address or phone number belongs to."""
+    cause = error.__cause__
+    return cause if isinstance(error, OrderCustomerRefused) and isinstance(cause, ContactsDisagree) else error
+
+
+def _create_new_outcome(order: Order, name: str, lines: int, key: str) -> RowOutcome:
+    name = name or order.name
+    reason = None if name == order.name else _NAME_TAKEN(name=name)
+    return RowOutcome(RowResult.NEW, order.name, reason, source_key=key, changes=_get_new_changes(order, lines))
+
+
+def _get_new_changes(order: Order, lines: int) -> Changes:
+    """Return the changes that the preview shows for a new order, which has no number yet."""
+    customer = order.email or order.phone or (order.customer or "")
+    total = AMOUNT(amount=Amount(format_decimal(order.total_price, order.currency), order.currency))
+    values = {"order": order.source_identifier, "buyer": str(customer), "lines": lines, "total_price": total}
+    return {name: (None, value) for name, value in values.items()}
+
+
+def _has_valid_cancelled_at(body: Body) -> bool:
+    try:
+        parse_file_moment(body["cancelled_at"], "cancelled_at")
+    except OrderRefused:
+        return False
+    return True
+
+
+def _cancel_orders(orders: Sequence[tuple[Order, Body]], *, actor: str) -> None:
+    """Cancel the orders that are canceled in the file.
+
+    Raises:
+        IntegrityError: If an order can't be canceled. The caller then imports the orders one by one to find the reason.
+    """
+    try:
+        for order, body in orders:
+            if body.get("cancelled_at"):
+                _cancel_order(order, body, actor=actor)
+    except DomainError as error:
+        raise IntegrityError(error.sentence) from error
+
+
+def _cancel_order(order: Order, body: Body, *, actor: str) -> None:
+    reason = body.get("cancel_reason")
+    transitions.cancel_order(
+        order,
+        actor=actor,
+        at=min(parse_file_moment(body["cancelled_at"], "cancelled_at"), timezone.now()),
+        reason=reason if reason in Order.CancelReason.values else Order.CancelReason.OTHER,
+        restock=body.get("fulfillment_status") == Order.FulfillmentStatus.RESTOCKED,
+    )

@@ -1,0 +1,225 @@
+"""Import and export product files, as JSON lines or in the CSV format of the platform that we follow.
+
+Products are identified by handle, and ids in the file are ignored. Columns, variants, images and collections that are
+not in the file stay unchanged.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from django.db import IntegrityError
+from django.utils.translation import gettext_lazy
+
+from apps.catalog.api.parsing import GLOBAL_METAFIELDS
+from apps.catalog.api.serializers import ProductSerializer
+from apps.catalog.domain import products
+from apps.catalog.domain.collections import collects, lifecycle
+from apps.catalog.domain.image_files import StoredImage
+from apps.catalog.domain.images import MAX_IMAGES
+from apps.catalog.domain.locks import lock_stock
+from apps.catalog.domain.variants import MAX_VARIANTS
+from apps.catalog.models import Collection, Product, ProductImage, Variant
+from apps.core.exceptions import DomainError
+from apps.core.handles import slugify_text
+from apps.core.i18n.messages import join_messages
+from apps.imports_exports.domain.resources import Exporter, Importer, Resource
+from apps.imports_exports.domain.rows import UNCHANGED, Body, ImportRow, RowOutcome, RowResult, create_failed_outcome
+from apps.imports_exports.domain.runner import import_in_savepoint
+from apps.imports_exports.resources.cells import get_member_names
+from apps.imports_exports.resources.products.columns import ALIASES, COLUMNS, HANDLE, UNSUPPORTED
+from apps.imports_exports.resources.products.existing import (
+    ExistingProduct,
+    load_existing_products,
+    load_referenced_rows,
+)
+from apps.imports_exports.resources.products.export import read_products
+from apps.imports_exports.resources.products.image_downloads import fetch_images
+from apps.imports_exports.resources.products.inventory_levels import apply_counts, get_stock_moves
+from apps.imports_exports.resources.products.row_changes import ProductChanges, ProductComparison
+from apps.imports_exports.resources.products.table import convert_product_to_rows, parse_product_rows
+from apps.imports_exports.resources.sample_files import SAMPLE_PRODUCTS
+from apps.inventory.domain import stock
+from apps.inventory.domain.movements import StockChange
+from apps.inventory.models import InventoryItem
+
+# The batches are small, so that stock is only locked for a few seconds.
+AT_ONCE = 25
+
+
+def _get_handle(body: Body) -> str:
+    handle = body.get("handle")
+    return slugify_text(handle) if isinstance(handle, str) else ""
+
+
+def _get_keys(row: ImportRow, body: Body) -> Sequence[str]:
+    """Return the key that identifies a product within a file."""
+    return [_get_handle(body) or row.digest]
+
+
+def _import_product_row(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
+    """Create a product, or update the product with the same handle."""
+    return _Batch([(row, body)], actor=actor, at=at).import_all()[0]
+
+
+def _import_product_rows(
+    rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
+) -> list[RowOutcome]:
+    """Import several products with one lookup and one stock change. Each product is saved in its own savepoint.
+
+    A dry run also writes, so that all errors are found. The caller then rolls the changes back.
+    """
+    try:
+        return _Batch(rows, actor=actor, at=at).import_all()
+    except DomainError as refusal:
+        if len(rows) == 1:
+            return [create_failed_outcome(refusal)]
+        # The caller then imports the products one by one to find the invalid product.
+        raise IntegrityError(refusal.sentence) from refusal
+
+
+class _Batch:
+    """The products of a batch, which are imported in one transaction.
+
+    All locks are acquired at the beginning, in the same order as in the catalog app: stock, collections, products.
+    """
+
+    def __init__(self, rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime) -> None:
+        self.rows, self.actor, self.at = rows, actor, at
+        handles = {_get_handle(body) for _, body in rows} - {""}
+        titles = {title for _, body in rows for title in _get_titles(body)}
+        self.places = load_referenced_rows(titles, stock.get_primary_location().pk)
+        self._lock(handles)
+        self.existing = load_existing_products(handles)
+        self.moves: list[StockChange] = []
+        self.members: dict[str, list[int]] = {}
+
+    def _lock(self, handles: set[str]) -> None:
+        variants = Variant.objects.filter(product__handle__in=handles)
+        lock_stock(variant_ids=variants.values_list("pk", flat=True), deleting=True)
+        collections = Collection.objects.select_for_update(no_key=True)
+        locked_collections = collections.filter(pk__in=[row.pk for row in self.places.collections.values()]).order_by(
+            "pk"
+        )
+        list(locked_collections.values_list("pk", flat=True))
+        rows = Product.objects.select_for_update(no_key=True).filter(handle__in=handles).order_by("pk")
+        list(rows.values_list("pk", flat=True))
+
+    def import_all(self) -> list[RowOutcome]:
+        """Import the products of the batch.
+
+        Raises:
+            DomainError: If the whole batch fails.
+        """
+        outcomes = [self._import_product(row, body) for row, body in self.rows]
+        apply_counts(self.moves, actor=self.actor, at=self.at)
+        for title, product_ids in self.members.items():
+            self._add_to_collection(title, product_ids)
+        return outcomes
+
+    def _import_product(self, row: ImportRow, body: Body) -> RowOutcome:
+        moves: list[StockChange] = []
+        titles: list[str] = []
+        imported: list[Product] = []
+
+        def apply_row() -> RowOutcome:
+            draft = ProductComparison(
+                body, self.existing.get(_get_handle(body)), row.fetched, self.places
+            ).get_changes()
+            product = self._write_product(draft)
+            imported.append(product)
+            moves.extend(self._get_moves(product, draft))
+            titles.extend(draft.collections)
+            return _get_outcome(draft, product)
+
+        outcome = import_in_savepoint(apply_row)
+        if outcome.result == RowResult.FAILED:
+            for image in (row.fetched or {}).values():
+                if isinstance(image, StoredImage):
+                    image.is_referenced = False
+            return outcome
+        self.moves += moves
+        for title in titles:
+            self.members.setdefault(title, []).append(imported[0].pk)
+        return outcome
+
+    def _write_product(self, draft: ProductChanges) -> Product:
+        if draft.existing is None:
+            return products.create_product(draft.attrs, draft.parts, actor=self.actor, at=self.at)
+        if draft.has_catalog_changes:
+            return products.update_product(
+                draft.existing.product, draft.attrs, draft.parts, actor=self.actor, at=self.at
+            )
+        return draft.existing.product
+
+    def _get_moves(self, product: Product, draft: ProductChanges) -> list[StockChange]:
+        if not draft.stock:
+            return []
+        rows = Variant.objects.filter(product=product).select_related("inventory_item").order_by("position", "id")
+        levels = draft.existing.levels if draft.existing else {}
+        return get_stock_moves(list(rows), draft.stock, levels, self.places, actor=self.actor, at=self.at)
+
+    def _add_to_collection(self, title: str, product_ids: Sequence[int]) -> None:
+        """Add products to a collection. Create the collection if it does not exist."""
+        row = self.places.collections.get(title)
+        if row is None:
+            parts = lifecycle.CollectionParts()
+            row = lifecycle.create_collection(
+                Collection.Kind.CUSTOM, {"title": title}, parts, actor=self.actor, at=self.at
+            )
+        collects.append_products(row.pk, product_ids, actor=self.actor, at=self.at)
+
+
+def _get_titles(body: Body) -> list[str]:
+    titles = body.get("collections")
+    return [title for title in titles if isinstance(title, str)] if isinstance(titles, list) else []
+
+
+def _get_outcome(draft: ProductChanges, product: Product) -> RowOutcome:
+    existing: ExistingProduct | None = draft.existing
+    reason = join_messages(draft.notes) if draft.notes else None
+    if existing is None:
+        return RowOutcome(RowResult.NEW, product.handle, reason, changes=draft.changes)
+    if draft.has_catalog_changes or draft.stock or draft.collections:
+        return RowOutcome(RowResult.CHANGED, product.handle, reason, changes=draft.changes)
+    result = RowResult.CHANGED if draft.changes else RowResult.SKIPPED
+    outcome = RowOutcome(result, product.handle, reason, changes=draft.changes)
+    return outcome if reason or draft.changes else replace(outcome, reason=UNCHANGED)
+
+
+PRODUCTS = Resource(
+    name="products",
+    label=gettext_lazy("Products"),
+    singular="product",
+    exporter=Exporter(
+        model=Product,
+        permission="catalog.export_product",
+        granted_by="export_products",
+        topic="products/export",
+        filters=("status",),
+        columns=COLUMNS,
+        read_objects=read_products,
+        get_cells=convert_product_to_rows,
+    ),
+    importer=Importer(
+        permission="catalog.add_product",
+        granted_by="products",
+        models=(Product, Variant, InventoryItem, ProductImage),
+        columns=COLUMNS,
+        aliases=ALIASES,
+        unsupported=UNSUPPORTED,
+        members=get_member_names(ProductSerializer, "metafields", "collections", *GLOBAL_METAFIELDS),
+        group_by=HANDLE,
+        identifying_columns=tuple(name for name in COLUMNS if name != HANDLE),
+        max_rows=MAX_VARIANTS + MAX_IMAGES,
+        sample=SAMPLE_PRODUCTS,
+        body=parse_product_rows,
+        keys=_get_keys,
+        duplicate_result=RowResult.CHANGED,
+        import_row=_import_product_row,
+        import_rows=_import_product_rows,
+        batch_size=AT_ONCE,
+        prepare=fetch_images,
+        find=lambda handles: {row.handle: row for row in Product.objects.filter(handle__in=handles)},
+    ),
+)

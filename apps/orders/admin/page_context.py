@@ -1,0 +1,167 @@
+"""Template context of the order page: items, totals, addresses, payments and timeline."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from apps.catalog.admin.images import thumbnail
+from apps.catalog.models import ProductImage
+from apps.core.admin.permissions import has_permission
+from apps.core.admin.staff_request import Context
+from apps.core.events.models import Event
+from apps.core.events.timelines import describe_event
+from apps.core.i18n import formats
+from apps.core.tenancy.actor_names import get_actor_names
+from apps.core.tenancy.scope import get_current_shop
+from apps.orders.admin.extension_points import MAX_EVENTS, TimelineEvent
+from apps.orders.domain.pricing import totals
+from apps.orders.domain.pricing.totals import (
+    MoneyFormatter,
+    format_totals,
+    get_presentment_formatter,
+    get_shop_formatter,
+)
+from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
+from apps.orders.domain.statuses import get_status_page_url
+from apps.orders.models import Comment, LineItem, Order
+from apps.shops.domain.countries import localize_country, localize_province
+
+# The maximum number of the customer's other orders to show, latest first.
+_LATEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineItem:
+    """An entry of the timeline. ``is_comment`` is True for staff comments."""
+
+    at: datetime
+    actor_name: str
+    text: str
+    is_comment: bool = False
+
+
+def get_order_context(order: Order) -> Context:
+    lines, shipping, transactions = get_line_items(order), get_shipping_lines(order), get_transactions(order)
+    money = get_shop_formatter(order)
+    return {
+        "lines": [
+            {
+                "row": line,
+                "price": money(line.price),
+                "gross": money(line.gross_price),
+                "net": money(line.net_price),
+                "discounted": line.discount > 0,
+                "removed": line.quantity - line.current_quantity,
+            }
+            for line in lines
+        ],
+        "has_removed_items": any(line.current_quantity < line.quantity for line in lines),
+        "shipping": [{"row": row, "price": money(row.net_price)} for row in shipping],
+        "sums": _sums(order, money),
+        "transactions": [
+            {"row": row, "amount": formats.format_money(row.amount, row.currency)} for row in transactions
+        ],
+        "capturable": order.outstanding > 0 and any(row.unsettled for row in transactions),
+        "owes": order.outstanding > 0 and order.cancelled_at is None,
+        "outstanding": money(order.outstanding),
+        "cancellable": order.cancelled_at is None and not any(line.fulfilled_quantity for line in lines),
+        "addresses": _addresses(order),
+        "status_url": get_status_page_url(order.shop_id, order.token),
+    }
+
+
+def _sums(order: Order, money: MoneyFormatter) -> list[tuple[str, str]]:
+    """Return the order totals, and the total in the presentment currency for orders with two currencies."""
+    totals = format_totals(order, money)
+    if order.is_multi_currency:
+        totals.append((_("Total in the customer's currency"), get_presentment_formatter(order)(order.total_price)))
+    return totals
+
+
+def _addresses(order: Order) -> list[tuple[str, list[str]]]:
+    """Return the addresses with labels. Equal addresses are combined into a single entry."""
+    if order.shipping_address == order.billing_address:
+        addresses = [(_("Shipping and billing address"), order.shipping_address)]
+    else:
+        addresses = [(_("Shipping address"), order.shipping_address), (_("Billing address"), order.billing_address)]
+    return [(title, format_address(address)) for title, address in addresses if address]
+
+
+def format_address(address: dict[str, str]) -> list[str]:
+    """Return an address as the lines of an address label."""
+
+    def part(*names: str) -> str:
+        return " ".join(address.get(name) or "" for name in names).strip()
+
+    lines = [
+        part("first_name", "last_name"),
+        part("company"),
+        part("address1"),
+        part("address2"),
+        part("zip", "city"),
+        localize_province(address.get("country_code"), address.get("province")),
+        localize_country(address.get("country_code"), address.get("country")),
+        part("phone"),
+    ]
+    return [line for line in lines if line]
+
+
+def get_timeline(order: Order, other_events: Iterable[TimelineEvent] = ()) -> list[TimelineItem]:
+    """Return the order's events, events of related objects, and comments, newest first."""
+    events = Event.rows().filter(subject_type="orders.order", subject_id=order.pk).exclude(topic="orders/comment")
+    own = events.order_by("-id").defer("payload")[:MAX_EVENTS]
+    entries = sorted(
+        [*other_events, *((event, describe_event(event)) for event in own)], key=lambda pair: pair[0].pk, reverse=True
+    )
+    entries = entries[:MAX_EVENTS]
+    comments = list(Comment.objects.filter(order=order).order_by("-pk")[:MAX_EVENTS])
+    names = get_actor_names([event.actor for event, _text in entries] + [row.actor for row in comments])
+    moments = [TimelineItem(event.created_at, names[event.actor], text) for event, text in entries]
+    moments += [TimelineItem(row.created_at, names[row.actor], row.body, is_comment=True) for row in comments]
+    return sorted(moments, key=lambda moment: moment.at, reverse=True)
+
+
+def get_thumbnails(lines: Iterable[LineItem]) -> dict[int, SafeString]:
+    """Return a thumbnail per line id: the variant's image, the product's main image or an empty square."""
+    line_items = list(lines)
+    image_ids = {line.variant.image_id for line in line_items if line.variant and line.variant.image_id}
+    products = {line.product_id for line in line_items if line.product_id}
+    product_images: dict[int, ProductImage] = {}
+    for row in ProductImage.objects.filter(product_id__in=products, position=1).order_by("pk"):
+        product_images.setdefault(row.product_id, row)
+    variant_images = ProductImage.objects.in_bulk(image_ids) if image_ids else {}
+    thumbnails = {}
+    for line in line_items:
+        image = variant_images.get((line.variant and line.variant.image_id) or 0) or product_images.get(
+            line.product_id or 0
+        )
+        thumbnails[line.pk] = thumbnail(line.shop_id, image.key if image else "", image.name if image else "")
+    return thumbnails
+
+
+def get_product_links(request: HttpRequest, lines: Sequence[LineItem]) -> dict[int, str]:
+    """Return the product page URL for each line id, or an empty dict if the user may not view products."""
+    if not has_permission(request, "catalog.view_product"):
+        return {}
+    return {
+        line.pk: reverse("admin:catalog_product_change", args=[line.product_id]) for line in lines if line.product_id
+    }
+
+
+def get_customer_summary(request: HttpRequest, order: Order) -> Context | None:
+    """Return the customer's totals and latest other orders, or None if there is no customer or no permission."""
+    customer = order.customer
+    if customer is None or not has_permission(request, "customers.view_customer"):
+        return None
+    other_orders = Order.objects.filter(customer_id=customer.pk).exclude(pk=order.pk).order_by("-processed_at", "-pk")
+    currency = get_current_shop().currency
+    return {
+        "count": customer.orders_count,
+        "spent": formats.format_money(customer.total_spent, currency),
+        "others": [{"row": row, "total": ", ".join(totals.format_total(row))} for row in other_orders[:_LATEST]],
+    }

@@ -1,0 +1,1 @@
+"""Create orders: drafts, line items, customers and numbers."""

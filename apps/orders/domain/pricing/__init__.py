@@ -1,0 +1,1 @@
+"""Calculate the amounts of orders: prices, discounts, taxes and totals."""

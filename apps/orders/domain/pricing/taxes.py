@@ -1,0 +1,186 @@
+"""Calculate the taxes of an order, and the duties on its line items.
+
+Duties are added to the price of items, even if prices include taxes. The order's setting determines whether a duty
+includes its taxes. Duties apply to the ordered quantity of a line and do not change when items are removed. Refunded
+duties are stored in ``LineItem.refunded_duty``.
+"""
+
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+
+from django.utils.translation import gettext
+
+from apps.core.i18n.error_messages import INVALID
+from apps.core.i18n.messages import Amount, define_message
+from apps.core.money import ZERO, format_decimal, format_plain, round_money, split_amount
+from apps.core.types import Attrs, Errors, ReadOnlyAttrs
+from apps.inventory.models import HS_CODE
+from apps.orders.models import LineItem, Order, ShippingLine
+from apps.shops.domain.countries import find_country
+
+# Duty ids are random numbers below this limit, so that JavaScript can represent them exactly.
+_MAX_ID = 2**53
+_MUST_ADD_UP = define_message(
+    "orders.must_add_up", "must add up to {total}, the sum of all taxes on items, shipping and duties"
+)
+
+
+def get_tax_prices(prefix: str, taxes: Sequence[ReadOnlyAttrs]) -> dict[str, Decimal | None]:
+    """Return the tax amounts in the input, keyed by field path."""
+    return {f"{prefix}.{index}.price": tax["price"] for index, tax in enumerate(taxes)}
+
+
+def get_duty_amounts(prefix: str, duties: Sequence[ReadOnlyAttrs]) -> dict[str, Decimal | None]:
+    """Return the amounts of duties and their taxes in the input, keyed by field path."""
+    prices: dict[str, Decimal | None] = {}
+    for index, duty in enumerate(duties):
+        prices[f"{prefix}.{index}.shop_money.amount"] = duty["shop_money"]["amount"]
+        prices |= get_tax_prices(f"{prefix}.{index}.tax_lines", duty.get("tax_lines") or ())
+    return prices
+
+
+def build_tax_line(order: Order, base: Decimal, tax: ReadOnlyAttrs) -> Attrs:
+    """Return a tax line in the stored format. A missing price is calculated from the rate."""
+    rate: Decimal = tax["rate"]
+    amount = tax["price"]
+    if amount is None:
+        exact_amount = base * rate / (1 + rate) if order.taxes_included else base * rate
+        amount = round_money(exact_amount, order.currency)
+    return {
+        "title": tax["title"],
+        "rate": format_plain(rate),
+        "price": str(amount),
+        "channel_liable": tax.get("channel_liable"),
+    }
+
+
+def sum_taxes(taxes: Iterable[ReadOnlyAttrs]) -> list[Attrs]:
+    sums: dict[tuple[str, str], Attrs] = {}
+    for tax in taxes:
+        tax_sum = sums.setdefault((tax["title"], tax["rate"]), {**tax, "price": "0"})
+        tax_sum["price"] = str(Decimal(tax_sum["price"]) + Decimal(tax["price"]))
+    return list(sums.values())
+
+
+def complete_duties(order: Order, line: LineItem) -> Errors:
+    """Complete a line's duties and their taxes, and set ``duty`` and ``duty_tax``.
+
+    Args:
+        order: The order with its currency and tax exemption.
+        line: The line. Each of its ``duties`` has ``shop_money`` (``amount``, optionally ``currency_code``),
+            ``harmonized_system_code``, ``country_code_of_origin`` and ``tax_lines`` in the same format as the line.
+
+    Returns:
+        The errors as ``{field: [messages]}``.
+    """
+    errors: Errors = {}
+    taxable = line.taxable and not order.tax_exempt
+    stored_duties: list[Attrs] = []
+    for index, duty in enumerate(line.duties):
+        price: Decimal = duty["shop_money"]["amount"]
+        taxes = [build_tax_line(order, price if taxable else ZERO, tax) for tax in duty.get("tax_lines") or ()]
+        tax = sum_prices(taxes)
+        if order.taxes_included and tax > price:
+            errors[f"duties.{index}.tax_lines"] = [gettext("cannot exceed the price, because the price includes taxes")]
+        errors |= {f"duties.{index}.{name}": [INVALID] for name in _invalid_members(order, duty)}
+        stored_duties.append(
+            {
+                "id": 1 + secrets.randbelow(_MAX_ID - 1),
+                "harmonized_system_code": duty.get("harmonized_system_code") or None,
+                "country_code_of_origin": (duty.get("country_code_of_origin") or "").upper() or None,
+                "price": str(price),
+                "tax_lines": taxes,
+            }
+        )
+    line.duties = stored_duties
+    line.duty, line.duty_tax = (
+        sum_prices(stored_duties),
+        sum((sum_prices(duty["tax_lines"]) for duty in stored_duties), ZERO),
+    )
+    return errors
+
+
+def sum_prices(rows: Iterable[ReadOnlyAttrs]) -> Decimal:
+    return sum((Decimal(row["price"]) for row in rows), ZERO)
+
+
+def _invalid_members(order: Order, duty: ReadOnlyAttrs) -> Iterator[str]:
+    """Yield the names of duty members that have invalid values."""
+    if duty["shop_money"].get("currency_code") not in {None, "", order.currency}:
+        yield "shop_money.currency_code"
+    if (code := duty.get("country_code_of_origin")) and (len(code) != 2 or find_country(code) is None):
+        yield "country_code_of_origin"
+    if (number := duty.get("harmonized_system_code")) and not HS_CODE.fullmatch(number):
+        yield "harmonized_system_code"
+
+
+def complete_taxes(
+    order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine], taxes: Sequence[ReadOnlyAttrs]
+) -> Errors:
+    """Calculate the tax lines of the rows and their duties, and set the order's tax totals."""
+    rows: tuple[LineItem | ShippingLine, ...] = (*lines, *shipping)
+    own = any(row.tax_lines for row in rows) or any(duty.get("tax_lines") for line in lines for duty in line.duties)
+    if taxes and not own:
+        _share_taxes(order, lines, taxes)
+    errors = complete_row_taxes(order, "line_items", lines) | complete_row_taxes(order, "shipping_lines", shipping)
+    for index, line in enumerate(lines):
+        errors |= {f"line_items.{index}.{name}": messages for name, messages in complete_duties(order, line).items()}
+    set_order_taxes(order, lines, shipping)
+    if own and taxes:
+        errors |= _check_tax_sum(order, rows, taxes)
+    return errors
+
+
+def set_order_taxes(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
+    """Set the order's tax lines to the summed taxes of its line items, shipping lines and duties."""
+    rows: tuple[LineItem | ShippingLine, ...] = (*lines, *shipping)
+    on_rows = [tax for row in rows for tax in row.tax_lines]
+    on_duties = [tax for line in lines for duty in line.duties for tax in duty["tax_lines"]]
+    order.tax_lines = sum_taxes([*on_rows, *on_duties])
+
+
+def adjust_tax(order: Order, tax: ReadOnlyAttrs, before: Decimal, after: Decimal) -> Decimal:
+    """Return the tax after a price change: recalculated from the rate if possible, otherwise scaled with the price."""
+    by_rate = {**tax, "rate": Decimal(tax["rate"]), "price": None}
+    present = Decimal(tax["price"])
+    if present == Decimal(build_tax_line(order, before, by_rate)["price"]):
+        return Decimal(build_tax_line(order, after, by_rate)["price"])
+    return round_money(present * after / before, order.currency) if before else present
+
+
+def complete_row_taxes(order: Order, kind: str, rows: Sequence[LineItem | ShippingLine]) -> Errors:
+    """Complete the taxes of rows. If a row is not taxable, rates are applied to a price of zero."""
+    errors: Errors = {}
+    for index, row in enumerate(rows):
+        taxable = getattr(row, "taxable", True) and not order.tax_exempt
+        row.tax_lines = [build_tax_line(order, row.net_price if taxable else ZERO, tax) for tax in row.tax_lines]
+        row.tax = sum((Decimal(tax["price"]) for tax in row.tax_lines), ZERO)
+        if order.taxes_included and row.tax > row.net_price:
+            errors[f"{kind}.{index}.tax_lines"] = [gettext("cannot exceed the price, because the price includes taxes")]
+    return errors
+
+
+def _check_tax_sum(order: Order, rows: Sequence[LineItem | ShippingLine], taxes: Sequence[ReadOnlyAttrs]) -> Errors:
+    """Return an error if all order taxes have prices and their sum differs from the taxes of the rows."""
+    prices = [tax["price"] for tax in taxes]
+    total = sum((row.tax for row in rows), ZERO)
+    total += sum((row.duty_tax for row in rows if isinstance(row, LineItem)), ZERO)
+    if None in prices or sum(prices, ZERO) == total:
+        return {}
+    return {"tax_lines": [_MUST_ADD_UP(total=Amount(format_decimal(total, order.currency)))]}
+
+
+def _share_taxes(order: Order, lines: Sequence[LineItem], taxes: Sequence[ReadOnlyAttrs]) -> None:
+    """Allocate taxes on the whole order to the taxable lines.
+
+    If no line is taxable, a tax with a given price is allocated to all lines.
+    """
+    taxable = [] if order.tax_exempt else [line for line in lines if line.taxable]
+    base = sum((line.net_price for line in taxable), ZERO)
+    sharing_lines = taxable or list(lines)
+    for tax in taxes:
+        tax_amount = Decimal(build_tax_line(order, base, tax)["price"])
+        parts = split_amount(tax_amount, [line.net_price for line in sharing_lines], order.currency)
+        for line, part in zip(sharing_lines, parts, strict=True):
+            line.tax_lines = [*line.tax_lines, {**tax, "price": part}]

@@ -1,0 +1,159 @@
+"""Calculate the totals of an order, and format them in the shop currency or in the presentment currency.
+
+The functions set the totals without saving the order. Totals sent by clients are only compared with the results.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+
+from django.utils.translation import gettext as _
+
+from apps.core.i18n import formats
+from apps.core.i18n.error_messages import at_most
+from apps.core.i18n.messages import Amount, define_message
+from apps.core.money import MAX_AMOUNT, ZERO, calculate_portion, format_decimal
+from apps.core.types import Errors
+from apps.orders.models import LineItem, Order, ShippingLine
+
+_TOO_LARGE = define_message("orders.too_large", "must be less than {limit}")
+_RATE_TOO_LARGE = define_message("orders.rate_too_large", "results in amounts of {limit} or more")
+
+# The totals that clients may send, to be compared with the calculated totals.
+CHECKED_TOTALS = ("total_line_items_price", "total_discounts", "subtotal_price", "total_tax", "total_price")
+TOTALS = (*CHECKED_TOTALS, "total_shipping_price")
+# The totals without canceled and returned items.
+CURRENT_TOTAL_COLUMNS = (
+    "current_total_discounts",
+    "current_subtotal_price",
+    "current_total_tax",
+    "current_total_duties",
+    "current_total_price",
+    "total_removed",
+)
+# All columns calculated from line items and shipping lines.
+TOTAL_COLUMNS = (*TOTALS, "total_duties", "total_weight", *CURRENT_TOTAL_COLUMNS)
+# The largest weight in grams that the column can store.
+MAX_WEIGHT = 2**63 - 1
+_MUST_BE = define_message("orders.must_be", "must be {amount}")
+MoneyFormatter = Callable[[Decimal], str]
+
+
+def set_totals(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
+    """Set the order's original and current totals (``TOTAL_COLUMNS``)."""
+    rows: list[LineItem | ShippingLine] = [*lines, *shipping]
+    order.total_line_items_price = sum((line.gross_price for line in lines), ZERO)
+    order.total_discounts = sum((row.discount for row in rows), ZERO)
+    order.subtotal_price = sum((line.net_price for line in lines), ZERO)
+    order.total_shipping_price = sum((row.price for row in shipping), ZERO)
+    order.total_tax = sum((row.tax for row in rows), ZERO) + sum((line.duty_tax for line in lines), ZERO)
+    order.total_duties = sum((line.duty for line in lines), ZERO)
+    order.total_weight = sum(line.grams * line.quantity for line in lines)
+    order.total_price = _payable(order, order.subtotal_price + order.total_duties, shipping, order.total_tax)
+    set_current_totals(order, lines, shipping)
+
+
+def set_current_totals(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
+    """Set the order's current totals based on the remaining items and shipping lines."""
+
+    def of(line: LineItem, amount: Decimal) -> Decimal:
+        return calculate_portion(amount, line.current_quantity, line.quantity, order.currency)
+
+    remaining_shipping = [row for row in shipping if not row.is_removed]
+    discounts = [of(line, line.discount) for line in lines]
+    order.current_total_discounts = sum([*discounts, *(row.discount for row in remaining_shipping)], ZERO)
+    order.current_subtotal_price = sum((line.price * line.current_quantity for line in lines), ZERO) - sum(
+        discounts, ZERO
+    )
+    # A canceled order without items has no tip and no duties.
+    is_void = order.cancelled_at is not None and not any(line.current_quantity for line in lines)
+    dutiable = [] if is_void else lines
+    order.current_total_duties = sum((line.duty - line.refunded_duty for line in dutiable), ZERO)
+    taxes = [*(of(line, line.tax) for line in lines), *(row.tax - row.refunded_tax for row in remaining_shipping)]
+    order.current_total_tax = sum([*taxes, *(line.duty_tax - line.refunded_duty_tax for line in dutiable)], ZERO)
+    items_total = order.current_subtotal_price + order.current_total_duties
+    payable = _payable(order, items_total, remaining_shipping, order.current_total_tax)
+    credited = sum((row.refunded for row in remaining_shipping), order.total_tip_received if is_void else ZERO)
+    # The refund of an item and its later cancellation both reduce the total, but the total must not become negative.
+    order.current_total_price = max(payable - credited + order.refund_discrepancy, ZERO)
+    order.total_removed = sum((_removed_amount(order, line) for line in lines), ZERO)
+
+
+def _removed_amount(order: Order, line: LineItem) -> Decimal:
+    """Return the price of the items that were removed from the order without a refund."""
+    kept_quantity = line.current_quantity + line.refunded_quantity
+
+    def of(amount: Decimal) -> Decimal:
+        return amount - calculate_portion(amount, kept_quantity, line.quantity, order.currency)
+
+    taxes = ZERO if order.taxes_included else of(line.tax)
+    return line.price * (line.quantity - kept_quantity) - of(line.discount) + taxes
+
+
+def _payable(order: Order, items_total: Decimal, shipping: Sequence[ShippingLine], tax: Decimal) -> Decimal:
+    """Return the total of the items plus shipping, tip and the taxes that are not included in prices."""
+    shipping_total = sum((row.net_price for row in shipping), ZERO)
+    return items_total + shipping_total + order.total_tip_received + (ZERO if order.taxes_included else tax)
+
+
+def check_limits(order: Order) -> Errors:
+    """Return errors for totals that are too large to store or to convert to the presentment currency."""
+    largest = max(getattr(order, name) for name in (*TOTALS, "total_duties"))
+    errors: Errors = {}
+    if largest >= MAX_AMOUNT:
+        errors["total_price"] = [_TOO_LARGE(limit=Amount(MAX_AMOUNT))]
+    elif largest * order.exchange_rate >= MAX_AMOUNT:
+        errors["exchange_rate"] = [_RATE_TOO_LARGE(limit=Amount(MAX_AMOUNT))]
+    if order.total_weight > MAX_WEIGHT:
+        errors["total_weight"] = [at_most(MAX_WEIGHT)]
+    return errors
+
+
+def compare_totals(order: Order, totals: Mapping[str, Decimal]) -> Errors:
+    """Return errors for totals sent by a client that differ from the calculated totals."""
+    return {
+        name: [_MUST_BE(amount=Amount(format_decimal(getattr(order, name), order.currency)))]
+        for name, amount in totals.items()
+        if amount != getattr(order, name)
+    }
+
+
+def get_shop_formatter(order: Order) -> MoneyFormatter:
+    """Return a function that formats amounts in the order's currency."""
+    return lambda amount: formats.format_money(amount, order.currency)
+
+
+def get_presentment_formatter(order: Order) -> MoneyFormatter:
+    """Return a function that formats amounts in the presentment currency."""
+    currency = order.presentment_currency
+    return lambda amount: formats.format_money(order.to_presentment(amount), currency)
+
+
+def format_total(order: Order) -> list[str]:
+    """Return the formatted original total and, if it is different, the current total."""
+    money = get_shop_formatter(order)
+    now = [] if order.current_total_price == order.total_price else [order.current_total_price]
+    return [money(order.total_price), *(_("now {money}").format(money=money(amount)) for amount in now)]
+
+
+def format_totals(order: Order, money: MoneyFormatter) -> list[tuple[str, str]]:
+    """Return the order totals with labels. Optional rows with a zero amount are omitted."""
+    codes = ", ".join(code["code"] for code in order.discount_codes)
+    rows = [
+        (_("Subtotal"), order.total_line_items_price, True),
+        (_("Discounts ({codes})").format(codes=codes) if codes else _("Discounts"), -order.total_discounts, False),
+        (_("Shipping"), order.total_shipping_price, False),
+        (_("Tax (included)") if order.taxes_included else _("Tax"), order.total_tax, False),
+        (_("Duties"), order.total_duties, False),
+        (_("Tip"), order.total_tip_received, False),
+        (_("Total"), order.total_price, True),
+        *_current_total_rows(order),
+        (_("Paid"), order.total_paid, True),
+        (_("Refunded"), -order.total_refunded, False),
+    ]
+    return [(label, money(amount)) for label, amount, is_required in rows if is_required or amount]
+
+
+def _current_total_rows(order: Order) -> list[tuple[str, Decimal, bool]]:
+    """Return the removed amount and the current total, if the total has changed."""
+    now, removed = order.current_total_price, order.current_total_price - order.total_price
+    return [(_("Removed or returned"), removed, True), (_("Current total"), now, True)] if removed else []

@@ -1,9 +1,0 @@
-"""App configuration for the panel."""
-
-from django.contrib.admin.apps import AdminConfig
-
-
-class PanelConfig(AdminConfig):
-    """The configuration of Django's admin with ``StaffSite`` as the default site."""
-
-    default_site = "apps.panel.site.StaffSite"

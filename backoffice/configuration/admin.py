@@ -1,0 +1,60 @@
+"""Settings for the staff panel: the admin theme and the login pages."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf.locale import LANG_INFO
+from django.http import HttpRequest
+from django.templatetags.static import static
+from django.utils.translation import get_language
+
+FORMAT_MODULE_PATH = "backoffice.formats"
+CSRF_FAILURE_VIEW = "apps.core.admin.pages.error_pages.csrf_failure"
+# Never send an email to an unknown address when a visitor requests a password reset for it.
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+
+
+def _static_url(name: str) -> Any:
+    """Return a function that builds the URL of a static file while a page is rendered.
+
+    The manifest of static files is not available yet when Django loads the settings.
+    """
+
+    def address(request: HttpRequest | None = None) -> str:
+        return static(f"panel/{name}")
+
+    return address
+
+
+def _script_texts_url(request: HttpRequest | None = None) -> str:
+    """Return the URL of the JavaScript file with the translations for the page's language."""
+    return static(f"panel/words.{get_language() or 'en'}.js")
+
+
+# Colors are set in static/panel/panel.css, because pages without the theme also use them.
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "Backoffice",
+    "SITE_HEADER": "apps.core.admin.menu.get_shop_name",
+    "SITE_SUBHEADER": "apps.core.admin.menu.get_shop_domain",
+    "SITE_URL": None,
+    "SITE_SYMBOL": "storefront",
+    "SITE_DROPDOWN": "apps.core.admin.menu.build_shop_switcher",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _static_url("favicon.svg")}],
+    "SHOW_HISTORY": True,
+    "SHOW_VIEW_ON_SITE": False,
+    "BORDER_RADIUS": "8px",
+    "STYLES": [_static_url("panel.css")],
+    "SCRIPTS": [_script_texts_url, _static_url("session.js"), _static_url("panel.js"), _static_url("palette.js")],
+    "ACCOUNT": {"navigation": "apps.core.admin.menu.get_account_links"},
+    "COMMAND": {"search_models": False, "show_history": False},
+    "SIDEBAR": {
+        "show_all_applications": False,
+        "navigation": "apps.core.admin.menu.build_navigation",
+    },
+}
+
+
+def find_languages(folder: Path) -> list[tuple[str, str]]:
+    """Return English and each language with a catalog in the folder. Each name is written in the language itself."""
+    codes = sorted(path.parts[-3].lower().replace("_", "-") for path in folder.glob("*/LC_MESSAGES/django.po"))
+    return [(code, LANG_INFO.get(code, {}).get("name_local", code)) for code in ("en", *codes)]

@@ -1,0 +1,196 @@
+"""Read and validate environment variables. No other module reads settings from the environment.
+
+The error for an invalid value is a single sentence that contains the name of the variable. django-environ converts URLs
+of databases and mail servers to Django's settings.
+"""
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from datetime import date
+from importlib.util import find_spec
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, TypeVar
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+from environ import Env
+
+Network = IPv4Network | IPv6Network
+Value = TypeVar("Value")
+
+
+@contextmanager
+def exit_on_configuration_error() -> Iterator[None]:
+    """Exit with a single sentence instead of a traceback if the configuration is invalid."""
+    try:
+        yield
+    except ImproperlyConfigured as error:
+        raise SystemExit(f"Backoffice cannot start: {error}") from None
+
+
+def _parse(
+    name: str,
+    parse: Callable[[str], Value],
+    default: Value,
+    expected: str,
+    *,
+    is_valid: Callable[[Value], bool] = lambda _: True,
+    is_secret: bool = False,
+) -> Value:
+    """Return the parsed value of a variable, or the default if the variable is empty or not set.
+
+    Raises:
+        ImproperlyConfigured: The value is invalid. The message omits a secret value, because it may contain a password.
+    """
+    text = os.environ.get(name, "").strip()
+    try:
+        value = parse(text) if text else default
+        if is_valid(value):
+            return value
+    except (ValueError, KeyError):
+        pass
+    suffix = "" if is_secret else f", not {text!r}"
+    raise ImproperlyConfigured(f"{name} must be {expected}{suffix}.")
+
+
+def get_text(name: str, default: str = "") -> str:
+    """Return the value of a variable, or the default if the variable is empty or not set."""
+    return os.environ.get(name) or default
+
+
+def get_integer(name: str, default: int, *, least: int = 0, most: int = 2**31) -> int:
+    """Return the integer in a variable. Check that the integer is in the allowed range."""
+    expected = f"between {least} and {most}" if most < 2**31 else f"of at least {least}"
+    return _parse(name, int, default, f"a whole number {expected}", is_valid=lambda value: least <= value <= most)
+
+
+def get_number(name: str, default: float) -> float:
+    """Return the number in a variable, which must be greater than 0."""
+    return _parse(name, float, default, "a number above 0", is_valid=lambda value: 0 < value < float("inf"))
+
+
+def get_flag(name: str, *, default: bool) -> bool:
+    """Return True for ``on`` and False for ``off``."""
+    return _parse(name, lambda text: {"on": True, "off": False}[text.lower()], default, "on or off")
+
+
+def get_date(name: str) -> date | None:
+    """Return the date in a variable, e.g. 2026-12-31, or None if the variable is not set."""
+    return _parse(name, date.fromisoformat, None, "a date such as 2026-12-31")
+
+
+def get_list(name: str, default: str = "") -> list[str]:
+    """Return the items of a comma-separated list."""
+    return [word.strip() for word in get_text(name, default).split(",") if word.strip()]
+
+
+def get_choice(name: str, default: str, among: Collection[str]) -> str:
+    """Return the value of a variable if it is one of the choices, ignoring case."""
+    return _parse(name, str.upper, default, f"one of {', '.join(among)}", is_valid=lambda value: value in among)
+
+
+def get_networks(name: str) -> tuple[Network, ...]:
+    """Return the IP addresses and networks, such as 10.0.0.0/8, in a comma-separated list."""
+
+    def parse(_: str) -> tuple[Network, ...]:
+        return tuple(ip_network(word, strict=False) for word in get_list(name))
+
+    return _parse(name, parse, (), "IP addresses or networks such as 10.0.0.0/8, separated by commas")
+
+
+def parse_hosts(url: str) -> list[SplitResult]:
+    """Return the hosts and ports of a URL. A database URL may name several hosts, separated by commas.
+
+    Raises:
+        ValueError: The URL is invalid.
+    """
+    return [urlsplit(f"//{host}") for host in urlsplit(url).netloc.rpartition("@")[2].split(",")]
+
+
+def get_url(
+    name: str, default: str, schemes: Collection[str], *, bare: Collection[str] = (), allow_several: bool = False
+) -> str:
+    """Return the URL in a variable. Check that the scheme is allowed and that the hosts are valid.
+
+    Args:
+        name: The name of the variable.
+        default: The value if the variable is not set.
+        schemes: The allowed schemes.
+        bare: The schemes that do not need a host.
+        allow_several: True to allow several hosts, separated by commas.
+    """
+
+    def is_valid(url: str) -> bool:
+        scheme, separator, _ = url.partition("://")
+        hosts = [(host.hostname, host.port) for host in (parse_hosts(url) if allow_several else [urlsplit(url)])]
+        is_bare = scheme in bare and len(hosts) == 1
+        return not url or (bool(separator) and scheme in schemes and (is_bare or all(host for host, _ in hosts)))
+
+    expected = "a URL such as " + " or ".join(f"{scheme}://…" for scheme in schemes)
+    return _parse(name, str, default, expected, is_valid=is_valid, is_secret=True)
+
+
+def convert_database_url(url: str) -> dict[str, Any]:
+    """Return Django's settings for a database URL.
+
+    If the URL names several hosts, the driver tries them in order until one accepts writes.
+    """
+    database: dict[str, Any] = Env.db_url_config(url)
+    hosts = parse_hosts(url)
+    if len(hosts) > 1:
+        database["HOST"] = ",".join(str(host.hostname) for host in hosts)
+        database["PORT"] = ",".join(str(host.port or 5432) for host in hosts)
+        database.setdefault("OPTIONS", {}).setdefault("target_session_attrs", "read-write")
+    return database
+
+
+def get_email_settings(name: str, default: str) -> dict[str, Any]:
+    """Return Django's settings for the URL of a mail server in a variable."""
+    settings: dict[str, Any] = Env.email_url_config(get_url(name, default, Env.EMAIL_SCHEMES, bare=Env.EMAIL_SCHEMES))
+    return settings
+
+
+def get_brokers(name: str) -> dict[str, str]:
+    """Map broker names to addresses, parsed from a list of ``NAME=amqp://USER:PASSWORD@HOST/VHOST?exchange=E``."""
+    pairs = [(key, address) for key, _, address in (word.partition("=") for word in get_list(name))]
+
+    def is_broker(key: str, address: str) -> bool:
+        url = urlsplit(address)
+        is_address = url.scheme in {"amqp", "amqps"} and bool(url.hostname) and "exchange" in dict(parse_qsl(url.query))
+        return is_address and re.fullmatch(r"[a-z0-9-]{1,60}", key) is not None
+
+    brokers: dict[str, str] = _parse(
+        name,
+        lambda _: dict(pairs),
+        {},
+        "brokers such as NAME=amqp://USER:PASSWORD@HOST/VHOST?exchange=EXCHANGE, separated by commas",
+        is_valid=lambda value: len(value) == len(pairs) and all(is_broker(*pair) for pair in pairs),
+        is_secret=True,
+    )
+    if brokers and find_spec("aio_pika") is None:
+        raise ImproperlyConfigured(f"{name} needs the package aio-pika. Install it with: uv sync --extra amqp")
+    return brokers
+
+
+def get_collector_url(name: str) -> str:
+    """Return the URL of a trace collector, or "" if the variable is not set."""
+    url = get_url(name, "", ("http", "https"))
+    if url and find_spec("opentelemetry") is None:
+        raise ImproperlyConfigured(f"{name} needs the OpenTelemetry packages. Install them with: uv sync --extra otel")
+    return url
+
+
+def get_folder(name: str, default: Path) -> Path:
+    """Return the path of a writable folder. Create the folder if it does not exist."""
+    path = Path(get_text(name, str(default))).resolve()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise ImproperlyConfigured(f"{name}: can't write to {path} ({error.strerror}).") from None
+    return path

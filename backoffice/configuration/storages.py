@@ -1,0 +1,70 @@
+"""The settings of the file storages for ``STORAGE_URL``: a local folder or a bucket of an S3-compatible service."""
+
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import brotli
+from django.core.exceptions import ImproperlyConfigured
+from whitenoise.compress import Compressor
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+_OPTIONS = {"endpoint_url": "endpoint_url", "region": "region_name", "addressing_style": "addressing_style"}
+
+
+def get_storage_settings(url: str, folder: Path) -> dict[str, dict[str, object]]:
+    """Return the settings for the storages ``default`` and ``contents``. ``contents`` names files by their digest.
+
+    Args:
+        url: "" for a local folder, or ``s3://KEY:SECRET@BUCKET/PREFIX?endpoint_url=…&region=…``. Without a key and
+            secret, the machine's own credentials are used.
+        folder: The local folder.
+
+    Raises:
+        ImproperlyConfigured: The URL is invalid.
+    """
+    if not url:
+        local = {"location": str(folder)}
+        return {
+            "default": {"BACKEND": "apps.core.media.storage.AtomicFileStorage", "OPTIONS": local},
+            "contents": {"BACKEND": "apps.core.media.storage.ContentFileStorage", "OPTIONS": local},
+        }
+    parts = urlsplit(url)
+    parameters = dict(parse_qsl(parts.query))
+    if parts.scheme != "s3" or not parts.hostname or parameters.keys() - _OPTIONS.keys():
+        raise ImproperlyConfigured("STORAGE_URL must be s3://KEY:SECRET@BUCKET/PREFIX?endpoint_url=…&region=…")
+    options: dict[str, object] = {
+        "bucket_name": parts.hostname,
+        "location": parts.path.strip("/"),
+        "default_acl": None,
+        "querystring_auth": True,
+        **{_OPTIONS[name]: value for name, value in parameters.items()},
+    }
+    if parts.username and parts.password:
+        options |= {"access_key": unquote(parts.username), "secret_key": unquote(parts.password)}
+    backend = "storages.backends.s3.S3Storage"
+    return {
+        "default": {"BACKEND": backend, "OPTIONS": {**options, "file_overwrite": False}},
+        "contents": {"BACKEND": backend, "OPTIONS": {**options, "file_overwrite": True}},
+    }
+
+
+class QuickCompressor(Compressor):
+    """A compressor that compresses all files in seconds instead of minutes."""
+
+    @staticmethod
+    def compress_brotli(data: bytes) -> bytes:
+        """Compress with Brotli at a faster level than the default."""
+        return brotli.compress(data, quality=7)
+
+
+class StaticFilesStorage(CompressedManifestStaticFilesStorage):
+    """Compressed static files with hashed names. Before ``collectstatic``, files are served from their sources."""
+
+    def create_compressor(self, **options: object) -> Compressor:
+        """Return the quick compressor. The files are five percent larger, but compression is ten times faster."""
+        return QuickCompressor(**options)
+
+    def stored_name(self, name: str) -> str:
+        """Return the name under which a file is served."""
+        hashed_name: str = super().stored_name(name) if self.hashed_files else name
+        return hashed_name

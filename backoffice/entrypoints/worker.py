@@ -1,0 +1,36 @@
+"""``python -m backoffice.entrypoints.worker``: the Celery worker, with ``WORKERS`` concurrent jobs."""
+
+import gc
+import warnings
+
+from celery.apps import worker
+from celery.platforms import SecurityWarning
+
+from backoffice.configuration.env import exit_on_configuration_error
+
+
+def main() -> None:
+    """Run the worker until stopped. Jobs in progress are finished before the process exits."""
+    with exit_on_configuration_error():
+        from django.conf import settings
+
+        from backoffice.celery import app
+        from backoffice.observability import heartbeat
+
+        heartbeat.start_heartbeat("worker")
+        # Suppress the warning about running as root. Running as root is safe here, because messages are JSON and
+        # contain only the key of a job row. Also suppress the message that a stop was requested.
+        warnings.filterwarnings("ignore", category=SecurityWarning)
+        worker.safe_say = lambda *_: None
+        # Loaded modules are never freed, so exclude them from garbage collection in this process and in all forks.
+        gc.freeze()
+        app.worker_main(
+            [
+                *("--quiet", "worker", "--loglevel", "WARNING", "--concurrency", str(settings.WORKERS)),
+                *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+            ]
+        )
+
+
+if __name__ == "__main__":
+    main()

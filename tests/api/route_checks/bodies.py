@@ -1,0 +1,198 @@
+"""Checks of request bodies: invalid bodies are refused, and no value causes a defect (docs/reliability.md)."""
+
+import json
+from collections.abc import Iterator
+from itertools import product
+
+from apps.core.rest.resources import fields
+from apps.core.rest.resources.serializers import get_writable_fields
+from apps.customers.api.fields import BlankAsNullTextField
+from tests.api.route_checks import RouteCase, assert_refusal, has_body, route_check
+from tests.support.api_client import VERSION, Response
+from tests.support.databases.snapshots import rolled_back, snapshot_database
+from tests.support.rest.bad_values import CONTENT_TYPES, EXTREMES, MALFORMED, NO_OBJECT, NO_ROW, SCRIPTS, WRONG_TYPES
+from tests.support.rest.routes import Route
+from tests.support.subtests import Subtests
+from tests.support.types import Json
+
+Path = tuple[str | int, ...]
+MARK = "nonsense-7f3a"
+# Fields with special rules that change the text. Other tests check these fields.
+FIELDS_WITH_RULES = {
+    "address",
+    "app_clip_application_id",
+    "application_id",
+    "browser_ip",
+    "callback_url",
+    "country",
+    "country_code",
+    "country_code_of_origin",
+    "currency",
+    "email",
+    "fulfillment_service",
+    "fulfillment_status",
+    "handle",
+    "name",
+    "option2",
+    "option3",
+    "phone",
+    "presentment_currency",
+    "province_code_of_origin",
+    "province",
+    "province_code",
+    "sku",
+    "template_suffix",
+    "topic",
+    "type",
+    "version",
+}
+
+
+def assert_no_defect(response: Response) -> None:
+    assert response.status_code < 500, (response.status_code, response.content[:300])
+
+
+@route_check(has_body)
+def check_malformed_bodies_are_refused(case: RouteCase) -> None:
+    with case.unchanged(), Subtests() as subtest:
+        for kind, body in MALFORMED.items():
+            with subtest(kind):
+                assert_refusal(case.send(body=body), 400)
+
+
+@route_check(has_body)
+def check_bodies_without_wrapper_are_refused(case: RouteCase) -> None:
+    bodies: dict[str, bytes] = {} if case.sample.bodiless else {"empty": b"{}", **NO_OBJECT}
+    if case.wrapper == getattr(case.route.view, "singular", None):
+        bodies |= {
+            f"wrapper holds {kind}": json.dumps({case.wrapper: value}).encode() for kind, value in NO_ROW.items()
+        }
+        bodies["another wrapper"] = b'{"nonsense": {"a": 1}}'
+    if not bodies:
+        return  # The route accepts requests without a body or wrapper.
+
+    with case.unchanged(), Subtests() as subtest:
+        for kind, body in bodies.items():
+            with subtest(kind):
+                assert_refusal(case.send(body=body), 400, 422)
+
+
+@route_check(has_body)
+def check_other_content_types_are_refused(case: RouteCase) -> None:
+    with case.unchanged(), Subtests() as subtest:
+        for content_type in CONTENT_TYPES:
+            with subtest(content_type):
+                assert_refusal(case.send(content_type=content_type), 415)
+
+
+@route_check(has_body)
+def check_large_bodies_are_refused_unread(case: RouteCase) -> None:
+    limit = 30 * 1024 * 1024 if case.route.view.takes_uploads else 1024 * 1024
+
+    with case.unchanged():
+        response = case.send(body=b'{"a": "' + b"x" * limit + b'"}')
+
+    assert_refusal(response, 413)
+
+
+@route_check(has_body, both_databases=True)
+def check_extreme_values_and_wrong_types_cause_no_defect(case: RouteCase) -> None:
+    """Replace each attribute by each extreme value, and each value at any depth by values of other types."""
+    paths: list[Path] = list(iterate_paths(case.body))
+    changes: list[tuple[Path, object]] = []
+    if isinstance(case.body.get(case.wrapper), dict):
+        changes += product([(case.wrapper, name) for name in case.body[case.wrapper]], EXTREMES)
+        if hasattr(case.route.view, "serializer_class"):
+            writable = get_writable_fields(case.route.view.serializer_class, VERSION)
+            paths += [(case.wrapper, str(field.field_name)) for field in writable]
+    changes += product(paths, WRONG_TYPES)
+
+    with Subtests() as subtest:
+        for at, value in {repr(change): change for change in changes}.values():
+            with subtest(at, repr(value)), rolled_back():
+                assert_no_defect(case.send(body=replace_value(case.body, at, value)))
+
+
+def iterate_paths(value: object, at: Path = ()) -> Iterator[Path]:
+    """Yield the paths of all values in a body: ``("product", "variants", 0, "price")``."""
+    if at:
+        yield at
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from iterate_paths(inner, (*at, key))
+
+
+def replace_value(body: Json, at: Path, value: object) -> Json:
+    """Return the body with one value replaced, or with one value added to an object."""
+    if not at:
+        return value
+    copied: Json = dict(body) if isinstance(body, dict) else list(body)
+    copied[at[0]] = replace_value(body[at[0]] if len(at) > 1 else None, at[1:], value)
+    return copied
+
+
+@route_check(has_body, both_databases=True)
+def check_unstorable_texts_are_refused(case: RouteCase) -> None:
+    wrapper = (case.wrapper or "a").encode()
+    bodies = (b'{"%s": {"title": "%s"}}', b'{"%s": {"x": {"%s": 1}}}')
+
+    with case.unchanged(), Subtests() as subtest:
+        for text, body in product((b"\\u0000", b"\\ud800", b"a\\udfffb"), bodies):
+            with subtest(text, body):
+                assert_refusal(case.send(body=body % (wrapper, text)), 400, 422)
+
+
+@route_check(both_databases=True)
+def check_unknown_names_are_ignored_and_not_stored(case: RouteCase) -> None:
+    if case.sample.method == "get":
+        response = case.send(query={"nonsense": MARK, "nonsense[a][]": MARK})
+    else:
+        body = case.body and {
+            name: {**value, "nonsense": MARK} if isinstance(value, dict) else value
+            for name, value in {**case.body, "a_nonsense": {"b": [MARK]}}.items()
+        }
+        response = case.send(path=f"{case.path}?nonsense={MARK}", body=body)
+
+    assert response.status_code == case.sample.status, response.content
+    assert MARK not in response.content.decode()
+    assert [table for table, (_, contents) in snapshot_database().items() if MARK in str(contents)] == []
+
+
+def get_plain_text_limits(route: Route) -> dict[str, int]:
+    """Return the maximum lengths of the text fields that are stored unchanged."""
+    if route.action != "create" or not hasattr(route.view, "serializer_class"):
+        return {}
+    return {
+        str(field.field_name): field.max_length
+        for field in get_writable_fields(route.view.serializer_class, VERSION)
+        if isinstance(field, fields.TextField)
+        and type(field) in {fields.TextField, BlankAsNullTextField}
+        and field.max_length
+        and field.field_name not in FIELDS_WITH_RULES
+        and not field.write_only
+    }
+
+
+@route_check(lambda route: bool(get_plain_text_limits(route)), both_databases=True)
+def check_texts_are_stored_unchanged_up_to_their_limit(case: RouteCase) -> None:
+    """Check B23 of docs/reliability.md: a longer text is refused."""
+    wrapper = case.route.view.singular
+    # Requests accept two names for an address, but responses use only one.
+    attributes = next(iter(case.body.values()))
+    values = [
+        (name, (unit * limit)[:limit], unit[0])
+        for (name, limit), unit in product(get_plain_text_limits(case.route).items(), SCRIPTS)
+    ]
+
+    with case.unchanged(), Subtests() as subtest:
+        for name, text, more in values:
+            with subtest(name, repr(more), "above the limit"):
+                refused = case.send(body={wrapper: {**attributes, name: text + more}})
+                assert_refusal(refused, 422)
+                assert any(name in field for field in refused.json()["errors"])
+    with Subtests() as subtest:
+        for name, text, more in values:
+            with subtest(name, repr(more), "at the limit"), rolled_back():
+                response = case.send(body={wrapper: {**attributes, name: text}})
+                assert response.status_code == 201, response.content[:300]
+                assert response.json()[wrapper][name] == text

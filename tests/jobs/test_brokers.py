@@ -1,0 +1,83 @@
+"""Tests of brokers: the circuit breaker, and the broker in a folder."""
+
+import uuid
+from pathlib import Path
+from queue import Empty
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from kombu.connection import Connection
+from kombu.exceptions import OperationalError
+
+from apps.core.jobs import broker_circuit_breaker
+from backoffice.broker.filesystem import FolderTransport
+from backoffice.celery import app as celery
+from tests.support.servers.live import find_free_port
+
+
+def test_a_failed_notification_pauses_further_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempted_keys: list[uuid.UUID] = []
+    away = True
+
+    def notify(key: uuid.UUID) -> None:
+        attempted_keys.append(key)
+        if away:
+            raise ConnectionError("no broker")
+
+    now = 1000.0
+    monkeypatch.setattr(broker_circuit_breaker, "time", SimpleNamespace(monotonic=lambda: now))
+    breaker = broker_circuit_breaker.BrokerCircuitBreaker(notify)
+    first, second, third, *rest = (uuid.uuid4() for _ in range(6))
+
+    with pytest.raises(ConnectionError):
+        breaker(first)
+    for key in rest:
+        with pytest.raises(broker_circuit_breaker.BrokerUnavailable):
+            breaker(key)
+    now += broker_circuit_breaker.OPEN_SECONDS
+    with pytest.raises(ConnectionError):
+        breaker(second)
+    with pytest.raises(broker_circuit_breaker.BrokerUnavailable):
+        breaker(third)
+    now, away = now + broker_circuit_breaker.OPEN_SECONDS, False
+    for key in (third, *rest):
+        breaker(key)
+
+    assert attempted_keys == [first, second, third, *rest]
+
+
+def test_a_redis_that_is_away_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("redis.retry.sleep", slept.append)
+
+    with celery.connection(f"redis://127.0.0.1:{find_free_port()}/0") as connection, pytest.raises(OperationalError):
+        connection.SimpleQueue("none").put("x")
+
+    assert slept == []
+
+
+class ReadWhileWritten:
+    """A message that calls a reader while the message is being written."""
+
+    def __init__(self, reader: Any) -> None:
+        self.reader = reader
+
+    def __json__(self) -> str:
+        with pytest.raises(Empty):
+            self.reader._get("letters")
+        return "Dear Ada"
+
+
+def test_a_message_that_is_being_written_is_not_taken(tmp_path: Path) -> None:
+    for name in ("messages", "control"):
+        (tmp_path / name).mkdir()
+    where = str(tmp_path / "messages")
+    options = {"data_folder_in": where, "data_folder_out": where, "control_folder": tmp_path / "control"}
+    connection: Any = Connection(transport=FolderTransport, transport_options=options)  # type: ignore[no-untyped-call]
+    with connection, connection.channel() as writer, connection.channel() as reader:
+        writer._put("letters", ReadWhileWritten(reader))
+
+        assert reader._get("letters") == "Dear Ada"
+
+    assert list((tmp_path / "messages").iterdir()) == []

@@ -1,0 +1,231 @@
+"""Tests of rows: IDs, bulk inserts, and the scope of a shop.
+
+See check A16 in docs/reliability.md.
+"""
+
+import os
+import subprocess
+import sys
+import uuid
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.core.management import call_command
+from django.db import IntegrityError, connection, transaction
+from django.db.models import AutoField, Model
+from django.utils import timezone
+from django_scopes.exceptions import ScopeError
+from pytest_django import Settings
+
+from apps.catalog.models import Product, Variant
+from apps.content.models import ScriptTag
+from apps.core.db.id_sequences import LAST_RESERVED_ID, RANGE_SIZE, initialize_sequences
+from apps.core.db.prepared_sql import MANY_ROWS
+from apps.core.events.models import Event
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import all_shops_scope, get_current_shop, shop_scope
+from apps.core.tenancy.shop_owned import ShopOwned
+from apps.inventory.models import InventoryItem
+from tests.support import factories
+from tests.support.api_client import ApiClient
+from tests.support.factories.catalog import make_product
+
+
+def get_tables() -> dict[str, type[Model]]:
+    """Return the product's models with an automatic integer id, by table."""
+    ours = [model for model in apps.get_models() if model.__module__.startswith("apps.")]
+    return {model._meta.db_table: model for model in ours if isinstance(model._meta.pk, AutoField)}
+
+
+def get_last_id(table: str) -> int:
+    """Return the last value of a table's id sequence."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
+        else:
+            cursor.execute("SELECT pg_sequence_last_value(pg_get_serial_sequence(%s, 'id')::regclass)", [table])
+        row = cursor.fetchone()
+    return int(row[0] or 0) if row else 0
+
+
+def reset_sequence(table: str, last: int) -> None:
+    """Set the last value of a table's id sequence, as in an installation from before this rule."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("UPDATE sqlite_sequence SET seq = %s WHERE name = %s", [last, table])
+        else:
+            cursor.execute("SELECT setval(pg_get_serial_sequence(%s, 'id'), %s)", [table, last])
+
+
+def test_ids_of_every_table_begin_above_a_million(db: None) -> None:
+    assert len(get_tables()) > 40
+    assert {table: last for table in get_tables() if (last := get_last_id(table)) < LAST_RESERVED_ID} == {}
+
+
+def test_lists_after_id_1_hold_every_row(api: ApiClient) -> None:
+    product = api.post("products.json", {"product": {"title": "First"}}).json()["product"]
+
+    products = api.get("products.json", since_id=1).json()["products"]
+
+    assert [row["id"] for row in products] == [product["id"]]
+    assert (
+        min(product["id"], product["variants"][0]["id"], product["variants"][0]["inventory_item_id"]) > LAST_RESERVED_ID
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_migrating_lifts_the_ids_of_an_old_installation_and_lowers_none() -> None:
+    shop = factories.make_shop()
+    app = factories.make_installation(shop).app
+    with all_shops_scope():
+        old = ScriptTag.objects.create(pk=7, shop=shop, app=app, src="https://a.example/old.js")
+        reset_sequence("content_scripttag", 7)
+        reset_sequence("jobs_job", 5_000_000)
+        if connection.vendor == "sqlite":
+            with connection.cursor() as cursor:
+                # Simulate a table that never had a row. Such a table has no entry in ``sqlite_sequence``.
+                cursor.execute("DELETE FROM sqlite_sequence WHERE name = 'content_theme'")
+
+        call_command("migrate", verbosity=0)
+
+        new = ScriptTag.objects.create(shop=shop, app=app, src="https://a.example/new.js")
+        job = Job.objects.create(shop=shop, task="x")
+        assert (ScriptTag.objects.get(src=old.src).pk, new.pk, job.pk) == (7, LAST_RESERVED_ID + 1, 5_000_001)
+        assert get_last_id("content_theme") >= LAST_RESERVED_ID
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ids_of_an_emptied_database_begin_as_high() -> None:
+    call_command("flush", verbosity=0, interactive=False)
+
+    assert factories.make_shop().pk > LAST_RESERVED_ID
+    assert Shop.objects.count() == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_each_cell_gives_ids_of_its_own_range(settings: Settings) -> None:
+    settings.ID_RANGE = 3
+    initialize_sequences(using="default")
+    third = factories.make_shop(domain="third.example")
+    assert RANGE_SIZE * 3 + LAST_RESERVED_ID < third.pk < RANGE_SIZE * 4
+
+    settings.ID_RANGE = 0
+    with all_shops_scope():
+        moved = Shop.objects.create(pk=RANGE_SIZE * 5 + 7, domain="moved.example", name="Moved", currency="USD")
+    initialize_sequences(using="default")
+    first = factories.make_shop(domain="first.example")
+    assert LAST_RESERVED_ID < first.pk < RANGE_SIZE
+
+    settings.ID_RANGE = 3
+    initialize_sequences(using="default")
+    another_shop = factories.make_shop(domain="again.example")
+    assert (another_shop.pk, Shop.objects.filter(pk=moved.pk).exists()) == (third.pk + 1, True)
+
+    settings.ID_RANGE = 0
+    initialize_sequences(using="default")
+
+
+OWNED = [model for model in apps.get_models() if issubclass(model, ShopOwned)]
+
+
+@pytest.mark.parametrize("model", OWNED, ids=lambda model: model._meta.label)
+def test_rows_of_a_shop_need_its_scope(model: type[ShopOwned]) -> None:
+    with pytest.raises(ScopeError):
+        model.objects.all().exists()
+    with pytest.raises(ScopeError):
+        model.objects.all().update()
+    with pytest.raises(ScopeError):
+        model.rows()
+
+
+def test_no_shop_is_active_outside_of_every_scope() -> None:
+    assert ScriptTag in OWNED
+    with pytest.raises(ScopeError):
+        get_current_shop()
+
+
+def test_production_is_as_strict(tmp_path: Path) -> None:
+    code = "import django; django.setup(); from apps.orders.models import Order; print(Order.objects.count())"
+    env = {**os.environ, "DJANGO_SETTINGS_MODULE": "backoffice.settings", "BACKOFFICE_DATA_DIR": str(tmp_path)}
+
+    process = subprocess.run(
+        [sys.executable, "-c", code], cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False
+    )
+
+    assert process.returncode != 0
+    assert "ScopeError" in process.stderr
+
+
+pytestmark = pytest.mark.django_db
+
+TEXTS = ["", "NULL", "null", '"', "{1,2}", "a,b", "back\\slash", "it's", "%s", "line\nbreak", "ä€😀", " both "]
+JSON: list[Any] = [{}, {"a": [None, 1, "x"]}, {"it's": '{"}'}, [], [1, [2]], {"%s": "\\"}]
+ADDRESSES = ["192.0.2.7", "2001:db8::1", None]
+
+
+@pytest.mark.parametrize("count", [2, 3, MANY_ROWS - 1, MANY_ROWS, 3 * MANY_ROWS])
+@pytest.mark.parametrize("mixed", [True, False], ids=["each its own", "all the same"])
+def test_rows_written_together_read_back(shop: Shop, count: int, mixed: bool) -> None:
+    def pick(values: list[Any], number: int) -> Any:
+        return values[number % len(values)] if mixed else values[-1]
+
+    at = timezone.now()
+    events = [
+        Event(
+            shop_id=shop.pk,
+            topic="products/update",
+            subject_type="catalog.product",
+            subject_id=number if mixed else 2**62,
+            subject_label=pick(TEXTS, number),
+            actor=pick(TEXTS, number + 1),
+            message=pick(TEXTS, number + 2),
+            changes=pick(JSON, number),
+            payload=pick([*JSON, None], number),
+            group=uuid.uuid4(),
+            address=pick(ADDRESSES, number),
+            created_at=at,
+        )
+        for number in range(count)
+    ]
+
+    with shop_scope(shop):
+        created = Event.objects.bulk_create(events)
+        stored_events = list(Event.objects.filter(pk__in=[event.pk for event in created]).order_by("pk"))
+
+    names = [field.attname for field in Event._meta.concrete_fields]
+    assert [[getattr(row, name) for name in names] for row in stored_events] == [
+        [getattr(row, name) for name in names] for row in created
+    ]
+    assert [event.pk for event in created] == sorted(event.pk for event in created)
+
+
+@pytest.mark.parametrize("count", [2, 2 * MANY_ROWS])
+def test_a_column_refuses_what_it_refuses_of_one_row(shop: Shop, count: int) -> None:
+    with shop_scope(shop):
+        product = make_product()
+        items = InventoryItem.objects.bulk_create([InventoryItem(shop_id=shop.pk) for _ in range(count)])
+        rows = [
+            Variant(
+                shop_id=shop.pk,
+                product=product,
+                inventory_item=item,
+                option1=f"{number}",
+                position=number + 2,
+                price=Decimal("-1" if number == 1 else "9.90"),
+            )
+            for number, item in enumerate(items)
+        ]
+        before = Variant.objects.count()
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Variant.objects.bulk_create(rows)
+
+        assert Variant.objects.count() == before
+        rows[1].price = Decimal(0)
+        Variant.objects.bulk_create(rows)
+        assert Product.objects.get(pk=product.pk).variants.count() == before + count

@@ -1,0 +1,68 @@
+"""Snapshots of the database's contents, to check that code changes nothing."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TypeAlias
+
+from django.apps import apps
+from django.db import connection, transaction
+from django.db.models import Model
+
+from apps.core.rest.reading import render_cache
+
+UNRELATED = {"sessions.Session", "contenttypes.ContentType", "auth.Permission"}
+# Even a failed request updates the token's last use.
+ALWAYS_UPDATED = {"AccessToken.last_used_at", "AccessToken.updated_at"}
+
+# The row count and the contents of each table.
+Snapshot: TypeAlias = dict[str, tuple[int, str]]
+
+
+@cache
+def _build_snapshot_query() -> str:
+    """Return one query that selects the name, row count and contents of every table."""
+    quote = connection.ops.quote_name
+
+    def contents(model: type[Model]) -> str:
+        fields = [
+            field for field in model._meta.concrete_fields if f"{model.__name__}.{field.name}" not in ALWAYS_UPDATED
+        ]
+        fields.sort(key=lambda field: not field.primary_key)
+        columns = [quote(str(field.column)) for field in fields if field.column]
+        if connection.vendor == "postgresql":
+            # Order by the primary key, because an update moves a row to another place.
+            contents_sql = f"string_agg(ROW({','.join(columns)})::text, ',' ORDER BY {columns[0]})"
+        else:
+            contents_sql = f"group_concat({'||'.join(f'quote({column})' for column in columns)})"
+        return f"SELECT '{model._meta.label}', count(*), {contents_sql} FROM {quote(model._meta.db_table)}"
+
+    models = (model for model in apps.get_models() if model._meta.managed and model._meta.label not in UNRELATED)
+    return " UNION ALL ".join(map(contents, models))
+
+
+def snapshot_database() -> Snapshot:
+    """Return the row count and the contents of each table."""
+    with connection.cursor() as cursor:
+        cursor.execute(_build_snapshot_query())
+        return {label: (count, contents) for label, count, contents in cursor.fetchall()}
+
+
+@contextmanager
+def assert_database_unchanged(before: Snapshot | None = None, ignored_tables: Collection[str] = ()) -> Iterator[None]:
+    """Fail if the block adds, changes or deletes rows or events, compared with ``before`` or the block's start."""
+    before = before or snapshot_database()
+    yield
+    after = snapshot_database()
+    assert [table for table in before if before[table] != after[table] and table not in ignored_tables] == []
+
+
+@contextmanager
+def rolled_back() -> Iterator[None]:
+    """Roll back the block's changes and clear the render cache, because later rows have the same versions."""
+    try:
+        with transaction.atomic():
+            yield
+            transaction.set_rollback(True)
+    finally:
+        render_cache.cache.clear()

@@ -1,0 +1,76 @@
+"""Factories for content rows in the current shop."""
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+from django.utils import timezone
+
+from apps.content.domain import articles, assets, blob_store, blogs, store_files, themes
+from apps.content.models import Article, AssetVersion, Blog, StoreFile, Theme
+from tests.support.api_client import ApiClient
+from tests.support.files.images import make_plain_image
+from tests.support.types import JsonObject
+
+LAYOUT = "layout/theme.liquid"
+SMALL_THEME: dict[str, bytes | str] = {
+    LAYOUT: "<html>{{ content_for_layout }}</html>",
+    "templates/index.liquid": "<h1>Hello</h1>",
+    "assets/logo.png": bytes(range(256)),
+    "config/settings_data.json": "{}",
+}
+
+
+def make_blog() -> Blog:
+    """Create a blog without articles."""
+    return blogs.create_blog({"title": "News"}, actor="system", at=timezone.now())
+
+
+def make_article() -> Article:
+    """Create an article in a new blog."""
+    return articles.create_article(make_blog().pk, {"title": "Hello"}, actor="system", at=timezone.now())
+
+
+def make_rewritten() -> tuple[int, int]:
+    """Create an article, change its text, and return the ids of the article and of the earlier text version."""
+    article = make_article()
+    articles.update_article(article, {"body_html": "<p>Again</p>"}, actor="system", at=timezone.now())
+    return article.pk, article.text_versions.get().pk
+
+
+def make_draft() -> tuple[Theme, AssetVersion]:
+    """Create an unpublished theme with one changed file, and return the theme and the file's earlier version."""
+    draft = themes.duplicate_theme(Theme.objects.get(role=Theme.Role.MAIN), actor="system", at=timezone.now())
+    for value in (b"a { color: red }", b"a { color: blue }"):
+        assets.save_asset(draft, "assets/colours.css", blob_store.store_blob(value), actor="system", at=timezone.now())
+    return draft, AssetVersion.objects.get(theme=draft)
+
+
+def make_store_file(name: str = "hat.png", color: str = "red") -> StoreFile:
+    """Create an image for use in rich text, in the current shop."""
+    return store_files.save_store_file(
+        make_plain_image("PNG", (4, 3), color=color), name, actor="system", at=timezone.now()
+    )
+
+
+def create_zip(files: Mapping[str, bytes | str]) -> bytes:
+    """Return a valid ZIP archive with the files."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def get_main_theme(api: ApiClient) -> JsonObject:
+    return api.get("themes.json", role="main").json()["themes"][0]
+
+
+def post_theme(api: ApiClient, **fields: object) -> JsonObject:
+    response = api.post("themes.json", {"theme": {"name": "Dawn", **fields}})
+    assert response.status_code == 201, response.content
+    return response.json()["theme"]
+
+
+def get_theme(api: ApiClient, theme: JsonObject) -> JsonObject:
+    return api.get(f"themes/{theme['id']}.json").json()["theme"]

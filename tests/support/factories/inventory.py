@@ -1,0 +1,89 @@
+"""Factories for inventory items and locations."""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.core.events.models import Event
+from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.inventory.domain import locations, movements, stock
+from apps.inventory.domain.movements import StockChange
+from apps.inventory.models import InventoryItem, InventoryLevel, Location, StockMovement
+from tests.support.types import JsonObject
+
+
+def make_item(shop: Shop, **fields: object) -> InventoryItem:
+    """Create an inventory item that is stocked at the primary location, with a quantity of 0."""
+    values = {"sku": "MUG-1", "tracked": True, "cost": "4.50", **fields}
+    with shop_scope(shop):
+        return stock.create_items([values], actor="system", at=timezone.now())[0]
+
+
+def make_location(shop: Shop, **fields: object) -> Location:
+    """Create a location."""
+    values = {
+        "name": "Depot",
+        "address1": "1 Dock Road",
+        "city": "Montreal",
+        "zip": "H2X 1Y4",
+        "province": "Quebec",
+        "country": "Canada",
+        "phone": "+1-514-555-0100",
+        **fields,
+    }
+    with shop_scope(shop):
+        return locations.create_location(actor="system", at=timezone.now(), **values)
+
+
+def get_first_location(shop: Shop) -> Location:
+    """Return the location that was created with the shop."""
+    with shop_scope(shop):
+        return stock.get_primary_location()
+
+
+def set_stock(item: InventoryItem, location: Location, available: int) -> InventoryLevel:
+    """Set the available quantity of an item at a location."""
+    with shop_scope(item.shop):
+        return stock.set_available(item, location, available, actor="system", at=timezone.now())
+
+
+@transaction.atomic
+def sell(
+    item: InventoryItem, location: Location, quantity: int, *, oversell: bool = False, **by: Any
+) -> InventoryLevel:
+    """Take a sold quantity from a location."""
+    change = StockChange(item.pk, location.pk, -quantity, may_oversell=oversell, connect=oversell)
+    return movements.apply_stock_changes([change], reason=StockMovement.Reason.SALE, **by)[0]
+
+
+@transaction.atomic
+def restock(item: InventoryItem, location: Location, quantity: int, **by: Any) -> InventoryLevel:
+    """Return a quantity to a location."""
+    change = StockChange(item.pk, location.pk, quantity, connect=True)
+    return movements.apply_stock_changes([change], reason=StockMovement.Reason.RESTOCK, **by)[0]
+
+
+def get_available(item: InventoryItem, location: Location) -> int:
+    """Return the available quantity."""
+    with shop_scope(item.shop):
+        return InventoryLevel.objects.get(item=item, location=location).available
+
+
+def get_ledger(item: InventoryItem, location: Location) -> list[tuple[int, int, str]]:
+    """Return the difference, resulting quantity and reason of each inventory change, oldest first."""
+    with shop_scope(item.shop):
+        rows = StockMovement.objects.filter(item=item, location=location).order_by("id")
+        return list(rows.values_list("delta", "available", "reason"))
+
+
+def build_level_body(item: InventoryItem, location: Location, **more: object) -> JsonObject:
+    """Return the request body for an action on an inventory level."""
+    return {"inventory_item_id": item.pk, "location_id": location.pk, **more}
+
+
+def get_topics(shop: Shop, prefix: str) -> list[str]:
+    """Return the topics of the recorded events, oldest first."""
+    with shop_scope(shop):
+        return list(Event.objects.filter(topic__startswith=prefix).order_by("id").values_list("topic", flat=True))

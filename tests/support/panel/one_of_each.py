@@ -1,0 +1,103 @@
+"""Create an object of every type that has a page in the panel."""
+
+from collections.abc import Callable
+
+import pytest
+
+from apps.bulk_edits.models import BulkEdit
+from apps.catalog.models import Variant
+from apps.content.models import MobilePlatformApplication
+from apps.core.events.models import Event
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import AccessToken, Membership, Shop
+from apps.core.tenancy.scope import shop_scope
+from apps.imports_exports.models import Export, Import
+from apps.inventory.models import StockMovement
+from apps.metafields.domain.write import set_metafields
+from apps.shops.domain import app_installation
+from tests.support import factories
+from tests.support.factories import make_purchase
+from tests.support.factories.catalog import make_custom, make_product, make_smart
+from tests.support.factories.content import make_article, make_blog, make_draft, make_rewritten, make_store_file
+from tests.support.factories.customers import make_customer
+from tests.support.factories.fulfillment import make_event, make_fulfillment_order, make_service
+from tests.support.factories.inventory import get_first_location, make_item, set_stock
+from tests.support.factories.orders import make_order
+from tests.support.factories.payments import make_handler
+from tests.support.factories.refunds import get_transaction, refund_amount
+from tests.support.webhooks import make_delivery
+
+METAFIELD = {"namespace": "care", "key": "wash", "type": "single_line_text_field", "value": "Cold"}
+
+
+Things = Callable[[Shop], dict[str, tuple[object, ...]]]
+
+
+@pytest.fixture
+def one_of_each() -> Things:
+    """Return a factory that creates an object of every type in a shop and returns the URL arguments by type."""
+
+    def make(shop: Shop) -> dict[str, tuple[object, ...]]:
+        installation = factories.make_installation(shop, ("read_products",))
+        own = app_installation.create_app(name="Own", owner=shop)
+        factories.make_token(installation)
+        member = factories.make_member(shop)
+        item, location = make_item(shop), get_first_location(shop)
+        set_stock(item, location, 1)
+        with shop_scope(shop):
+            export = Export.objects.create(shop=shop, kind="orders", format="csv", user=member)
+            product = make_product(prices=("1.00", "2.00"))
+            tag = factories.ScriptTagFactory.create(shop=shop, app=installation.app)
+            draft, version = make_draft()
+            delivery = make_delivery(installation)
+            work, happened = make_fulfillment_order(), make_event()
+            service = make_service(installation.app)
+            refund = refund_amount(make_order(shop, financial_status="paid"), "1.00")
+            return {
+                "": (),
+                "shop": (shop.pk,),
+                "app": (own.pk,),
+                "installation": (installation.pk,),
+                "token": (installation.pk, AccessToken.objects.get(installation=installation).pk),
+                "purchase": (installation.pk, make_purchase(installation).pk),
+                "tag": (tag.pk,),
+                "location": (location.pk,),
+                "item": (item.pk,),
+                "product": (product.pk,),
+                "variant": (Variant.objects.filter(product=product).latest("id").pk,),
+                "custom": (make_custom("Kitchen", product).pk,),
+                "smart": (make_smart("Mugs", ("title", "contains", "mug")).pk,),
+                "movement": (StockMovement.objects.get().pk,),
+                "order": (make_order(shop).pk,),
+                "refund": (refund.pk,),
+                "refund_payment": (refund.pk, get_transaction(refund).pk),
+                "bulk_edit": (BulkEdit.objects.create(shop=shop, kind="products", actor="system").pk,),
+                "export": (export.pk,),
+                "export_file": (export.pk, export.key),
+                "import": (Import.objects.create(shop=shop, name="in.csv", format="csv", actor="system").pk,),
+                "metafield": (set_metafields(shop, [METAFIELD], actor="system", at=shop.created_at)[0].pk,),
+                "event": (Event.objects.order_by("id")[0].pk,),
+                "job": (Job.objects.create(shop=shop, task="x.y").pk,),
+                "membership": (Membership.objects.get(user=member).pk,),
+                "customer": (make_customer().pk,),
+                "blog": (make_blog().pk,),
+                "article": (make_article().pk,),
+                "article_version": make_rewritten(),
+                "store_file": (make_store_file().pk,),
+                "theme": (draft.pk,),
+                "version": (draft.pk, version.pk),
+                "payment_handler": (make_handler(config={"shop_id": f"s{shop.pk}"}).pk,),
+                "subscription": (delivery.subscription_id,),
+                "delivery": (delivery.pk,),
+                "fulfillment_order": (work.pk,),
+                "fulfillment_action": (work.pk, "hold"),
+                "fulfillment_of": (work.order_id,),
+                "parcel_action": (happened.fulfillment_id, "tracking"),
+                "parcel": (happened.fulfillment_id,),
+                "parcel_event": (happened.pk,),
+                "service": (service.pk,),
+                "service_pull": (service.pk, "stock"),
+                "mobile": (MobilePlatformApplication.objects.create(shop=shop, platform="ios", application_id="x").pk,),
+            }
+
+    return make

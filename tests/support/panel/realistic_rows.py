@@ -1,0 +1,257 @@
+"""Realistic rows for each list of the panel: long names, several tags, images, warnings and amounts."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+
+from apps.bulk_edits.models import BulkEdit
+from apps.catalog.models import Product
+from apps.content.domain import articles
+from apps.content.models import Blog, MobilePlatformApplication
+from apps.core.events.recording import record_event
+from apps.core.jobs.models import Job
+from apps.core.tenancy.models import Installation, Membership, Shop
+from apps.core.types import Attrs
+from apps.imports_exports.models import Export, Import
+from apps.inventory.models import Location
+from apps.metafields.domain.write import set_metafields
+from apps.orders.models import Order
+from apps.refunds.models import Refund
+from apps.shops.domain import app_installation
+from apps.webhooks.models import Subscription
+from tests.support import factories
+from tests.support.factories.catalog import make_custom, make_image, make_product, make_smart
+from tests.support.factories.content import make_blog, make_store_file
+from tests.support.factories.customers import make_address, make_customer
+from tests.support.factories.fulfillment import make_service, route_order_now, set_status
+from tests.support.factories.inventory import make_location, set_stock
+from tests.support.factories.orders import make_order
+from tests.support.factories.payments import make_handler
+from tests.support.factories.refunds import create_bogus_order, refund_amount
+from tests.support.webhooks import make_delivery, make_subscription
+
+Make = Callable[[Shop, int], object]
+
+FIRST, LAST = "Maximiliane-Friederike", "von Hohenstein-Zollernburg"
+TITLE = "Hand-thrown stoneware breakfast bowl, speckled glaze"
+TAGS = "breakfast, dishwasher-safe, gift, hand-made, stoneware, summer sale 2026"
+VENDOR = "Töpferei Grünwald & Söhne GmbH"
+MANY_PLACES = ("Warehouse Rotterdam", "Shop in the Old Town", "Depot North")
+ADDRESS: Attrs = {
+    "first_name": FIRST,
+    "last_name": LAST,
+    "address1": "Alte Landstraße 117, Hinterhaus",
+    "city": "Garmisch-Partenkirchen",
+    "zip": "82467",
+    "country_code": "DE",
+}
+
+
+def _mail(number: int) -> str:
+    return f"maximiliane.hohenstein.{number}@post.example.com"
+
+
+def _order(shop: Shop, number: int) -> Order:
+    """Create a paid order with a second currency, three line items, tags and a channel."""
+    lines = [{"title": f"{TITLE}, {size}", "price": Decimal("1249.90"), "quantity": 3} for size in ("S", "M", "L")]
+    person = {"first_name": f"{FIRST} {number}", "last_name": LAST, "email": _mail(number)}
+    return make_order(
+        shop,
+        lines=lines,
+        email=_mail(number),
+        phone="+49 89 1234 5678",
+        tags=TAGS,
+        source_name="marketplace-europe",
+        presentment_currency="EUR",
+        exchange_rate=Decimal("0.92"),
+        shipping_address=ADDRESS,
+        customer=person,
+        financial_status="paid",
+    )
+
+
+def _product(shop: Shop, number: int) -> Product:
+    """Create a product with an image and three variants, which are stocked at several locations."""
+    product = make_product(
+        f"{TITLE}, no. {number}",
+        prices=("1249.90", "1349.90", "1449.90"),
+        vendor=VENDOR,
+        product_type="Breakfast crockery",
+        tags=TAGS,
+    )
+    make_image(product)
+    for variant in product.variants.all():
+        for index in _places(shop):
+            set_stock(variant.inventory_item, index, 120 + number)
+    return product
+
+
+def _places(shop: Shop) -> list[Any]:
+    existing = {location.name: location for location in Location.objects.all()}
+    return [existing.get(name) or make_location(shop, name=name) for name in MANY_PLACES]
+
+
+def _article(shop: Shop, number: int) -> None:
+    blog = make_blog() if number == 0 else Blog.objects.latest("id")
+    attrs = {"title": f"{TITLE}: how it is made, part {number}", "author": f"{FIRST} {LAST}", "tags": TAGS}
+    articles.create_article(blog.pk, attrs, actor="system", at=timezone.now())
+
+
+def _bulk_edit(shop: Shop, number: int) -> None:
+    user = factories.make_member(shop, first_name=FIRST, last_name=LAST)
+    BulkEdit.objects.create(
+        shop=shop,
+        kind="products",
+        actor=f"staff:{user.pk}",
+        total=12_000 + number,
+        state=BulkEdit.State.DONE,
+        finished_at=timezone.now(),
+    )
+
+
+def _customer(shop: Shop, number: int) -> None:
+    customer = make_customer(
+        first_name=f"{FIRST} {number}", last_name=LAST, email=_mail(number), phone=f"+4989123456{number:02}", tags=TAGS
+    )
+    make_address(customer, **ADDRESS)
+
+
+def _delivery(shop: Shop, number: int) -> None:
+    """Create a failed delivery. All failed deliveries have the same subscription."""
+    installation = Installation.objects.filter(shop=shop).first() or _installation(shop, number)
+    subscription = Subscription.objects.first()
+    make_delivery(installation, subscription, state="failed", attempts=5, error="certificate_expired")
+
+
+def _event(shop: Shop, number: int) -> None:
+    order = Order.objects.first() or _order(shop, 0)
+    changes = {name: ["before", "after"] for name in ("tags", "note", "email", "phone", "shipping_address")}
+    by = factories.make_member(shop, first_name=f"{FIRST} {number}", last_name=LAST)
+    record_event("orders/updated", order, actor=f"staff:{by.pk}", at=timezone.now(), changes=changes)
+
+
+def _export(shop: Shop, number: int) -> None:
+    """Create an export for the account owner. Other staff members cannot see this export."""
+    user = Membership.objects.get(account_owner=True).user
+    at = timezone.now() + timedelta(days=3)
+    ready = {"state": Export.State.READY, "row_count": 1_234_567, "expires_at": at, "file": f"orders-{number}.csv"}
+    Export.objects.create(shop=shop, kind="orders", format="csv", user=user, **ready)
+
+
+def _handler(shop: Shop, number: int) -> None:
+    name = f"example.garmisch.wallet_{number}"
+    make_handler(handler_id=f"wallet-{number}", handler_name=name, config={"shop_id": f"garmisch-{number}"})
+
+
+def _import(shop: Shop, number: int) -> None:
+    user = factories.make_member(shop, first_name=FIRST, last_name=LAST)
+    name = f"products of the warehouse in Rotterdam, season {number}, second try.csv"
+    finished_values = {"state": Import.State.DONE, "total": 120_000, "done": 120_000, "finished_at": timezone.now()}
+    Import.objects.create(shop=shop, name=name, format="csv", actor=f"staff:{user.pk}", **finished_values)
+
+
+def _installation(shop: Shop, number: int) -> Installation:
+    return factories.make_installation(shop, name=f"Warehouse and parcels synchronisation {number}")
+
+
+def _registration(shop: Shop, number: int) -> None:
+    app_installation.create_app(name=f"Warehouse and parcels synchronisation {number}", owner=shop)
+
+
+def _variants(shop: Shop, number: int) -> None:
+    """Create a product with three variants, but only for every third number."""
+    if number % 3 == 0:
+        _product(shop, number)
+
+
+def _job(shop: Shop, number: int) -> None:
+    state = {"state": Job.State.FAILED, "attempts": 5, "error": "The receiver closed the connection. " * 3}
+    Job.objects.create(shop=shop, task="webhooks.deliver", progress_done=number, progress_total=100, **state)
+
+
+def _location(shop: Shop, number: int) -> None:
+    make_location(shop, name=f"Warehouse Rotterdam, hall {number}", address1="Alte Landstraße 117, Hinterhaus")
+
+
+def _member(shop: Shop, number: int) -> None:
+    names = ("orders", "products", "customers", "edit_orders", "refund_orders")
+    factories.make_member(shop, *names, first_name=f"{FIRST} {number}", last_name=LAST, email=_mail(number))
+
+
+def _metafield(shop: Shop, number: int) -> None:
+    field = {"namespace": "care_instructions", "key": f"washing_{number}", "value": TITLE * 3, "description": TAGS}
+    set_metafields(shop, [{"type": "single_line_text_field", **field}], actor="system", at=timezone.now())
+
+
+def _refund(shop: Shop, number: int) -> None:
+    refund = refund_amount(create_bogus_order(shop, "1249.90"), "249.90")
+    Refund.rows().filter(pk=refund.pk).update(note="The glaze of two bowls was cracked, see the pictures of the buyer.")
+
+
+def _script_tag(shop: Shop, number: int) -> None:
+    app = _installation(shop, number).app
+    src = f"https://cdn.scripts.example/warehouse-and-parcels/synchronisation/{number}/main.min.js?shop=garmisch"
+    factories.ScriptTagFactory.create(shop=shop, app=app, src=src)
+
+
+def _service(shop: Shop, number: int) -> None:
+    app = _installation(shop, number).app
+    make_service(app, name=f"Fulfilment Rotterdam {number}", callback_url=f"https://parcels.example/rotterdam/{number}")
+
+
+def _smart(shop: Shop, number: int) -> None:
+    rules = (("title", "contains", "bowl"), ("vendor", "equals", VENDOR), ("tag", "equals", "gift"))
+    make_smart(f"{TITLE}, all of no. {number}", *rules)
+
+
+def _subscription(shop: Shop, number: int) -> None:
+    address = f"https://hooks.warehouse.example/rotterdam/parcels/{number}"
+    make_subscription(_installation(shop, number), address, topic="orders/updated")
+
+
+def _work(shop: Shop, number: int) -> None:
+    """Create a fulfillment order of three items at a location with a long name. Every fifth one is on hold."""
+    for row in route_order_now(_order(shop, number)):
+        Location.objects.filter(pk=row.assigned_location_id).update(name="Warehouse Rotterdam, hall 4")
+        set_status(row, "on_hold" if number % 5 == 0 else "open", "unsubmitted")
+
+
+MAKE: dict[str, Make] = {
+    "bulk_edits.bulkedit": _bulk_edit,
+    "catalog.customcollection": lambda shop, number: make_custom(f"{TITLE}, all of no. {number}"),
+    "catalog.product": _product,
+    "catalog.smartcollection": _smart,
+    "catalog.variant": _variants,
+    "content.article": _article,
+    "content.blog": lambda shop, number: make_blog(),
+    "content.mobileplatformapplication": lambda shop, number: MobilePlatformApplication.objects.create(
+        shop=shop, platform="ios", application_id=f"X1Y2Z3W4V5.example.garmisch.store-{number}"
+    ),
+    "content.scripttag": _script_tag,
+    "content.storefile": lambda shop, number: make_store_file(f"breakfast-bowl-speckled-glaze-{number}.png"),
+    "customers.customer": _customer,
+    "events.event": _event,
+    "imports_exports.export": _export,
+    "imports_exports.import": _import,
+    "fulfillment.fulfillmentorder": _work,
+    "fulfillment.fulfillmentservice": _service,
+    "inventory.location": _location,
+    "inventory.stockmovement": _variants,
+    "jobs.job": _job,
+    "metafields.metafield": _metafield,
+    "orders.order": _order,
+    "payments.paymenthandlerconfig": lambda shop, number: make_handler(
+        handler_id=f"wallet-{number}",
+        handler_name=f"example.garmisch.wallet_{number}",
+        config={"shop_id": f"garmisch-{number}"},
+    ),
+    "refunds.refund": _refund,
+    "shops.app": _registration,
+    "shops.installation": _installation,
+    "staff.membership": _member,
+    "webhooks.delivery": _delivery,
+    "webhooks.subscription": _subscription,
+}

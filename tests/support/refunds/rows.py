@@ -1,0 +1,145 @@
+"""An order with unsaved rows, for refund calculations without a database."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from apps.core.types import Attrs, ReadOnlyAttrs
+from apps.orders.domain import payments, statuses
+from apps.orders.domain.pricing import prices, totals
+from apps.orders.models import LineItem, Order, ShippingLine, Transaction
+from apps.refunds.domain import calculation
+from apps.refunds.domain.calculation import RefundableDuty, RefundCalculation
+from tests.support.refunds.golden import GoldenCase, RefundStep
+
+ZERO = Decimal(0)
+
+
+def build_duty(price: Decimal, tax: Decimal = ZERO) -> list[Attrs]:
+    return [{"shop_money": {"amount": price}, "tax_lines": build_tax(tax)}] if price else []
+
+
+def build_tax(price: Decimal) -> list[Attrs]:
+    return [{"title": "VAT", "rate": ZERO, "price": price}] if price else []
+
+
+class UnsavedOrder:
+    """An unsaved order with line items, shipping lines and transactions."""
+
+    def __init__(
+        self,
+        order: Order,
+        lines: Sequence[LineItem],
+        shipping: Sequence[ShippingLine] = (),
+        *,
+        code: Decimal = ZERO,
+        payments: Sequence[tuple[Decimal | None, str]] = (),
+    ) -> None:
+        self.order, self.lines, self.shipping = order, list(lines), list(shipping)
+        codes = [{"code": "LESS", "amount": code, "type": "fixed_amount"}] if code else []
+        assert prices.price_order(order, self.lines, self.shipping, codes=codes) == {}
+        self.known: list[Transaction] = []
+        self.given: dict[int, tuple[Decimal, Decimal]] = {}
+        for amount, currency in payments:
+            self.pay(amount, currency)
+
+    def pay(self, amount: Decimal | None, currency: str) -> None:
+        owed = payments.get_balance_due(self.order, self.known, currency)
+        input_owed = owed if amount is None else amount
+        row = Transaction(order=self.order, kind="sale", status="success", amount=input_owed, currency=currency)
+        row.shop_amount = payments._in_shop_currency(self.order, self.known, input_owed, currency)
+        self.known.append(row)
+
+    def calculate(
+        self,
+        units: Sequence[tuple[LineItem, int]] = (),
+        shipping: Decimal = ZERO,
+        duties: Sequence[RefundableDuty] = (),
+    ) -> RefundCalculation:
+        return calculation.calculate_amounts(
+            self.order, self.lines, self.shipping, self.known, units=units, shipping=shipping, duties=duties
+        )
+
+    def duty(self, line: LineItem, *, share: bool) -> RefundableDuty:
+        [duty] = line.duties
+        return RefundableDuty(line, duty, self.given.get(duty["id"], (ZERO, ZERO)), share)
+
+    def refund(self, result: RefundCalculation) -> None:
+        """Apply a calculated refund to the order and its rows."""
+        calculation.reduce_quantities([(part.line, part.quantity) for part in result.lines])
+        calculation.add_refunded_shipping(result.shipping)
+        calculation.add_refunded_duties(result.duties)
+        for part in result.duties:
+            before = self.given.get(part.duty_id, (ZERO, ZERO))
+            self.given[part.duty_id] = before[0] + part.amount, before[1] + part.tax
+        for share in result.shares:
+            share.payment.refunded += share.amount
+            self.known.append(
+                Transaction(
+                    order=self.order,
+                    parent=share.payment,
+                    kind="refund",
+                    status="success",
+                    amount=share.amount,
+                    shop_amount=share.in_order,
+                    currency=share.payment.currency,
+                )
+            )
+        totals.set_current_totals(self.order, self.lines, self.shipping)
+        statuses.update_statuses(self.order, self.lines, self.known)
+
+
+def build_books(case: GoldenCase) -> UnsavedOrder:
+    currency, rate = case.seen or (case.currency, Decimal(1))
+    order = Order(
+        currency=case.currency,
+        presentment_currency=currency,
+        exchange_rate=rate,
+        taxes_included=case.included,
+        number=1,
+    )
+    lines = [
+        make_line(
+            line["price"],
+            line["quantity"],
+            off=line["off"],
+            tax=line["tax"],
+            title=line["letter"],
+            duty=build_duty(line["duty"], line["taxed"]),
+        )
+        for line in case.lines
+    ]
+    shipping = [ShippingLine(title="Post", price=row["price"], tax_lines=build_tax(row["tax"])) for row in case.posts]
+    return UnsavedOrder(order, lines, shipping, code=case.code, payments=case.payments)
+
+
+def make_line(
+    price: Decimal,
+    quantity: int,
+    *,
+    off: Decimal = ZERO,
+    tax: Decimal = ZERO,
+    title: str = "A",
+    duty: Sequence[ReadOnlyAttrs] = (),
+) -> LineItem:
+    return LineItem(
+        title=title,
+        name=title,
+        price=price,
+        quantity=quantity,
+        current_quantity=quantity,
+        fulfillable_quantity=quantity,
+        total_discount=off,
+        tax_lines=build_tax(tax),
+        duties=list(duty),
+    )
+
+
+def build_duties(books: UnsavedOrder, step: RefundStep) -> list[RefundableDuty]:
+    by_letter = {line.title: line for line in books.lines}
+    shares = [books.duty(by_letter[letter], share=True) for letter in step.share]
+    return [*shares, *(books.duty(by_letter[letter], share=False) for letter in step.whole)]
+
+
+def build_units(books: UnsavedOrder, step: RefundStep) -> list[tuple[LineItem, int]]:
+    by_letter = {line.title: line for line in books.lines}
+    return [(by_letter[letter], count) for letter, count in step.units]

@@ -1,0 +1,12 @@
+"""Fixtures for webhook tests."""
+
+import pytest
+
+from apps.core.tenancy.models import Installation, Shop
+from tests.support import factories
+
+
+@pytest.fixture
+def installation(shop: Shop) -> Installation:
+    """Return the installation of an app that may read content."""
+    return factories.make_installation(shop, scopes=["read_content"])
