@@ -52,9 +52,10 @@ def _run() -> int:
         signal.signal(number, stop)
     # Start each process in its own session, so that Ctrl-C reaches only this process, which then stops the others in
     # order.
+    commands = {name: [sys.executable, "-m", f"backoffice.entrypoints.{name}"] for name in PROCESSES}
     running = {
-        name: subprocess.Popen([sys.executable, "-m", f"backoffice.{name}"], cwd=ROOT, start_new_session=True)  # noqa: S603
-        for name in PROCESSES
+        name: subprocess.Popen(command, cwd=ROOT, start_new_session=True)  # noqa: S603
+        for name, command in commands.items()
     }
     _print("Running until Ctrl-C.")
     while not stop_requested and all(process.poll() is None for process in running.values()):

@@ -101,7 +101,7 @@ def test_writes_go_on_while_the_broker_is_away(
     environment = {"BROKER_URL": f"redis://127.0.0.1:{broker.port}/0", "EMAIL_URL": "dummymail://"}
     server = LiveServer(get_database_url(), tmp_path, BACKOFFICE_BRAND="platform", WEB_PROCESSES="2", **environment)
     server.wait()
-    processes = [server.start(f"backoffice.{name}") for name in ("worker", "scheduler")]
+    processes = [server.start(f"backoffice.entrypoints.{name}") for name in ("worker", "scheduler")]
     sellers = OrderClients(server, token)
     try:
         wait_until(lambda: len(sellers.statuses), (2 * RATE).__le__, seconds=60)

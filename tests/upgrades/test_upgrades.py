@@ -1,8 +1,8 @@
 """Tests that the current code can use a database and a data folder from the last release.
 
 ``1.0.0/`` was created from the last release, see CONTRIBUTING. The tests also prove that the last release can write to
-the new schema: no column was removed, every new column has a default, and a row of each table can be deleted and inserted
-with the old columns. See check F14 in docs/reliability.md.
+the new schema: no column was removed, every new column has a default, and a row of each table can be deleted and
+inserted with the old columns. See check F14 in docs/reliability.md.
 """
 
 import hashlib
