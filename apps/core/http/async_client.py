@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Self
 
+from django.db import connection
+
 from apps.core.http.errors import (
     ADDRESS_NOT_ALLOWED,
     CONNECTION_FAILED,
@@ -252,7 +254,11 @@ class AsyncClient:
 
 
 def _check_url(url: str) -> Target:
-    return check_url(url, schemes=("https",))
+    """Check a URL, and close the database connection that the check may have opened for this thread."""
+    try:
+        return check_url(url, schemes=("https",))
+    finally:
+        connection.close()
 
 
 def _look_up(host: str, port: int) -> list[Address]:

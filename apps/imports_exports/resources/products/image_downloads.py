@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeAlias
 
+from django.db import connection
+
 from apps.catalog.domain import image_files
 from apps.catalog.domain.image_files import StoredImage
 from apps.catalog.domain.images import MAX_IMAGES
@@ -101,3 +103,6 @@ def _fetch_image(shop_id: int, src: str) -> ImageOrError:
         return image_files.store_image_from_url(shop_id, src, seconds=TIMEOUT_SECONDS)
     except DomainError as error:
         return error
+    finally:
+        # The URL check may have opened a database connection for this thread.
+        connection.close()
