@@ -1,10 +1,38 @@
 """Migration operations for indexes, page fill factors and statistics that do not block a table in use."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.postgres.operations import AddIndexConcurrently, TrigramExtension
-from django.db.migrations import AddIndex
+from django.db.migrations import AddIndex, CreateModel
 from django.db.migrations.operations.base import Operation
+
+
+class CreateModels(Operation):
+    """Creates several models in one operation.
+
+    After each operation, Django builds all related models again. Nearly all models are related, through the shop, so
+    separate operations for each table, index and constraint would take 20 seconds in an empty database.
+    """
+
+    def __init__(self, *models: CreateModel) -> None:
+        self.models = models
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        state.__dict__.pop("apps", None)
+        for model in self.models:
+            model.state_forwards(app_label, state)
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        for model in self.models:
+            model.database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        for model in reversed(self.models):
+            model.database_backwards(app_label, schema_editor, from_state, to_state)
+
+    def describe(self) -> str:
+        return f"Create the models {', '.join(model.name for model in self.models)}"
 
 
 class AddIndexWithoutBlocking(AddIndexConcurrently):
@@ -33,120 +61,94 @@ class AddIndexWithoutBlocking(AddIndexConcurrently):
             AddIndex.database_backwards(self, app_label, schema_editor, from_state, to_state)
 
 
-class AddPostgresIndex(Operation):
-    """Adds an index that only PostgreSQL supports (for substring or prefix searches), without blocking writers.
+class _PostgresOperation(Operation):
+    """An operation that runs SQL on a model's table, only on PostgreSQL, and does not change the model's state."""
 
-    The migration must set ``atomic = False``, unless it also creates the table. The index is not part of the model,
-    because SQLite does not support this type of index. SQLite scans the rows of the shop instead.
+    model_name: str
 
-    Args:
-        model_name: The model's name.
-        name: The index name.
-        definition: The SQL after the table's name, e.g. ``USING gin (upper(title) gin_trgm_ops)``.
-    """
+    def get_statements(self, schema_editor: Any, table: str) -> tuple[str, ...]:
+        raise NotImplementedError
 
-    reduces_to_sql = True
-    reversible = True
-    atomic = False
-
-    def __init__(self, model_name: str, name: str, definition: str) -> None:
-        self.model_name, self.name, self.definition = model_name, name, definition
+    def get_reverse_statements(self, schema_editor: Any, table: str) -> tuple[str, ...]:
+        raise NotImplementedError
 
     def state_forwards(self, app_label: str, state: Any) -> None:
         """Leave the model state unchanged."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Build the index, after dropping an invalid index from a failed attempt."""
-        self._build(schema_editor, app_label, to_state)
+        self._run(self.get_statements, app_label, schema_editor, to_state)
 
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        self._drop(schema_editor)
+        self._run(self.get_reverse_statements, app_label, schema_editor, to_state)
 
-    def _build(self, schema_editor: Any, app_label: str, state: Any) -> None:
+    def _run(self, get: Callable[[Any, str], tuple[str, ...]], app_label: str, schema_editor: Any, state: Any) -> None:
         if schema_editor.connection.vendor == "postgresql":
-            self._drop(schema_editor)
             table = state.apps.get_model(app_label, self.model_name)._meta.db_table
-            name, table = schema_editor.quote_name(self.name), schema_editor.quote_name(table)
-            command = "CREATE INDEX" if schema_editor.atomic_migration else "CREATE INDEX CONCURRENTLY"
-            schema_editor.execute(f"{command} {name} ON {table} {self.definition}", params=None)
+            for statement in get(schema_editor, schema_editor.quote_name(table)):
+                schema_editor.execute(statement, params=None)
 
-    def _drop(self, schema_editor: Any) -> None:
-        if schema_editor.connection.vendor == "postgresql":
-            name = schema_editor.quote_name(self.name)
-            command = "DROP INDEX" if schema_editor.atomic_migration else "DROP INDEX CONCURRENTLY"
-            schema_editor.execute(f"{command} IF EXISTS {name}", params=None)
+
+class AddPostgresIndex(_PostgresOperation):
+    """Adds an index that only PostgreSQL supports (for substring or prefix searches), without blocking writers.
+
+    The migration must set ``atomic = False``, unless it also creates the table. The index is not part of the model,
+    because SQLite does not support this type of index. SQLite scans the rows of the shop instead. ``definition`` is the
+    SQL after the table's name, e.g. ``USING gin (upper(title) gin_trgm_ops)``.
+    """
+
+    def __init__(self, model_name: str, name: str, definition: str) -> None:
+        self.model_name, self.name, self.definition = model_name, name, definition
+
+    def get_statements(self, schema_editor: Any, table: str) -> tuple[str, ...]:
+        """Drop an invalid index from a failed attempt, then build the index."""
+        command = "CREATE INDEX" if schema_editor.atomic_migration else "CREATE INDEX CONCURRENTLY"
+        create = f"{command} {schema_editor.quote_name(self.name)} ON {table} {self.definition}"
+        return (*self.get_reverse_statements(schema_editor, table), create)
+
+    def get_reverse_statements(self, schema_editor: Any, table: str) -> tuple[str, ...]:
+        command = "DROP INDEX" if schema_editor.atomic_migration else "DROP INDEX CONCURRENTLY"
+        return (f"{command} IF EXISTS {schema_editor.quote_name(self.name)}",)
 
     def describe(self) -> str:
         return f"Create the index {self.name} on {self.model_name}, on PostgreSQL"
 
 
-class SetFillFactor(Operation):
+class SetFillFactor(_PostgresOperation):
     """Sets PostgreSQL's fill factor, which reserves space for updated rows in each page of a table.
 
     With this space, an update that changes no indexed column stores the new row version in the same page and does not
     write to any index. The setting only affects pages written later. Changing the setting does not block.
-
-    Args:
-        model_name: The model's name.
-        percent: The percentage of a page that inserts may fill.
     """
-
-    reduces_to_sql = True
-    reversible = True
 
     def __init__(self, model_name: str, percent: int) -> None:
         self.model_name, self.percent = model_name, percent
 
-    def state_forwards(self, app_label: str, state: Any) -> None:
-        """Leave the model state unchanged."""
+    def get_statements(self, schema_editor: Any, table: str) -> tuple[str, ...]:
+        return (f"ALTER TABLE {table} SET (fillfactor = {self.percent})",)
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        self._set(app_label, schema_editor, to_state, f"SET (fillfactor = {self.percent})")
-
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        self._set(app_label, schema_editor, to_state, "RESET (fillfactor)")
-
-    def _set(self, app_label: str, schema_editor: Any, state: Any, clause: str) -> None:
-        if schema_editor.connection.vendor == "postgresql":
-            table = state.apps.get_model(app_label, self.model_name)._meta.db_table
-            schema_editor.execute(f"ALTER TABLE {schema_editor.quote_name(table)} {clause}", params=None)
+    def get_reverse_statements(self, schema_editor: Any, table: str) -> tuple[str, ...]:
+        return (f"ALTER TABLE {table} RESET (fillfactor)",)
 
     def describe(self) -> str:
         return f"Set the fill factor of {self.model_name}, on PostgreSQL"
 
 
-class AddExpressionStatistics(Operation):
-    """Creates PostgreSQL statistics for the values of an expression.
+class AddExpressionStatistics(_PostgresOperation):
+    """Creates PostgreSQL statistics for the values of an SQL expression, and collects them without blocking.
 
     PostgreSQL collects statistics for expressions in full indexes, but not for expressions in partial indexes. Without
     statistics, the planner assumes that each value matches one of 200 rows.
-
-    Args:
-        model_name: The model's name.
-        name: The name of the statistics.
-        expression: An SQL expression with columns of the model, e.g. ``upper(title)``.
     """
-
-    reduces_to_sql = True
-    reversible = True
 
     def __init__(self, model_name: str, name: str, expression: str) -> None:
         self.model_name, self.name, self.expression = model_name, name, expression
 
-    def state_forwards(self, app_label: str, state: Any) -> None:
-        """Leave the model state unchanged."""
+    def get_statements(self, schema_editor: Any, table: str) -> tuple[str, ...]:
+        name = schema_editor.quote_name(self.name)
+        return (f"CREATE STATISTICS {name} ON ({self.expression}) FROM {table}", f"ANALYZE {table}")
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Create the statistics, and collect them once with ``ANALYZE``, without blocking."""
-        if schema_editor.connection.vendor == "postgresql":
-            table = schema_editor.quote_name(to_state.apps.get_model(app_label, self.model_name)._meta.db_table)
-            name = schema_editor.quote_name(self.name)
-            schema_editor.execute(f"CREATE STATISTICS {name} ON ({self.expression}) FROM {table}", params=None)
-            schema_editor.execute(f"ANALYZE {table}", params=None)
-
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if schema_editor.connection.vendor == "postgresql":
-            schema_editor.execute(f"DROP STATISTICS {schema_editor.quote_name(self.name)}", params=None)
+    def get_reverse_statements(self, schema_editor: Any, table: str) -> tuple[str, ...]:
+        return (f"DROP STATISTICS {schema_editor.quote_name(self.name)}",)
 
     def describe(self) -> str:
         return f"Create statistics for {self.expression} of {self.model_name}, on PostgreSQL"
