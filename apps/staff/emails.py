@@ -15,10 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 def send_invitation(request: HttpRequest, user: User) -> None:
-    """Send the invitation, unless the user already has a password. Mail server errors are shown as a message.
-
-    Users with a password need no link, because they can log in as usual and open the new shop.
-    """
+    """Send the invitation, unless the user has a password and can log in as usual. Show mail errors as a message."""
     if user.has_usable_password():
         return
     # The email links to a page outside of all shops, so the URL must not contain a shop.

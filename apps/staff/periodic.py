@@ -1,5 +1,3 @@
-"""Cleanup of sessions and submitted forms."""
-
 from apps.core.jobs.periodic_tasks import hourly_tasks
 from apps.core.tenancy.sessions import delete_expired_sessions
 from apps.staff.domain.submitted_forms import delete_old_submissions

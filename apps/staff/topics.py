@@ -1,5 +1,3 @@
-"""Event topics for staff."""
-
 from typing import Any
 
 from django.db.models import Model

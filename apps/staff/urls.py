@@ -1,5 +1,3 @@
-"""REST routes for staff."""
-
 from apps.core.rest.routing import api_path
 from apps.staff.api.users import UserViewSet
 

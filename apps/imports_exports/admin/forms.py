@@ -1,10 +1,9 @@
-"""Forms for exports and imports."""
-
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
 from django import forms
+from django.conf import settings
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
@@ -13,9 +12,8 @@ from django.utils.translation import gettext_lazy
 from apps.core.i18n import formats
 from apps.core.i18n.error_messages import format_bytes
 from apps.core.types import ReadOnlyAttrs
-from apps.imports_exports.domain.imports import MAX_BYTES
 from apps.imports_exports.domain.resources import Resource
-from apps.imports_exports.models import LIST_FORMATS
+from apps.imports_exports.models import Format
 from apps.imports_exports.resources.audit_log import AUDIT_LOG
 from apps.imports_exports.resources.orders import ORDERS
 from apps.orders.models import Order
@@ -25,9 +23,8 @@ if TYPE_CHECKING:
 
 Choices: TypeAlias = "Sequence[tuple[str, str | _StrPromise]]"
 
-
 _MATCHING, _ALL = "matching", "all"
-_FORMATS = [(file_format.value, file_format.label) for file_format in LIST_FORMATS]
+_FORMATS = [(file_format.value, file_format.label) for file_format in (Format.CSV, Format.JSON_LINES)]
 
 
 class ExportOptions(TypedDict):
@@ -43,8 +40,6 @@ def _create_date_input() -> forms.DateInput:
 
 
 class ExportForm(forms.Form):
-    """Form for an export, with resource, format and order status."""
-
     kind = forms.ChoiceField(label=gettext_lazy("Resource"))
     format = forms.ChoiceField(label=gettext_lazy("Format"), choices=_FORMATS)
     status = forms.ChoiceField(
@@ -66,13 +61,7 @@ class ExportForm(forms.Form):
 
 
 class MatchingRows(NamedTuple):
-    """The rows that a list shows.
-
-    Attributes:
-        ids: The ids of the rows.
-        filter_labels: The active filters of the list, as text.
-        error: The error if the list has too many rows.
-    """
+    """The rows that a list shows, its active filters as text, and the error if there are too many rows."""
 
     ids: Sequence[int]
     filter_labels: Sequence[str]
@@ -131,21 +120,25 @@ class AuditExportForm(forms.Form):
         values = self.cleaned_data
         actor_lookup = "actor__startswith" if values["who"] == "app:" else "actor"
         until = values["until"] + timedelta(days=1) if values["until"] else None
-        filters = {"topic": values["topic"], actor_lookup: values["who"], "subject_label__icontains": values["q"]}
-        filters |= {
+        filters = {
+            "topic": values["topic"],
+            actor_lookup: values["who"],
+            "subject_label__icontains": values["q"],
             "created_at__gte": _format_start_of_day(values["since"]),
             "created_at__lt": _format_start_of_day(until),
         }
         return {"kind": AUDIT_LOG.name, "format": values["format"], "filters": filters}
 
 
-class UploadForm(forms.Form):
-    """Form to upload the file to import."""
+# The web server refuses larger requests, and a request contains more than the file.
+MAX_UPLOAD_BYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE - 1024 * 1024
 
+
+class UploadForm(forms.Form):
     file = forms.FileField(
         help_text=format_lazy(
             gettext_lazy("A CSV or JSON lines file of up to {size}. Nothing will be imported until you confirm."),
-            size=format_bytes(MAX_BYTES, unit="B"),
+            size=format_bytes(MAX_UPLOAD_BYTES, unit="B"),
         ),
         label=gettext_lazy("File"),
     )

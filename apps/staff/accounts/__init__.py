@@ -1,1 +1,0 @@
-"""Account pages of staff: login, password, second factor and profile."""

@@ -1,5 +1,3 @@
-"""allauth messages that this project translates into formal German, because allauth's own translation is informal."""
-
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -24,6 +22,7 @@ from apps.core.tenancy.models import Membership, User
 from apps.core.tenancy.read_only import writable_shops
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
 
+# Messages that this project translates into formal German, because allauth's own translation is informal.
 ALLAUTH_MESSAGES = (
     gettext_noop("Are you sure you want to sign out?"),
     gettext_noop("Be patient, you are sending too many requests."),
@@ -63,17 +62,16 @@ class StaffAccountAdapter(DefaultAccountAdapter):
         return False
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send an email in the recipient's language, or in the active language if the recipient has not chosen one."""
         preferred = getattr(context.get("user"), "language", "")
         with translation.override(formats.match_language(preferred) if preferred else translation.get_language()):
             super().send_mail(template_prefix, email, context)
 
-    def get_reset_password_from_key_url(self, key: str) -> str:
-        """Return the password reset URL on the installation's own host, regardless of the request's host.
+    def send_password_reset_mail(self, user: AbstractBaseUser, email: str, context: dict[str, Any]) -> None:
+        """Send the email for choosing a password, which is also the invitation of new staff."""
+        self.send_mail("account/email/choose_password", email, context)
 
-        Args:
-            key: The reset key in the form ``<user>-<token>``.
-        """
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        """Return the password reset URL on the installation's own host. ``key`` is ``<user>-<token>``."""
         user, _, token = key.partition("-")
         return f"{settings.BASE_URL}{get_global_url('account_reset_password_from_key', user, token)}"
 
@@ -82,7 +80,6 @@ class StaffAccountAdapter(DefaultAccountAdapter):
         return str(credentials.get("email", "")).lower()
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **kwargs: Any) -> None:
-        """Add a message, except for logins and logouts."""
         template = kwargs.get("message_template") or (args[0] if args else None)
         if template not in _SILENT:
             super().add_message(request, level, *args, **kwargs)
@@ -98,11 +95,9 @@ class StaffAccountAdapter(DefaultAccountAdapter):
             raise
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
-        """Record a wrong password in the audit log of the user's shops."""
         record_login_event(request, str(credentials.get("email", "")), "staff/login_failed")
 
     def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict[str, Any]]:
-        """Require a second factor for reauthentication if the user has one."""
         methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         codes = [method for method in methods if method["id"] != "reauthenticate"]
         return codes or methods
@@ -120,11 +115,8 @@ class SecondFactorAdapter(DefaultMFAAdapter):
 
     def decrypt(self, encrypted_text: str) -> str:
         """Decrypt a secret. A secret that an older release stored as plain text is returned unchanged."""
-        return (
-            encrypted_fields.decrypt(encrypted_text)
-            if encrypted_fields.is_encrypted(encrypted_text)
-            else encrypted_text
-        )
+        is_encrypted = encrypted_fields.is_encrypted(encrypted_text)
+        return encrypted_fields.decrypt(encrypted_text) if is_encrypted else encrypted_text
 
 
 def record_login_event(request: HttpRequest, email: str, topic: str) -> None:

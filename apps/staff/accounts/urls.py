@@ -19,7 +19,16 @@ from apps.staff.accounts import views as own
 
 _View = Callable[..., HttpResponseBase]
 
-_login_routes = [
+
+def _setup_route(route: str, view: _View, name: str) -> URLPattern:
+    return path(route, staff_required(view), name=name)
+
+
+def _account_route(route: str, view: _View, name: str) -> URLPattern:
+    return path(route, staff_with_required_factor(view), name=name)
+
+
+urlpatterns = [
     path("login/", own.LoginView.as_view(), name="account_login"),
     path("logout/", account.logout, name="account_logout"),
     path("inactive/", account.account_inactive, name="account_inactive"),
@@ -33,21 +42,6 @@ _login_routes = [
     path("password/reset/key/done/", account.password_reset_from_key_done, name="account_reset_password_from_key_done"),
     path("2fa/authenticate/", factor.authenticate, name="mfa_authenticate"),
     path("2fa/webauthn/login/", webauthn.login_webauthn, name="mfa_login_webauthn"),
-]
-
-
-def _setup_route(route: str, view: _View, name: str) -> URLPattern:
-    """Build the route of a page that users who lack a required second factor can open."""
-    return path(route, staff_required(view), name=name)
-
-
-def _account_route(route: str, view: _View, name: str) -> URLPattern:
-    """Build the route of a page that users who lack a required second factor cannot open."""
-    return path(route, staff_with_required_factor(view), name=name)
-
-
-urlpatterns = [
-    *_login_routes,
     _setup_route("reauthenticate/", account.reauthenticate, "account_reauthenticate"),
     _setup_route("2fa/", factor.index, "mfa_index"),
     _setup_route("2fa/reauthenticate/", factor.reauthenticate, "mfa_reauthenticate"),

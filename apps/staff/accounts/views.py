@@ -16,10 +16,11 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import get_language, gettext_lazy, ngettext, override
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
 
 from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.i18n import formats
@@ -31,15 +32,12 @@ logger = logging.getLogger(__name__)
 
 
 class LoginView(AllauthLoginView):
-    """The login page, with autofocus and with status 429 after too many failed logins."""
-
     def get_form(self, form_class: Any = None) -> Any:
         form = super().get_form(form_class)
         form.fields["login"].widget.attrs["autofocus"] = True
         return form
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        """Render the form again, with status 429 after too many failed logins."""
         response: HttpResponse = super().form_invalid(form)
         if any(error.code == "too_many_login_attempts" for error in form.non_field_errors().as_data()):
             response.status_code = 429
@@ -63,15 +61,14 @@ class PasswordResetView(AllauthPasswordResetView):
 class _FirstFactor:
     """A mixin for views that set up a second factor.
 
-    When a user sets up a second factor for the first time, the current session counts as verified. All other sessions
-    of the user end, because they were started without a second factor.
+    After the first factor, the current session counts as verified. All other sessions of the user end, because they
+    were started without a second factor.
     """
 
     request: HttpRequest
     kind: str
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Set up the factor. A user's first factor marks this session as verified and ends all other sessions."""
         is_first = not is_mfa_enabled(self.request.user)
         response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
         if is_first:
@@ -84,20 +81,14 @@ class _FirstFactor:
 
 
 class ActivateTOTPView(_FirstFactor, AllauthActivateTOTPView):
-    """The page that sets up an authenticator app."""
-
     kind = "totp"
 
 
 class AddWebAuthnView(_FirstFactor, AllauthAddWebAuthnView):
-    """The page that adds a passkey or security key."""
-
     kind = "webauthn"
 
 
 class ProfileForm(forms.ModelForm[User]):
-    """The form for the user's own profile."""
-
     class Meta:
         model = User
         fields = ("first_name", "last_name", "phone", "url", "bio", "language")
@@ -118,7 +109,6 @@ class ProfileForm(forms.ModelForm[User]):
 
 
 def edit_profile(request: HttpRequest) -> HttpResponse:
-    """Show and edit the user's own profile. The page requires no permissions and belongs to no shop."""
     user = cast("User", request.user)
     form = ProfileForm(get_post_data(request), instance=User.objects.get(pk=user.pk))
     if request.method == "POST" and form.is_valid():
@@ -136,10 +126,8 @@ def edit_profile(request: HttpRequest) -> HttpResponse:
     return render(request, "global/profile.html", context)
 
 
+@require_POST
 def end_session(request: HttpRequest, pk: int) -> HttpResponse:
-    """End another session of the user."""
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
     session = _other_sessions(request).filter(pk=pk).first()
     if session is None:
         raise Http404("Session not found.")
@@ -149,10 +137,8 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("profile")
 
 
+@require_POST
 def end_other_sessions(request: HttpRequest) -> HttpResponse:
-    """End all other sessions of the user."""
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
     other_sessions = list(_other_sessions(request))
     for session in other_sessions:
         session.end()

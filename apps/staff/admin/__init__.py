@@ -1,5 +1,3 @@
-"""Staff pages of the panel."""
-
 from apps.staff.admin.members import MembershipAdmin
 
 __all__ = ["MembershipAdmin"]

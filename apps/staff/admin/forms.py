@@ -1,5 +1,3 @@
-"""Forms for the staff pages: the permission matrix and the invitation."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,14 +7,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
 from apps.core.admin.forms.forms import Values
-from apps.core.exceptions import DomainError
 from apps.core.tenancy.permissions import GROUPS, LABELS, NAMES, PRESETS, VIEW_ONLY_SUFFIX, Level, Levels
 
 
 @dataclass(frozen=True, slots=True)
 class LevelChoice:
-    """A permission level as a radio button."""
-
     value: str
     label: str
     is_selected: bool
@@ -25,8 +20,6 @@ class LevelChoice:
 
 @dataclass(frozen=True, slots=True)
 class PermissionLine:
-    """A permission in the matrix, with a radio button for each level."""
-
     name: str
     label: str
     choices: list[LevelChoice]
@@ -54,17 +47,15 @@ class PermissionsForm(forms.Form):
 
     @property
     def levels(self) -> dict[str, Level]:
-        """Return the resulting levels: the chosen levels, and the unchanged levels of locked permissions.
+        """Return the chosen levels and the unchanged levels of locked permissions.
 
-        If a request submits a level for a locked permission anyway, return the submitted level, so that the service
-        refuses the change.
+        If a request submits a level for a locked permission, return that level, so that the service refuses the change.
         """
         locked = {name: level for name, level in self.held.items() if self._is_permission_locked(name)}
         return locked | _parse_levels(self.cleaned_data["permissions"])
 
     @property
     def service_kwargs(self) -> dict[str, list[str]]:
-        """Return the levels as keyword arguments for the functions in ``domain.memberships``."""
         return {
             "permissions": sorted(name for name, level in self.levels.items() if level == Level.FULL),
             "view_only": sorted(name for name, level in self.levels.items() if level == Level.VIEW),
@@ -84,13 +75,7 @@ class PermissionsForm(forms.Form):
 
     @property
     def presets(self) -> list[tuple[str, str]]:
-        """Return the presets with their permission names, separated by spaces, for the page's script."""
         return [(_(title), " ".join(names)) for title, names in PRESETS.items()]
-
-    def add_domain_errors(self, error: DomainError) -> None:
-        """Add the errors from a service to the form."""
-        for field, messages in error.errors.items():
-            self.add_error(field if field in self.fields else None, messages)
 
     def _is_permission_locked(self, name: str) -> bool:
         """Return True if the current user cannot grant any level, or cannot grant the staff member's current level."""
@@ -109,22 +94,14 @@ class PermissionsForm(forms.Form):
 
 
 class InviteForm(PermissionsForm):
-    """The form for inviting a staff member."""
-
     email = forms.EmailField(max_length=255, label=gettext_lazy("Email address"))
     first_name = forms.CharField(max_length=150, label=gettext_lazy("First name"))
     last_name = forms.CharField(max_length=150, required=False, label=gettext_lazy("Last name"))
 
     @property
     def values(self) -> Values:
-        """Return the values for ``memberships.invite_member``."""
-        data = self.cleaned_data
-        return {
-            "email": data["email"],
-            "first_name": data["first_name"],
-            "last_name": data["last_name"],
-            **self.service_kwargs,
-        }
+        names = ("email", "first_name", "last_name")
+        return {name: self.cleaned_data[name] for name in names} | self.service_kwargs
 
 
 def _parse_levels(values: list[str]) -> dict[str, Level]:

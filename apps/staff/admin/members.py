@@ -1,7 +1,5 @@
-"""Panel pages for staff members: list, permissions, invitation, activation and removal."""
-
 from datetime import datetime
-from typing import TypeAlias, TypedDict, cast
+from typing import TypedDict, cast
 
 from allauth.mfa.models import Authenticator
 from django.contrib import admin, messages
@@ -15,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
-from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.error_display import add_domain_errors, format_errors
 from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
 from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
 from apps.core.admin.menu import MenuItem
@@ -43,9 +41,6 @@ class _Factors(TypedDict):
     has_factor: bool
 
 
-AnnotatedMembership: TypeAlias = "WithAnnotations[Membership, _Factors]"
-
-
 @admin.register(Membership)
 class MembershipAdmin(ShopOwnedAdmin[Membership]):
     """The model admin for staff members. The services check which staff members a user may change."""
@@ -71,20 +66,17 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
-        """Return the memberships. ``has_factor`` is True if the user has a second factor."""
         factors = Authenticator.objects.filter(user=OuterRef("user")).exclude(type=Authenticator.Type.RECOVERY_CODES)
         return super().get_queryset(request).select_related("user").annotate(has_factor=Exists(factors))
 
     @display(description=gettext_lazy("Name"), ordering="user__first_name")
     def person(self, membership: Membership) -> SafeString:
-        """Return the name and email address of the user as two lines."""
         return format_html(
             '<span class="bo-two"><strong>{}</strong> <span>{}</span></span>', membership.user, membership.user.email
         )
 
     @display(description=gettext_lazy("Role"))
     def role(self, membership: Membership) -> str:
-        """Return "Account owner" or the number of permissions."""
         if membership.account_owner:
             return _("Account owner")
         viewing = len(membership.view_only)
@@ -97,8 +89,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         return template.format(count=count, viewing=viewing)
 
     @display(description=gettext_lazy("Two-factor"), boolean=True)
-    def two_factor(self, membership: AnnotatedMembership) -> bool:
-        """Return True if the user has a second factor."""
+    def two_factor(self, membership: "WithAnnotations[Membership, _Factors]") -> bool:
         return membership.has_factor
 
     @display(description=gettext_lazy("Last login"), ordering="user__last_login")
@@ -107,13 +98,11 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
 
     @display(description=gettext_lazy("Status"), label={"active": "success", "invited": "info", "off": "danger"})
     def status(self, membership: Membership) -> tuple[str, str]:
-        """Return the status of the user's account as a key and a label."""
         if not membership.user.is_active:
             return "off", _("Deactivated")
         return ("active", _("Active")) if membership.user.has_usable_password() else ("invited", _("Invited"))
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the routes for activation and for resending the invitation."""
         return [
             self.build_action_url("<path:object_id>/activation/", self.activation_view, "activation"),
             self.build_action_url("<path:object_id>/invitation/", self.invitation_view, "invitation"),
@@ -121,7 +110,6 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         ]
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
-        """Invite a staff member."""
         require_permission(request, ADD)
         by = as_staff_request(request).user
         form = InviteForm(get_post_data(request), grantable=memberships.get_grantable_levels(by))
@@ -136,7 +124,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
             try:
                 response = submit_once_or_redirect(request, invite)
             except DomainError as error:
-                form.add_domain_errors(error)
+                add_domain_errors(form, error)
             else:
                 # The mail server can be slow, so the email is sent after the transaction.
                 for user in invited_users:
@@ -150,7 +138,6 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show and edit the permissions of a staff member."""
         require_permission(request, VIEW, CHANGE)
         membership = self.get_row_or_404(request, object_id)
         by = as_staff_request(request).user
@@ -189,7 +176,7 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
                 memberships.set_owner(membership, owner=request.POST.get("account_owner") == "on", by=by, at=now)
             memberships.change_permissions(membership, **form.service_kwargs, by=by, at=now)
         except DomainError as error:
-            form.add_domain_errors(error)
+            add_domain_errors(form, error)
             return False
         self.message_user(
             request, _("Permissions for {person} saved.").format(person=membership.user), messages.SUCCESS
@@ -197,7 +184,6 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         return True
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Remove a staff member, after confirmation."""
         require_permission(request, DELETE)
         membership = self.get_row_or_404(request, object_id)
         if request.method == "POST":
@@ -213,7 +199,6 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         return self.page(request, "panel/staff/remove.html", title, original=membership)
 
     def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Activate or deactivate a staff member."""
         require_permission(request, ACTIVATE)
         membership = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -229,7 +214,6 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
         return HttpResponseRedirect(self.url("change", membership.pk))
 
     def invitation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Send the invitation again."""
         require_permission(request, ADD)
         membership = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -241,7 +225,6 @@ class MembershipAdmin(ShopOwnedAdmin[Membership]):
 
 
 def _get_displayed_values(membership: Membership) -> tuple[object, ...]:
-    """Return the values that the form can change, to detect changes by others since the page was loaded."""
     return membership.permissions, membership.view_only, membership.account_owner
 
 

@@ -70,11 +70,9 @@ class UserViewSet(ShopViewSet[Membership]):
     }
 
     def get_scopes(self, method: str) -> tuple[str, ...]:
-        """Return the scope that all methods require."""
         return (SCOPE,)
 
     def check_permissions(self, request: Request) -> None:
-        """Check that the app has the scope and may see users."""
         if SCOPE not in self.access.app_scopes:
             raise ScopeMissing(SCOPE)
         if self.access.installation.app.distribution == App.Distribution.PUBLIC:
@@ -87,12 +85,10 @@ class UserViewSet(ShopViewSet[Membership]):
 
     @cached_property
     def requested_fields(self) -> frozenset[str] | None:
-        """Return the requested fields that exist, or None for all fields."""
         requested = {word.strip() for word in self.query.get("fields", "").split(",")} - {""}
         return frozenset(requested & _USER.keys()) if requested else None
 
     def get_queryset(self) -> QuerySet[Membership]:
-        """Return the shop's memberships with users. ``is_guarded`` is True if the user has a second factor."""
         factors = Authenticator.objects.filter(user_id=OuterRef("user_id"))
         guarded = Exists(factors.exclude(type=Authenticator.Type.RECOVERY_CODES))
         return Membership.objects.select_related("user").annotate(is_guarded=guarded)

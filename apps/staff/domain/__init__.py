@@ -1,1 +1,0 @@
-"""Domain logic for staff: memberships, permissions and sessions."""

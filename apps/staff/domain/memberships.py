@@ -19,33 +19,23 @@ from apps.core.tenancy.permissions import NAMES, Level, Levels
 
 
 class AlreadyMember(DomainError):
-    """Raised when the user is already a staff member of the shop."""
-
     code = "already_here"
     field = "email"
 
 
 class OwnMembership(DomainError):
-    """Raised when users try to change their own membership."""
-
     code = "own_place"
 
 
 class OwnerProtected(DomainError):
-    """Raised when a user who is not an operator changes an account owner."""
-
     code = "owner_protected"
 
 
 class LastOwner(DomainError):
-    """Raised when the shop would lose its last account owner."""
-
     code = "last_owner"
 
 
 class PermissionsExceeded(DomainError):
-    """Raised when users grant or revoke permissions that they lack."""
-
     code = "beyond_your_own"
     field = "permissions"
 
@@ -57,13 +47,11 @@ class WorksElsewhere(DomainError):
 
 
 def find_user_by_name(name: str) -> User | None:
-    """Return the first staff member with this full name, or None."""
     memberships = Membership.objects.select_related("user").order_by("id")
     return next((member.user for member in memberships if member.user.get_full_name() == name), None)
 
 
 def get_grantable_levels(by: User) -> Levels:
-    """Return the highest level of each permission that a user may grant and revoke in the shop."""
     all_names = dict.fromkeys(NAMES, Level.FULL)
     if by.is_superuser:
         return all_names
@@ -204,13 +192,7 @@ def set_active(membership: Membership, *, active: bool, by: User, at: datetime) 
 
 
 def _lock_membership(membership: Membership) -> Membership:
-    """Lock all memberships of the shop and return this membership.
-
-    All memberships are locked because the check for the last account owner depends on all memberships.
-
-    Raises:
-        RowDeleted: The membership was deleted.
-    """
+    """Lock all memberships of the shop, for the check of the last account owner, and return this membership."""
     rows = {row.pk: row for row in Membership.rows().select_for_update().order_by("pk").select_related("user")}
     if membership.pk not in rows:
         raise RowDeleted
@@ -232,7 +214,6 @@ def _check_last_owner(membership: Membership) -> None:
 
 
 def _check_grant(before: Levels, after: Levels, by: User) -> None:
-    """Check that ``by`` may grant and revoke each changed permission."""
     grantable_levels = get_grantable_levels(by)
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     higher = {name: max(before.get(name, Level.NONE), after.get(name, Level.NONE)) for name in changed}
@@ -250,7 +231,6 @@ def _filter_by_level(levels: Levels, level: Level) -> list[str]:
 
 
 def _apply_levels(membership: Membership, levels: Levels) -> dict[str, list[list[str]]]:
-    """Set the levels on a membership and return the changes for the audit log."""
     changes = {}
     for field, level in (("permissions", Level.FULL), ("view_only", Level.VIEW)):
         old_names, new_names = sorted(getattr(membership, field)), _filter_by_level(levels, level)

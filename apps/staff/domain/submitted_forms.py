@@ -1,5 +1,3 @@
-"""Delete old form submissions."""
-
 from datetime import datetime, timedelta
 
 from apps.core.tenancy.models import SentForm
@@ -8,7 +6,6 @@ RETENTION, BATCH_SIZE = timedelta(days=30), 1000
 
 
 def delete_old_submissions(at: datetime) -> int:
-    """Delete submissions older than 30 days, in batches."""
     cleared = 0
     expired = SentForm.objects.filter(created_at__lt=at - RETENTION).order_by("created_at")
     while keys := list(expired.values_list("pk", flat=True)[:BATCH_SIZE]):

@@ -1,9 +1,10 @@
-"""Presentment currencies of a shop: an exchange rate and a rounding rule for each.
+"""Convert prices to the presentment currencies of a shop, with an exchange rate and a rounding rule for each.
 
 A rate is the value of one unit of the shop currency in the presentment currency. Without a rate, only fixed prices are
 shown in that currency.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -26,6 +27,7 @@ from apps.core.tenancy.models import Shop
 
 MAX_CURRENCIES = 50
 MAX_RATE = Decimal(10) ** 6
+_RATE = re.compile(r"[0-9]{1,6}(\.[0-9]{1,9})?")
 # ``_NEAREST`` maps a rounding rule to its step. ``_ENDINGS`` maps a rule to a step and to the amount that is subtracted
 # from the rounded price, e.g. 0.01 for prices that end in .99.
 _NEAREST = {"0.05": Decimal("0.05"), "0.10": Decimal("0.10")}
@@ -52,21 +54,13 @@ ROUNDINGS: dict[str, str] = {
 
 
 class InvalidPresentment(DomainError):
-    """Raised when presentment currencies are invalid."""
-
     code = "presentment_refused"
     field = "presentment_currencies"
 
 
 @dataclass(frozen=True, slots=True)
 class Presentment:
-    """A presentment currency.
-
-    Attributes:
-        currency: ISO 4217 code.
-        rate: The value of one unit of the shop currency in this currency, or None to show only fixed prices.
-        rounding: A key of ``ROUNDINGS``.
-    """
+    """A presentment currency with a key of ``ROUNDINGS``. Without a rate, only fixed prices are shown."""
 
     currency: str
     rate: Decimal | None = None
@@ -96,16 +90,11 @@ def get_presentments(shop: Shop) -> tuple[Presentment, ...]:
 
 
 def find_presentment(shop: Shop, currency: str) -> Presentment | None:
-    """Return the presentment currency with this code, or None if the shop does not offer the currency."""
     return next((presentment for presentment in get_presentments(shop) if presentment.currency == currency), None)
 
 
 def validate_presentments(rows: Sequence[Mapping[str, str | None]], own: str) -> list[dict[str, str | None]]:
-    """Validate presentment currencies and return them in the stored format, sorted by code.
-
-    Args:
-        rows: Rows with ``currency``, ``rate`` (a plain number or None) and ``rounding``.
-        own: The shop currency.
+    """Validate rows with ``currency``, ``rate`` and ``rounding`` and return them in the stored format, sorted by code.
 
     Raises:
         InvalidPresentment: A row is invalid. Each message begins with the currency code.
@@ -124,7 +113,7 @@ def validate_presentments(rows: Sequence[Mapping[str, str | None]], own: str) ->
             errors.append(f"{code} {TAKEN}")
         elif rounding not in ROUNDINGS or (rounding and not has_valid_precision(Decimal(rounding), code)):
             errors.append(_NO_SUCH_AMOUNTS(currency=code))
-        elif rate and not _is_rate(rate):
+        elif rate and not (_RATE.fullmatch(rate) and 0 < Decimal(rate) < MAX_RATE):
             errors.append(f"{code}: the rate {INVALID} (more than 0, below {MAX_RATE}, at most 9 decimals)")
         else:
             valid[code] = {
@@ -135,12 +124,3 @@ def validate_presentments(rows: Sequence[Mapping[str, str | None]], own: str) ->
     if errors:
         raise InvalidPresentment({"presentment_currencies": errors})
     return [valid[code] for code in sorted(valid)]
-
-
-def _is_rate(text: str) -> bool:
-    integer_part, point, decimals = text.partition(".")
-    digits = f"{integer_part}{decimals}"
-    is_plain_number = (
-        digits.isascii() and digits.isdigit() and len(integer_part) <= 6 and len(decimals) <= 9 and bool(integer_part)
-    )
-    return is_plain_number and (bool(decimals) or not point) and 0 < Decimal(text) < MAX_RATE
