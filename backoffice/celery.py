@@ -61,32 +61,19 @@ app.conf.update(
     timezone="UTC",
     beat_schedule_filename=str(settings.DATA_DIR / "beat-schedule"),
     beat_schedule={
-        "requeue stale jobs": {
-            "task": "backoffice.sweep",
-            "schedule": settings.JOB_SWEEP_SECONDS,
-            "options": {"expires": MAX_CLOCK_DIFFERENCE + settings.JOB_SWEEP_SECONDS},
-        },
-        "run minute tasks": {
-            "task": "backoffice.due",
-            "schedule": 60,
-            "options": {"expires": MAX_CLOCK_DIFFERENCE + 60},
-        },
-        "clean up": {
-            "task": "backoffice.housekeeping",
-            "schedule": 3600,
-            "options": {"expires": MAX_CLOCK_DIFFERENCE + 1800},
-        },
-        # Run the checks at night (UTC), because the checks read every order.
-        "check consistency": {
-            "task": "backoffice.reconcile",
-            "schedule": crontab(hour=3, minute=17),
-            "options": {"expires": MAX_CLOCK_DIFFERENCE + 3600},
-        },
-        "run nightly tasks": {
-            "task": "backoffice.each_night",
-            "schedule": crontab(hour=4, minute=17),
-            "options": {"expires": MAX_CLOCK_DIFFERENCE + 3600},
-        },
+        name: {
+            "task": f"backoffice.{task}",
+            "schedule": schedule,
+            "options": {"expires": MAX_CLOCK_DIFFERENCE + expiry_seconds},
+        }
+        for name, task, schedule, expiry_seconds in (
+            ("requeue stale jobs", "sweep", settings.JOB_SWEEP_SECONDS, settings.JOB_SWEEP_SECONDS),
+            ("run minute tasks", "due", 60, 60),
+            ("clean up", "housekeeping", 3600, 1800),
+            # Run the checks at night (UTC), because the checks read every order.
+            ("check consistency", "reconcile", crontab(hour=3, minute=17), 3600),
+            ("run nightly tasks", "each_night", crontab(hour=4, minute=17), 3600),
+        )
     },
 )
 
@@ -101,7 +88,6 @@ def run_job(*keys: str) -> None:
 
 @app.task(name="backoffice.sweep")
 def requeue_stale_jobs() -> None:
-    """Notify workers again of jobs that no worker has claimed."""
     from apps.core.jobs.queue import notify_stale_jobs
 
     notify_stale_jobs()
@@ -109,7 +95,6 @@ def requeue_stale_jobs() -> None:
 
 @app.task(name="backoffice.due")
 def run_minute_tasks() -> None:
-    """Run the periodic tasks that are due every minute."""
     from apps.core.jobs.periodic_tasks import minute_tasks, run_periodic_tasks
 
     run_periodic_tasks(minute_tasks)
@@ -117,7 +102,6 @@ def run_minute_tasks() -> None:
 
 @app.task(name="backoffice.housekeeping")
 def run_housekeeping() -> None:
-    """Run the hourly tasks, such as deleting expired rows and files."""
     from apps.core.jobs.periodic_tasks import hourly_tasks, run_periodic_tasks
 
     run_periodic_tasks(hourly_tasks)
@@ -125,7 +109,6 @@ def run_housekeeping() -> None:
 
 @app.task(name="backoffice.reconcile")
 def run_consistency_checks() -> None:
-    """Check derived data against its source data, and log all differences."""
     from apps.core.jobs.consistency_checks import log_differences
 
     log_differences()

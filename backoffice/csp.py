@@ -13,14 +13,9 @@ from django.http import HttpRequest, HttpResponseBase
 from apps.core.admin.reverse import get_panel_prefix
 from apps.core.admin.staff_request import get_request_shop
 
-_REFERENCE = "/docs/"
-
 
 def get_script_sources(request: HttpRequest) -> list[str]:
-    """Return the allowed script sources for the host of the request.
-
-    These are the static files and, in a shop's panel, Django's translations for date fields, which a view returns.
-    """
+    """Return the static files and, in a shop's panel, the view with Django's translations for date fields."""
     host, shop = f"{request.scheme}://{request.get_host()}", get_request_shop(request)
     date_texts = [f"{host}{get_panel_prefix(shop)}jsi18n/"] if shop else []
     return [f"{host}{settings.STATIC_URL}", *date_texts]
@@ -32,15 +27,13 @@ class ShopCSPMiddleware(CSPMiddleware):
     def get_policy_parts(
         self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
     ) -> PolicyParts:
-        """Return the parts of the policy for this response."""
         parts: PolicyParts = super().get_policy_parts(request, response, report_only)
         sources = get_script_sources(request)
-        if request.path.startswith(_REFERENCE):
-            # Users enter an access token in the API reference, so only the product's own scripts and styles are
-            # allowed.
-            parts.replace = {"script-src": sources, "style-src": ["'self'"], **(parts.replace or {})}
-            return parts
-        # The panel theme uses Alpine, which needs this source because it compiles attributes with the Function
-        # constructor.
-        parts.replace = {"script-src": [*sources, UNSAFE_EVAL], **(parts.replace or {})}
+        if request.path.startswith("/docs/"):
+            # Users enter an access token in the API reference, so it allows only the product's own scripts and styles.
+            directives = {"script-src": sources, "style-src": ["'self'"]}
+        else:
+            # The panel theme uses Alpine, which compiles attributes with the Function constructor.
+            directives = {"script-src": [*sources, UNSAFE_EVAL]}
+        parts.replace = directives | (parts.replace or {})
         return parts

@@ -9,37 +9,24 @@ from django.conf import settings
 from django.core.mail.backends.console import EmailBackend
 from django.core.mail.message import EmailMessage
 
-_DEMO_NOTICE = "Demo: emails are printed here, including their links. Set EMAIL_URL to send them.\n"
-_NOT_SENT = "Email can't be sent: set EMAIL_URL."
-
 
 class MailNotConfigured(OSError):
     """Raised when no mail server is configured. Jobs retry, and the panel shows the message."""
 
 
 def is_demo() -> bool:
-    """Return True if this installation uses SQLite and ``manage.py demo`` created it.
-
-    The command stores the demo's password in a file in the data folder. The file identifies the demo.
-    """
+    """Return True if this installation uses SQLite and has the password file that ``manage.py demo`` writes."""
     on_file = settings.DATABASES["default"]["ENGINE"] == "backoffice.sqlite"
     return bool(on_file and (settings.DATA_DIR / "demo-password").exists())
 
 
 class DemoEmailBackend(EmailBackend):
-    """Email backend that prints emails in the demo and raises an error in other installations."""
-
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
-        """Print the emails with a notice.
-
-        Raises:
-            MailNotConfigured: This installation is not the demo.
-        """
         if not email_messages:
             return 0
         if not is_demo():
             if self.fail_silently:
                 return 0
-            raise MailNotConfigured(_NOT_SENT)
-        self.stream.write(_DEMO_NOTICE)
+            raise MailNotConfigured("Email can't be sent: set EMAIL_URL.")
+        self.stream.write("Demo: emails are printed here, including their links. Set EMAIL_URL to send them.\n")
         return int(super().send_messages(email_messages) or 0)

@@ -42,9 +42,7 @@ _REQUEST_ID = re.compile(r"[\w.:=+/-]{8,36}", re.ASCII)
 
 def is_api_request(request: HttpRequest) -> bool:
     """Return True for URLs of the REST API, even if they contain doubled slashes."""
-    path = request.path_info
-    if "//" in path:
-        path = _SLASHES.sub("/", path)
+    path = _SLASHES.sub("/", request.path_info)
     return (
         path.startswith(_API_PREFIXES)
         or path == "/admin/api"
@@ -82,11 +80,7 @@ def request_boundary(get_response: GetResponse) -> GetResponse:
 
 
 def _serve_page(request: HttpRequest, get_response: GetResponse) -> HttpResponseBase:
-    """Serve a page of the panel or a public page. The host is checked, except for probes.
-
-    Raises:
-        BadRequest: The URL contains a NUL character, which PostgreSQL rejects.
-    """
+    # PostgreSQL rejects NUL characters.
     if "\0" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
         raise BadRequest("The URL contains a NUL character.")
     if request.path_info not in _PROBES:
@@ -97,11 +91,8 @@ def _serve_page(request: HttpRequest, get_response: GetResponse) -> HttpResponse
 
 
 def _redirect_to_installation(request: HttpRequest) -> HttpResponseBase:
-    """Redirect staff from a shop's domain to the same page on the installation's own domain.
-
-    Raises:
-        Http404: The request submits a form. Staff must not enter passwords on a domain that the shop controls.
-    """
+    """Redirect staff from a shop's domain to the same page on the installation's own domain."""
+    # Staff must not submit passwords to a domain that the shop controls.
     if request.method not in {"GET", "HEAD"}:
         raise Http404("Staff pages are not available on a shop's domain.")
     address = request.get_full_path()
@@ -139,14 +130,8 @@ def _serve_api(request: HttpRequest) -> HttpResponse:
 def get_request_id(meta: Mapping[str, Any]) -> str:
     """Return the ``X-Request-Id`` of a trusted proxy, so that all logs contain the same ID, or a new request ID."""
     request_id: str = meta.get("HTTP_X_REQUEST_ID", "")
-    if (
-        request_id
-        and settings.TRUSTED_PROXIES
-        and _REQUEST_ID.fullmatch(request_id)
-        and is_trusted_proxy(meta.get("REMOTE_ADDR", ""))
-    ):
-        return request_id
-    return str(uuid.uuid4())
+    is_trusted = _REQUEST_ID.fullmatch(request_id) and is_trusted_proxy(meta.get("REMOTE_ADDR", ""))
+    return request_id if is_trusted else str(uuid.uuid4())
 
 
 def get_client_address(meta: Mapping[str, Any]) -> str:
@@ -175,7 +160,6 @@ def _without_port(hop: str) -> str:
 
 
 def is_trusted_proxy(address: str) -> bool:
-    """Return True if the address belongs to a trusted proxy."""
     return _is_address(address) and any(ip_address(address) in network for network in settings.TRUSTED_PROXIES)
 
 
@@ -193,11 +177,7 @@ _accepted_hosts: set[str] = set()
 
 
 def check_host(request: HttpRequest) -> None:
-    """Check that the host belongs to this installation or to a shop. If it is a shop's domain, store it on the request.
-
-    Raises:
-        DisallowedHost: The host is unknown.
-    """
+    """Raise ``DisallowedHost`` if the host is unknown. If it is a shop's domain, store it on the request."""
     raw = request.META.get("HTTP_HOST", "")
     if raw in _accepted_hosts:
         return

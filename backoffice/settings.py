@@ -218,7 +218,6 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "backoffice.urls"
 WSGI_APPLICATION = "backoffice.wsgi.application"
-APPEND_SLASH = True
 
 TEMPLATES = [
     {
@@ -308,8 +307,6 @@ REQUIRE_TWO_FACTOR_FROM = env.get_date("BACKOFFICE_REQUIRE_TWO_FACTOR_FROM")
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
-USE_TZ = True
-USE_I18N = True
 LOCALE_PATHS = [BASE_DIR / "locale"]
 # English, and each language with a translation catalog.
 LANGUAGES = find_languages(LOCALE_PATHS[0])

@@ -11,11 +11,7 @@ TIMEOUT_SECONDS = 3
 
 
 def check_services() -> None:
-    """Check the database, the broker, the cache and the file storage.
-
-    Raises:
-        ImproperlyConfigured: A service is not reachable. The message names the environment variable of the service.
-    """
+    """Raise ``ImproperlyConfigured`` with the name of the environment variable if a service is not reachable."""
     for variable, check in (
         ("DATABASE_URL", _check_database),
         ("BROKER_URL", _check_broker),
@@ -63,9 +59,8 @@ def _check_cache() -> None:
         return
     import redis
 
-    redis.Redis.from_url(
-        settings.CACHE_URL, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS
-    ).ping()
+    timeouts = {"socket_timeout": TIMEOUT_SECONDS, "socket_connect_timeout": TIMEOUT_SECONDS}
+    redis.Redis.from_url(settings.CACHE_URL, **timeouts).ping()
 
 
 def _check_storage() -> None:

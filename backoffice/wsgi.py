@@ -10,8 +10,7 @@ from apps.core.db.connections import limit_database_waits
 from backoffice.wsgi_validation import validate_environ
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
-# Web requests wait only briefly for a locked table, because clients can retry, and long waits would block all threads.
-# Jobs and commands wait longer.
+# See ``backoffice.entrypoints.serve``.
 os.environ.setdefault("BACKOFFICE_LOCK_TIMEOUT_MS", "2500")
 
 application: WSGIApplication = get_wsgi_application()

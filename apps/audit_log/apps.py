@@ -1,5 +1,3 @@
-"""App configuration for the audit log."""
-
 from django.apps import AppConfig
 
 

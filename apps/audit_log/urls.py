@@ -1,5 +1,3 @@
-"""REST routes for the events of a shop and for the timelines of objects."""
-
 from apps.audit_log.api.events import EventViewSet, create_timeline_viewset
 from apps.core.events.timelines import timelines
 from apps.core.rest.routing import api_path

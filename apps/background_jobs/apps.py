@@ -1,5 +1,3 @@
-"""App configuration for background jobs."""
-
 from django.apps import AppConfig
 
 

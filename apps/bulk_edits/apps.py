@@ -1,5 +1,3 @@
-"""App configuration for bulk edits."""
-
 from django.apps import AppConfig
 
 

@@ -1,5 +1,3 @@
-"""Cleanup of bulk edits."""
-
 from apps.bulk_edits.domain import edits
 from apps.core.jobs.periodic_tasks import hourly_tasks
 

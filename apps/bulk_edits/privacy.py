@@ -5,8 +5,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from apps.bulk_edits.models import BulkEdit, EditedRow
-from apps.bulk_edits.targets.customers import CUSTOMERS
-from apps.bulk_edits.targets.orders import ORDERS
+from apps.bulk_edits.targets import CustomerTarget, OrderTarget
 from apps.core.privacy import build_mention_filter, get_blank_values
 from apps.customers.domain import merge, personal_data
 from apps.customers.domain.personal_data import PersonalData, personal_data_parts
@@ -21,7 +20,7 @@ def redact_bulk_edits(customer: Customer, actor: str, at: datetime) -> None:
     words = [word.lower() for word in personal_data.get_identifying_words(customer)]
     orders = Order.objects.filter(customer=customer).values("pk")
     customer_ids = [customer.pk, *merge.get_merged_ids(customer.pk)]
-    own = Q(edit__kind=CUSTOMERS.name, row_id__in=customer_ids) | Q(edit__kind=ORDERS.name, row_id__in=orders)
+    own = Q(edit__kind=CustomerTarget.name, row_id__in=customer_ids) | Q(edit__kind=OrderTarget.name, row_id__in=orders)
     rows = EditedRow.objects.filter(own | build_mention_filter(("label", "reason"), words)).order_by("pk")
     last = 0
     while ids := list(rows.filter(pk__gt=last).values_list("pk", flat=True)[:_BATCH]):

@@ -1,5 +1,3 @@
-"""Background tasks for bulk edits."""
-
 from django.utils.translation import gettext_lazy
 
 from apps.bulk_edits.domain import edits, runner

@@ -1,16 +1,9 @@
 """Audit log topics for bulk edits. Each changed row also has its own events."""
 
-from django.db.models import Model
 from django.utils.translation import gettext_noop
 
 from apps.bulk_edits.domain import edits
 from apps.core.events.topics import Topic, topics
-from apps.core.types import Attrs
-
-
-def _render_id(instance: Model, version: str) -> Attrs:
-    return {"id": instance.pk}
-
 
 labels = {
     edits.STARTED: gettext_noop("Bulk edit started"),
@@ -19,4 +12,4 @@ labels = {
     edits.UNDONE: gettext_noop("Bulk edit undone"),
 }
 for name, label in labels.items():
-    topics.add(Topic(name=name, render=_render_id, label=label))
+    topics.add(Topic(name=name, render=lambda edit, version: {"id": edit.pk}, label=label))

@@ -1,5 +1,3 @@
-"""App configuration for the catalog."""
-
 from django.apps import AppConfig
 
 

@@ -1,5 +1,3 @@
-"""Topics for the catalog."""
-
 from django.db.models import Model
 from django.utils.translation import gettext_noop
 

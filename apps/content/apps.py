@@ -1,5 +1,3 @@
-"""App configuration for the content app."""
-
 from django.apps import AppConfig
 
 

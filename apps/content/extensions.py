@@ -1,5 +1,3 @@
-"""What the content app adds to other apps."""
-
 from apps.content.domain import article_images, script_tags, theme_extraction
 from apps.content.models import Article, Blog
 from apps.core.media.metadata import metadata_strippers

@@ -1,5 +1,3 @@
-"""Cleanup of files."""
-
 from apps.content.domain import blob_store
 from apps.core.jobs.periodic_tasks import hourly_tasks
 

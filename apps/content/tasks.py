@@ -1,5 +1,3 @@
-"""Background tasks for the content app."""
-
 from django.utils.translation import gettext_lazy
 
 from apps.content.domain import theme_extraction, themes

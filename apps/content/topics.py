@@ -1,5 +1,3 @@
-"""Topics for the content app."""
-
 from typing import Any
 
 from django.db.models import Model

@@ -1,5 +1,3 @@
-"""REST routes for the content app."""
-
 from apps.content.api.articles import ArticleValuesView, ArticleViewSet
 from apps.content.api.assets import AssetViewSet
 from apps.content.api.blogs import BlogViewSet

@@ -1,5 +1,3 @@
-"""App configuration for the kit."""
-
 from django.apps import AppConfig
 
 from apps.core.registry import MODULE_NAMES, autodiscover

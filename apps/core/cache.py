@@ -16,10 +16,7 @@ _NONE = object()
 
 
 def get_or_compute(key: str, compute: Callable[[], T], seconds: int) -> T:
-    """Return the cached value of a key. If the key is not in the cache, compute and cache the value.
-
-    Exceptions raised by ``compute`` propagate to the caller.
-    """
+    """Return the cached value of a key, or compute and cache the value. Exceptions of ``compute`` propagate."""
     try:
         value = cache.get(key, _NONE)
     except Exception:
@@ -33,7 +30,6 @@ def get_or_compute(key: str, compute: Callable[[], T], seconds: int) -> T:
 
 
 def set_cached(key: str, value: object, seconds: int) -> None:
-    """Cache a value, replacing any previous value."""
     try:
         cache.set(key, value, seconds)
     except Exception:

@@ -11,13 +11,7 @@ from apps.core.i18n.messages import Message, join_errors
 
 
 class DomainError(Exception):
-    """Raised when a business rule does not allow an operation.
-
-    Attributes:
-        code: A stable identifier of the error for clients.
-        field: The field of an error with a single message.
-        status: The HTTP status of the REST response.
-    """
+    """Raised when a business rule does not allow an operation. ``code`` is a stable identifier for clients."""
 
     code = "refused"
     field = "base"
@@ -34,7 +28,6 @@ class DomainError(Exception):
 
     @property
     def errors(self) -> dict[str, list[str]]:
-        """Return the messages, keyed by field."""
         if isinstance(self._message, str):
             return {self._field: [self._message]}
         return {field: list(messages) for field, messages in self._message.items()}

@@ -7,7 +7,7 @@ the lowest unused number, but the caller must prevent concurrent inserts.
 
 import re
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from django.db import IntegrityError, models, transaction
 from slugify import slugify
@@ -36,13 +36,7 @@ def slugify_text(text: str) -> str:
 
 
 def find_free_handle(rows: models.QuerySet[M], text: str, *, fallback: str) -> str:
-    """Return an unused handle, with a number if necessary.
-
-    Args:
-        rows: The rows that must not have the same handle. The caller must prevent concurrent inserts.
-        text: The title.
-        fallback: The handle for a title without letters and digits.
-    """
+    """Return an unused handle, with a number if necessary. The caller must prevent concurrent inserts into ``rows``."""
     base = build_handle(text) or fallback
     stem = base[: MAX_LENGTH - 12].strip("-")
     pattern = re.compile(rf"{re.escape(stem)}-([1-9][0-9]{{0,9}})")
@@ -54,12 +48,9 @@ def find_free_handle(rows: models.QuerySet[M], text: str, *, fallback: str) -> s
 
 
 def save_with_handle(instance: models.Model, base: str, *, update_fields: Collection[str] | None = None) -> None:
-    """Save a row with a handle. Add a number if another row of the shop already uses the handle.
+    """Save a row with ``shop`` and ``handle`` fields. Add a number if another row of the shop already uses the handle.
 
-    Args:
-        instance: A row with ``shop`` and ``handle`` fields. This function sets the handle.
-        base: The preferred handle.
-        update_fields: The columns to update, or None to insert a new row.
+    ``update_fields`` contains the columns to update, or is None to insert a new row.
     """
     new = update_fields is None
     candidate = base
@@ -69,46 +60,30 @@ def save_with_handle(instance: models.Model, base: str, *, update_fields: Collec
             with transaction.atomic():
                 instance.save(force_insert=new, update_fields=update_fields)
         except IntegrityError:
-            if not _is_used(instance, candidate):
+            rows = type(instance)._base_manager.filter(shop_id=instance.shop_id)  # type: ignore[attr-defined]
+            if not rows.filter(handle=candidate).exists():
                 raise
             if new:
                 instance.pk = None
-            candidate = (
-                _find_free_handle(instance, base) if attempt < _MAX_TRIES - 2 else f"{base}-{secrets.randbelow(10**12)}"
-            )
+            is_random = attempt >= _MAX_TRIES - 2
+            candidate = f"{base}-{secrets.randbelow(10**12)}" if is_random else _find_free_handle(rows, base)
         else:
             return
     raise IntegrityError(f"Found no free handle for {base!r}")  # pragma: no cover - a trillion to one
 
 
-def _is_used(instance: models.Model, handle: str) -> bool:
-    rows: models.Manager[models.Model] = type(instance)._base_manager
-    return rows.filter(shop_id=instance.shop_id, handle=handle).exists()  # type: ignore[attr-defined]
-
-
-def _find_free_handle(instance: models.Model, base: str) -> str:
-    """Return the base with an unused number.
-
-    The function first finds the lowest unused power of two. The next lower power is in use, so a binary search between
-    the two powers finds an unused number.
-    """
-    rows = type(instance)._base_manager.filter(shop_id=instance.shop_id)  # type: ignore[attr-defined]
+def _find_free_handle(rows: models.QuerySet[M], base: str) -> str:
+    """Return the base with an unused number, found with a binary search below the lowest unused power of two."""
     power_by_handle = {f"{base}-{power}": power for power in _POWERS}
     used = {
         power_by_handle[handle] for handle in rows.filter(handle__in=power_by_handle).values_list("handle", flat=True)
     }
     high = next(power for power in _POWERS if power not in used)
-    return (
-        f"{base}-{_bisect_free_number(high // 2, high, lambda number: rows.filter(handle=f'{base}-{number}').exists())}"
-    )
-
-
-def _bisect_free_number(low: int, high: int, is_used: Callable[[int], bool]) -> int:
-    """Return an unused number in ``(low, high]`` that directly follows a used number."""
+    low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        if is_used(middle):
+        if rows.filter(handle=f"{base}-{middle}").exists():
             low = middle
         else:
             high = middle
-    return high
+    return f"{base}-{high}"

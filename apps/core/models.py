@@ -20,10 +20,7 @@ MAX_FOLDED = 3 * 255
 
 
 def create_version() -> int:
-    """Return a new version for a row: the nanoseconds since 1970.
-
-    Two changes to a row never get the same version, because the row's lock prevents concurrent changes.
-    """
+    """Return the nanoseconds since 1970. The row's lock ensures that two changes to a row get different versions."""
     return time.time_ns()
 
 
@@ -36,14 +33,12 @@ class VersionField(models.BigIntegerField[int, int]):
         super().__init__(*args, **kwargs)
 
     def pre_save(self, model_instance: models.Model, add: bool) -> int:
-        """Set a new version on the instance and return it for the row."""
         version = create_version()
         setattr(model_instance, self.attname, version)
         return version
 
 
 def get_column_values(row: models.Model) -> dict[str, object]:
-    """Return the column values of an instance, to detect changes later."""
     return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
 
 
@@ -59,11 +54,7 @@ class TimestampedQuerySet(models.QuerySet[M]):
     """A queryset that also sets ``updated_at``, the version and case-folded copies when it updates rows."""
 
     def update(self, **kwargs: Any) -> int:
-        """Update rows and set ``updated_at`` and the version, unless the caller sets them.
-
-        Raises:
-            TypeError: The value for a column with a case-folded copy is an expression.
-        """
+        """Update rows and set ``updated_at`` and the version, unless the caller sets them."""
         for name, copy in get_folded_columns(self.model).items():
             if name in kwargs and copy.name not in kwargs:
                 if hasattr(kwargs[name], "resolve_expression"):
@@ -80,14 +71,9 @@ class TimestampedQuerySet(models.QuerySet[M]):
     update.alters_data = True  # type: ignore[attr-defined]
 
     def bulk_update(self, objs: Iterable[M], fields: Iterable[str], batch_size: int | None = None) -> int:
-        """Update columns of rows to plain values, with the case-folded copies of these columns.
+        """Update columns of rows to plain values, with their case-folded copies. ``batch_size`` is ignored.
 
         This runs one small statement per row, because Django needs milliseconds per row to build one large statement.
-
-        Args:
-            objs: Stored rows.
-            fields: The names of the columns.
-            batch_size: Ignored. The parameter only exists for compatibility with Django.
         """
         rows, names = list(objs), list(fields)
         if not rows:
@@ -119,15 +105,11 @@ class TimestampedQuerySet(models.QuerySet[M]):
         rows = None
         returning = options.get("returning_fields")
         if returning and not options.get("raw") and options.get("on_conflict") is None:
-            is_single = len(objs) == 1
-            rows = (
-                prepared_sql.insert_row(objs[0], fields, returning)
-                if is_single
-                else prepared_sql.insert_rows(objs, fields, returning)
-            )
-        if rows is None:
-            rows = super()._insert(objs, fields, **options)  # type: ignore[misc]
-        return rows
+            if len(objs) == 1:
+                rows = prepared_sql.insert_row(objs[0], fields, returning)
+            else:
+                rows = prepared_sql.insert_rows(objs, fields, returning)
+        return super()._insert(objs, fields, **options) if rows is None else rows  # type: ignore[misc]
 
     _insert.alters_data = True  # type: ignore[attr-defined]
     _insert.queryset_only = False  # type: ignore[attr-defined]
@@ -150,9 +132,7 @@ def create_shop_manager(queryset: type[models.QuerySet[M]], manager: type[models
 class Timestamped(models.Model):
     """A row with the time of creation and the time of the last change.
 
-    Attributes:
-        personal_fields: The text columns that can contain personal data of customers (see ``apps.core.privacy``).
-        non_personal_fields: All other text columns.
+    Each text column is in ``personal_fields`` or ``non_personal_fields`` (see ``apps.core.privacy``).
     """
 
     personal_fields: ClassVar[tuple[str, ...]] = ()
@@ -180,11 +160,11 @@ class Timestamped(models.Model):
         returning_fields: Sequence[prepared_sql.AnyField],
         raw: bool,
     ) -> prepared_sql.Rows:
-        """Insert with a statement that is built once per model. The ORM would build a statement for each row."""
-        rows = None if raw or not returning_fields else prepared_sql.insert_row(self, fields, returning_fields)
-        if rows is None:
-            rows = super()._do_insert(manager, using, fields, returning_fields, raw)  # type: ignore[misc]
-        return rows
+        if not raw and returning_fields:
+            rows = prepared_sql.insert_row(self, fields, returning_fields)
+            if rows is not None:
+                return rows
+        return super()._do_insert(manager, using, fields, returning_fields, raw)  # type: ignore[misc]
 
 
 # Set the labels here and not in the fields, so that migrations do not contain the labels.

@@ -21,7 +21,6 @@ ZERO = Decimal(0)
 
 @lru_cache(maxsize=512)
 def get_decimal_places(currency: str) -> int:
-    """Return the number of decimals of a currency."""
     try:
         return int(get_currency_precision(currency))
     except UnknownLocaleError:
@@ -30,7 +29,6 @@ def get_decimal_places(currency: str) -> int:
 
 @lru_cache(maxsize=512)
 def get_minor_unit(currency: str) -> Decimal:
-    """Return the smallest amount of a currency."""
     return Decimal(1).scaleb(-get_decimal_places(currency))
 
 
@@ -47,7 +45,6 @@ def get_currencies() -> frozenset[str]:
 
 
 def is_currency(code: str) -> bool:
-    """Return True for the ISO 4217 code of a supported currency."""
     return code in get_currencies()
 
 
@@ -58,7 +55,6 @@ def has_valid_precision(amount: Decimal, currency: str) -> bool:
 
 
 def round_money(amount: Decimal, currency: str) -> Decimal:
-    """Round an amount to the currency's decimals, half up."""
     return amount.quantize(get_minor_unit(currency), ROUND_HALF_UP)
 
 
@@ -93,14 +89,9 @@ def format_plain(number: Decimal) -> str:
 
 
 def split_amount(total: Decimal, weights: Sequence[Decimal], currency: str) -> list[Decimal]:
-    """Split an amount in proportion to weights, or equally if all weights are zero.
+    """Split an amount in proportion to weights, or equally if all weights are zero. No number may be negative.
 
     No part exceeds its weight if the total does not exceed the sum of the weights.
-
-    Args:
-        total: The amount to split. Must not be negative.
-        weights: The weight of each part. At least one weight is required, and weights must not be negative.
-        currency: The currency that determines the decimals.
     """
     if not any(weights):
         weights = [Decimal(1)] * len(weights)

@@ -28,21 +28,13 @@ _TEXT_FIELDS = (
 
 
 def get_personal_fields(model: type[Model]) -> tuple[str, ...]:
-    """Return the columns of a model that can contain customers' personal data."""
-    names: tuple[str, ...] = getattr(model, "personal_fields", ())
-    return names
+    return getattr(model, "personal_fields", ())
 
 
 def get_blank_values(model: type[Model]) -> dict[str, Any]:
     """Return the values of a new row for the personal columns of a model, to erase the columns of other rows."""
     row = model()
     return {name: getattr(row, name) for name in get_personal_fields(model)}
-
-
-def get_text_fields(model: type[Model]) -> list[str]:
-    """Return the columns of a model that can contain any text: no choices, numbers and times."""
-    fields = model._meta.local_concrete_fields
-    return [field.name for field in fields if isinstance(field, _TEXT_FIELDS) and not field.choices]
 
 
 @register("privacy")
@@ -55,23 +47,21 @@ def check_declarations(app_configs: Sequence[AppConfig] | None, **_: object) -> 
 
 def _check_model(model: type[Model]) -> Iterator[CheckMessage]:
     label = model._meta.label
-    columns = {field.name for field in model._meta.local_concrete_fields}
+    fields = model._meta.local_concrete_fields
     personal = set(get_personal_fields(model))
     non_personal = {*getattr(model, "non_personal_fields", ()), *settings.NON_PERSONAL_FIELDS.get(label, ())}
-    for name in get_text_fields(model):
-        if name not in personal | non_personal:
-            yield Error(f"{label}.{name} is neither in personal_fields nor in non_personal_fields", id="privacy.E001")
+    for field in fields:
+        if isinstance(field, _TEXT_FIELDS) and not field.choices and field.name not in personal | non_personal:
+            message = f"{label}.{field.name} is neither in personal_fields nor in non_personal_fields"
+            yield Error(message, id="privacy.E001")
     for name in sorted(personal & non_personal):
         yield Error(f"{label}.{name} is in personal_fields and in non_personal_fields", id="privacy.E002")
-    for name in sorted((personal | non_personal) - columns):
+    for name in sorted((personal | non_personal) - {field.name for field in fields}):
         yield Error(f"{label} has no column {name}, but declares it as personal or non-personal", id="privacy.E003")
 
 
 def build_mention_filter(columns: Collection[str], words: Collection[str]) -> Q:
-    """Return a filter for rows in which any of the columns contains any of the words, ignoring case.
-
-    If there are no words, the filter matches no rows.
-    """
+    """Return a filter for rows in which any of the columns contains any of the words, ignoring case."""
     # Messages are stored as JSON text, which escapes quotation marks and backslashes.
     spellings = [
         *words,

@@ -26,15 +26,12 @@ class AlreadyRegistered(ValueError):
 
 
 class NotRegistered(KeyError):
-    """Raised when a key is not registered."""
-
     def __str__(self) -> str:
         # ``KeyError`` would show the message in quotes.
         return str(self.args[0])
 
 
 def get_dotted_name(value: Any) -> str:
-    """Return the dotted name of a function or class, e.g. ``apps.orders.domain.privacy.redact_orders``."""
     return f"{value.__module__}.{value.__qualname__}"
 
 
@@ -42,21 +39,12 @@ class Registry(dict[K, V], Generic[K, V]):
     """Entries that apps register, in the order of registration.
 
     A registry is a dictionary, so that lookups and loops cost no additional function calls. Only ``register`` and
-    ``add`` add entries. Tests replace entries with ``unittest.mock.patch.dict``.
-
-    Attributes:
-        name: The unique name of the registry, e.g. ``event topics``.
-        module: The module that offers the registry.
-        registrants: The module that registered each entry.
+    ``add`` add entries. Tests replace entries with ``unittest.mock.patch.dict``. ``module`` is the module that offers
+    the registry, and ``registrants`` are the modules that registered the entries.
     """
 
     def __init__(self, name: str, *, get_key: Callable[[V], Any] = get_dotted_name) -> None:
-        """Create an empty registry.
-
-        Args:
-            name: The unique name of the registry.
-            get_key: Returns the key of a value for ``add``. By default, this is the dotted name of a function or class.
-        """
+        """Create an empty registry with a unique name. ``get_key`` returns the key of a value for ``add``."""
         super().__init__()
         self.name = name
         # ``Registry[str, Topic]("event topics")`` is a call by the module ``typing``.
@@ -74,21 +62,13 @@ class Registry(dict[K, V], Generic[K, V]):
     def register(self, key: K, value: V, /) -> V: ...
 
     def register(self, key: K, /, *values: V) -> Any:
-        """Register a value under a key. Without a value, return a decorator that registers a function or class.
-
-        Raises:
-            AlreadyRegistered: The key is already registered.
-        """
+        """Register a value under a key. Without a value, return a decorator that registers a function or class."""
         if not values:
             return lambda value: self._set(key, value)
         return self._set(key, *values)
 
     def add(self, value: V, *more_values: V) -> V:
-        """Register values that have a key of their own, and return the first value. Can be used as a decorator.
-
-        Raises:
-            AlreadyRegistered: A key is already registered.
-        """
+        """Register values that have a key of their own, and return the first value. Can be used as a decorator."""
         for new_value in (value, *more_values):
             self._set(self._get_key(new_value), new_value)
         return value

@@ -11,11 +11,14 @@ import csv
 import re
 from collections.abc import Iterable, Mapping
 from numbers import Number
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import nh3
 
 from apps.core.i18n.error_messages import too_long, too_many
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 MAX_BYTES = 512 * 1024
 MAX_TAGS = 10_000
@@ -41,7 +44,6 @@ RISKY_START = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠｜％])")
 
 
 def escape_formula(value: object) -> object:
-    """Escape a value for a cell."""
     if value is None:
         return ""
     if isinstance(value, Number):
@@ -50,18 +52,10 @@ def escape_formula(value: object) -> object:
     return f"'{text}" if RISKY_START.match(text) and not _NUMBER.fullmatch(text) else text
 
 
-class TextStream(Protocol):
-    """A writable text stream."""
-
-    def write(self, text: str, /) -> object:
-        """Write a string to the stream."""
-
-
 class SafeCsvWriter:
     """A CSV writer for rows with named columns."""
 
-    def __init__(self, file: TextStream, columns: Iterable[str], *, has_header: bool = False) -> None:
-        """Create a writer, and write the header unless the file already has a header."""
+    def __init__(self, file: "SupportsWrite[str]", columns: Iterable[str], *, has_header: bool = False) -> None:
         self._columns = tuple(columns)
         self._writer = csv.writer(file)
         if not has_header:

@@ -27,14 +27,9 @@ class JsonTooLong(InvalidJson):
 
 
 class UnstorableText(InvalidJson):
-    """Raised when a string in the JSON contains a NUL character or a lone surrogate.
-
-    Attributes:
-        errors: The error messages, keyed by the dotted path of the string without the outermost key.
-    """
+    """Raised for a NUL or a lone surrogate. ``errors`` is keyed by the dotted path without the outermost key."""
 
     def __init__(self, path: tuple[str, ...]) -> None:
-        """Create the error for the string at this path."""
         self.errors = {".".join(path[1:]) or "base": [INVALID]}
         super().__init__(self.errors)
 
@@ -69,35 +64,23 @@ _decoder = json.JSONDecoder(
 
 
 def parse_json(body: bytes, *, limit: int) -> Any:
-    """Parse JSON in UTF-8, with ``Decimal`` for numbers with a decimal point. Return None for an empty body.
-
-    Raises:
-        JsonTooLong: The body has more bytes than ``limit``.
-        UnstorableText: A string in the body cannot be stored.
-        InvalidJson: The body is not valid JSON or not accepted.
-    """
+    """Parse JSON in UTF-8. Return None for an empty body. Raise ``InvalidJson`` or one of its subclasses."""
     if len(body) > limit:
         raise JsonTooLong(f"is longer than {limit} bytes")
     if not body:
         return None
     _refuse_depth(body)
     try:
-        text = body.decode()
-        value = _decode(text)
+        text = body.decode().strip(" \t\r\n")
+        value, end = _decoder.raw_decode(text)
+        if end != len(text):
+            raise json.JSONDecodeError("Extra data", text, end)
     except UnicodeDecodeError as error:
         raise InvalidJson(f"invalid UTF-8 at byte {error.start}") from error
     except json.JSONDecodeError as error:
         raise InvalidJson(f"{error.msg}: line {error.lineno} column {error.colno} (char {error.pos})") from error
     if b"\\u" in body or b"\x00" in body:
         _refuse_unstorable(value, ())
-    return value
-
-
-def _decode(text: str) -> Any:
-    stripped = text.strip(" \t\r\n")
-    value, end = _decoder.raw_decode(stripped)
-    if end != len(stripped):
-        raise json.JSONDecodeError("Extra data", stripped, end)
     return value
 
 

@@ -16,7 +16,6 @@ def normalize_tags(words: Iterable[str]) -> list[str]:
 
 
 def find_tag_error(tags: list[str]) -> str | None:
-    """Return the error message for tags that are too long or too many, or None."""
     if len(tags) > MAX_TAGS:
         return too_many("tags", MAX_TAGS)
     if any(len(tag) > MAX_LENGTH for tag in tags):

@@ -36,15 +36,10 @@ class InvalidDate(ValueError):
 
 
 def parse_timestamp(text: str, zone: tzinfo) -> datetime:
-    """Parse a timestamp to a UTC datetime.
+    """Parse a timestamp to a UTC datetime. ``zone`` applies if the timestamp has no offset.
 
-    Args:
-        text: ISO 8601 with or without an offset, ``YYYY-MM-DD``, ``YYYY-MM-DD HH:MM[:SS][ UTC]``, RFC 2822, or a format
-            that ``normalize_date_text`` supports.
-        zone: The time zone to use if the timestamp has no offset.
-
-    Raises:
-        InvalidDate: The format is not supported, or the time is not between 1970 and 9999.
+    Formats: ISO 8601, ``YYYY-MM-DD``, ``YYYY-MM-DD HH:MM[:SS][ UTC]``, RFC 2822, and the formats of
+    ``normalize_date_text``. Other formats, and times that are not between 1970 and 9999, raise ``InvalidDate``.
     """
     if len(text) > 64:
         raise InvalidDate(text)
@@ -72,11 +67,7 @@ def normalize_date_text(text: str) -> str:
 
 
 def parse_rfc_2822(text: str) -> datetime | None:
-    """Parse an RFC 2822 timestamp, or return None for other formats. Without a time zone, the result is naive.
-
-    Raises:
-        ValueError: The date does not exist.
-    """
+    """Parse an RFC 2822 timestamp, or return None. A date that does not exist raises a ``ValueError``."""
     if not _RFC_2822.fullmatch(text):
         return None
     try:
@@ -88,7 +79,6 @@ def parse_rfc_2822(text: str) -> datetime | None:
 
 
 def truncate_to_second(moment: datetime) -> datetime:
-    """Truncate a time to whole seconds, as the API renders and compares times."""
     return moment.replace(microsecond=0)
 
 

@@ -8,10 +8,6 @@ Attrs: TypeAlias = dict[str, Any]
 ReadOnlyAttrs: TypeAlias = Mapping[str, Any]
 # Error messages, keyed by field: ``{field: [messages]}``.
 Errors: TypeAlias = dict[str, list[str]]
-
-
-__all__ = ["Attrs", "Errors", "Rendered", "RequestData", "Schema"]
-
 # A JSON object in a request.
 RequestData = ReadOnlyAttrs
 # A JSON object in a response.

@@ -1,1 +1,0 @@
-"""Customers of a shop: contact details, addresses, consents, accounts and personal data."""

@@ -1,12 +1,8 @@
-"""App config for customers."""
-
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
 
 class CustomersConfig(AppConfig):
-    """App config for customers, which creates the SQLite search index after migrations."""
-
     name = "apps.customers"
 
     def ready(self) -> None:

@@ -1,5 +1,3 @@
-"""Emails to customers, sent by workers."""
-
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.utils import timezone

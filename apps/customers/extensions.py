@@ -1,5 +1,3 @@
-"""What the customers app adds to other apps."""
-
 from apps.customers.models import Customer
 from apps.metafields.domain.owners import OwnerType, owner_types
 

@@ -1,5 +1,3 @@
-"""Background tasks for customers."""
-
 from django.utils.translation import gettext_lazy
 
 from apps.core.jobs.queue import Task, tasks

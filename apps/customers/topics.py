@@ -1,6 +1,6 @@
-"""Topics for customers."""
-
+from collections.abc import Mapping
 from datetime import UTC
+from functools import partial
 
 from django.conf import settings
 from django.db.models import Model
@@ -25,34 +25,20 @@ SCOPES = ("read_customers",)
 _IDS_SCHEMA: Schema = {"type": "array", "items": {"type": "integer"}}
 
 
-def _render_fields(instance: Model, version: str, *names: str) -> Attrs:
-    plan = get_read_plan(CustomerSerializer, version, frozenset(names))
-    values: Attrs = plan.read_one(instance.pk, RenderContext(get_current_shop(), version))
-    return values
+# The members of the consent payloads, with their names in the customer resource.
+_EMAIL_CONSENT = {"customer_id": "id", "email_address": "email", "email_marketing_consent": "email_marketing_consent"}
+_SMS_CONSENT = {name: name for name in ("id", "phone", "sms_marketing_consent")}
 
 
-def _render_email_consent(instance: Model, version: str) -> Attrs:
-    values = _render_fields(instance, version, "email", "email_marketing_consent")
-    return {
-        "customer_id": instance.pk,
-        "email_address": values["email"],
-        "email_marketing_consent": values["email_marketing_consent"],
-    }
+def _render_consent(members: Mapping[str, str], instance: Model, version: str) -> Attrs:
+    plan = get_read_plan(CustomerSerializer, version, frozenset(members.values()))
+    values = plan.read_one(instance.pk, RenderContext(get_current_shop(), version))
+    return {name: values[of] for name, of in members.items()}
 
 
-def _render_sms_consent(instance: Model, version: str) -> Attrs:
-    return _render_fields(instance, version, "id", "phone", "sms_marketing_consent")
-
-
-def _email_consent_schema(version: str) -> Schema:
+def _consent_schema(members: Mapping[str, str], version: str) -> Schema:
     properties: dict[str, Schema] = build_resource_schema(CustomerSerializer, version)["properties"]
-    names = {"customer_id": "id", "email_address": "email", "email_marketing_consent": "email_marketing_consent"}
-    return _object_schema({name: properties[of] for name, of in names.items()})
-
-
-def _sms_consent_schema(version: str) -> Schema:
-    properties: dict[str, Schema] = build_resource_schema(CustomerSerializer, version)["properties"]
-    return _object_schema({name: properties[name] for name in ("id", "phone", "sms_marketing_consent")})
+    return _object_schema({name: properties[of] for name, of in members.items()})
 
 
 def _render_account(instance: Model, version: str) -> Attrs:
@@ -171,21 +157,12 @@ verbs = {
 topics.add(
     *build_resource_topics("customers", gettext_noop("Customer"), CustomerSerializer, scopes=SCOPES, verbs=verbs)
 )
-for name, render, shape, label in (
-    (
-        "customers_email_marketing_consent/update",
-        _render_email_consent,
-        _email_consent_schema,
-        gettext_noop("Email marketing consent changed"),
-    ),
-    (
-        "customers_marketing_consent/update",
-        _render_sms_consent,
-        _sms_consent_schema,
-        gettext_noop("SMS marketing consent changed"),
-    ),
+for name, members, label in (
+    ("customers_email_marketing_consent/update", _EMAIL_CONSENT, gettext_noop("Email marketing consent changed")),
+    ("customers_marketing_consent/update", _SMS_CONSENT, gettext_noop("SMS marketing consent changed")),
 ):
-    topics.add(Topic(name=name, scopes=SCOPES, render=render, get_schema=shape, label=label, example=Customer))
+    render, get_schema = partial(_render_consent, members), partial(_consent_schema, members)
+    topics.add(Topic(name=name, scopes=SCOPES, render=render, get_schema=get_schema, label=label, example=Customer))
 for name, label in (
     (TAGS_ADDED, gettext_noop("Tags added to a customer")),
     (TAGS_REMOVED, gettext_noop("Tags removed from a customer")),

@@ -1,5 +1,3 @@
-"""REST routes for customers."""
-
 from apps.core.rest.routing import api_path
 from apps.customers.api.addresses import AddressViewSet
 from apps.customers.api.customers import CustomerViewSet

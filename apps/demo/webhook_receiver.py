@@ -21,11 +21,7 @@ TOLERANCE_SECONDS = 300
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
-    """A request that the receiver has received.
-
-    Attributes:
-        verified: Maps each signature header to True if the signature is valid, otherwise to False.
-    """
+    """A received request. ``verified`` maps each signature header to True if the signature is valid."""
 
     path: str
     headers: Mapping[str, str]
@@ -39,15 +35,7 @@ class ReceivedRequest:
 
 @dataclass(slots=True)
 class ReceiverBehavior:
-    """The configured responses of a receiver.
-
-    Attributes:
-        status: The status of responses.
-        headers: Extra response headers, e.g. ``Retry-After``.
-        delay_seconds: Seconds to wait before each response.
-        failure_count: The number of requests that are answered with ``status``, or None for all requests. Later
-            requests are answered with 200.
-    """
+    """The configured responses of a receiver. After ``failure_count`` requests (None: never), the status is 200."""
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -62,19 +50,45 @@ class ReceiverBehavior:
         return self.status if self.failure_count >= 0 else 200
 
 
-class _Server(ThreadingHTTPServer):
+class LocalServer(ThreadingHTTPServer):
     """An HTTP server with a thread per connection. The backlog has room for all connections of a dispatcher."""
 
     daemon_threads = True
     request_queue_size = 256
 
 
+class LocalHandler(BaseHTTPRequestHandler):
+    """Handles the requests to a local server, and logs nothing."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = 60
+
+    def read_body(self, limit: int) -> bytes:
+        return self.rfile.read(min(int(self.headers.get("Content-Length", "0")), limit))
+
+    def respond(self, status: int, headers: Mapping[str, str], body: bytes = b"") -> None:
+        self.send_response_only(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def handle_one_request(self) -> None:
+        try:
+            super().handle_one_request()
+        except ConnectionError:
+            self.close_connection = True
+
+
 class WebhookReceiver:
     """A receiver on the loopback interface. As a context manager, it serves requests until the block ends.
 
-    Attributes:
-        requests: The received requests in order of arrival.
-        behavior: How the receiver responds. The behavior can be changed at any time.
+    ``behavior`` can be changed at any time. Without secrets, signatures are not checked. ``on_request`` is called with
+    each request and the status of its response.
     """
 
     def __init__(
@@ -85,17 +99,9 @@ class WebhookReceiver:
         behavior: ReceiverBehavior | None = None,
         on_request: Callable[[ReceivedRequest, int], None] | None = None,
     ) -> None:
-        """Bind to a port.
-
-        Args:
-            secrets: The app's secrets. Without secrets, signatures are not checked.
-            port: The port to listen on. Port 0 selects a free port.
-            behavior: How to respond to requests.
-            on_request: Called with each request and the status of its response.
-        """
         self.secrets, self.behavior, self.on_request = secrets, behavior or ReceiverBehavior(), on_request
         self.requests: list[ReceivedRequest] = []
-        self._server = _Server(("127.0.0.1", port), _handler(self))
+        self._server = LocalServer(("127.0.0.1", port), _create_handler(self))
         self.port: int = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/"
 
@@ -108,15 +114,10 @@ class WebhookReceiver:
         self._server.server_close()
 
     def listen(self) -> None:
-        """Serve requests until the server is shut down."""
         self._server.serve_forever(0.05)
 
     def wait_for(self, count: int, *, seconds: float = 10.0) -> list[ReceivedRequest]:
-        """Wait until at least ``count`` requests have arrived, and return all received requests.
-
-        Raises:
-            TimeoutError: Too few requests arrived in time.
-        """
+        """Wait until at least ``count`` requests have arrived, and return all requests, or raise ``TimeoutError``."""
         until = time.monotonic() + seconds
         while len(self.requests) < count:
             if time.monotonic() > until:
@@ -146,14 +147,10 @@ def _signature(secret: str, signed: bytes) -> str:
     return base64.b64encode(hmac.digest(secret.encode(), signed, hashlib.sha256)).decode()
 
 
-def _handler(catcher: WebhookReceiver) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        timeout = 60
-
+def _create_handler(catcher: WebhookReceiver) -> type[LocalHandler]:
+    class Handler(LocalHandler):
         def do_POST(self) -> None:
-            length = int(self.headers.get("Content-Length", "0"))
-            body = self.rfile.read(min(length, MAX_BODY))
+            body = self.read_body(MAX_BODY)
             headers = dict(self.headers.items())
             verified = verify_signatures(headers, body, catcher.secrets) if catcher.secrets else {}
             caught = ReceivedRequest(self.path, headers, body, verified)
@@ -163,24 +160,8 @@ def _handler(catcher: WebhookReceiver) -> type[BaseHTTPRequestHandler]:
                 time.sleep(behavior.delay_seconds)
             # Respond with 401 if a signature is invalid, as real apps do.
             status = behavior.next_status() if all(verified.values()) else 401
-            self._respond(status, behavior.headers)
+            self.respond(status, behavior.headers)
             if catcher.on_request:
                 catcher.on_request(caught, status)
-
-        def _respond(self, status: int, headers: Mapping[str, str]) -> None:
-            self.send_response_only(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            """Log nothing, because the command prints each request itself."""
-
-        def handle_one_request(self) -> None:
-            try:
-                super().handle_one_request()
-            except ConnectionError:
-                self.close_connection = True
 
     return Handler

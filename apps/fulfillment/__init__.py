@@ -1,1 +1,0 @@
-"""Fulfillment orders, fulfillments, tracking, and fulfillment services."""

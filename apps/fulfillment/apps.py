@@ -1,5 +1,3 @@
-"""App configuration for fulfillment."""
-
 from django.apps import AppConfig
 
 

@@ -1,5 +1,3 @@
-"""Periodic tasks and consistency checks of fulfillment."""
-
 from apps.core.jobs.consistency_checks import consistency_checks
 from apps.core.jobs.periodic_tasks import hourly_tasks, minute_tasks
 from apps.fulfillment.domain import consistency_checks as checks

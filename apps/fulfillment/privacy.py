@@ -1,5 +1,3 @@
-"""The personal data in fulfillments and in calls to fulfillment services."""
-
 from apps.customers.domain.personal_data import PersonalData, personal_data_parts
 from apps.fulfillment.domain import privacy
 from apps.orders.domain.hooks import erasure_hooks

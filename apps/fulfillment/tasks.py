@@ -1,5 +1,3 @@
-"""Background tasks for fulfillment."""
-
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +18,6 @@ def route_order_task(job: Job, **arguments: Any) -> None:
 
 
 def open_if_due_task(job: Job, **arguments: int) -> None:
-    """Open the scheduled fulfillment order ``fulfillment_order_id`` if its start date has passed."""
     transitions.open_if_due(arguments["fulfillment_order_id"], at=timezone.now())
 
 

@@ -1,5 +1,3 @@
-"""REST routes for fulfillment, as the specification defines them."""
-
 from apps.core.rest.routing import api_path
 from apps.fulfillment.api.events import FulfillmentEventViewSet
 from apps.fulfillment.api.fulfillment_order_views import (

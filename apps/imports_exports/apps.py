@@ -1,5 +1,3 @@
-"""App configuration for imports and exports."""
-
 from django.apps import AppConfig
 
 

@@ -1,5 +1,3 @@
-"""Cleanup of the files of imports and exports."""
-
 from apps.core.jobs.periodic_tasks import hourly_tasks
 from apps.imports_exports.domain import files, imports
 

@@ -1,5 +1,3 @@
-"""The personal data in the files of imports and exports."""
-
 from apps.customers.domain.personal_data import PersonalData, file_exporters, personal_data_parts
 from apps.imports_exports.resources.privacy import create_personal_data_export, get_imports_to_lock, redact_files
 

@@ -12,10 +12,10 @@ from apps.core.jobs import queue as jobs
 from apps.core.jobs.models import Job
 from apps.core.jobs.queue import Task, tasks
 from apps.imports_exports.domain import exports, imports
-from apps.imports_exports.domain.dry_run import validate_file as check_file
+from apps.imports_exports.domain.csv_reader import UnreadableFile
+from apps.imports_exports.domain.dry_run import validate_file
 from apps.imports_exports.domain.imports import REPORT_EVERY
-from apps.imports_exports.domain.parser import UnreadableFile
-from apps.imports_exports.domain.runner import run_import as take_in
+from apps.imports_exports.domain.runner import run_import
 from apps.imports_exports.models import Import
 from apps.imports_exports.resources import privacy
 
@@ -38,7 +38,7 @@ def _process_file(job: Job, *, import_id: int, checking: bool) -> None:
     if import_job is None or import_job.state != expected_state:
         return
     try:
-        with closing(check_file(import_job) if checking else take_in(import_job)) as rows:
+        with closing(validate_file(import_job) if checking else run_import(import_job)) as rows:
             reported = 0
             for _ in rows:
                 if import_job.done >= reported + REPORT_EVERY:
@@ -50,12 +50,10 @@ def _process_file(job: Job, *, import_id: int, checking: bool) -> None:
 
 
 def validate_import_task(job: Job, **arguments: int) -> None:
-    """Validate the file of the import ``import_id``."""
     _process_file(job, import_id=arguments["import_id"], checking=True)
 
 
 def run_import_task(job: Job, **arguments: int) -> None:
-    """Import the file of the import ``import_id``."""
     _process_file(job, import_id=arguments["import_id"], checking=False)
 
 
@@ -63,10 +61,10 @@ def run_import_task(job: Job, **arguments: int) -> None:
 def mark_import_failed(job: Job) -> None:
     """Mark the import as failed, unless another worker is processing it."""
     is_available = Q(claimed_until=None) | Q(claimed_until__lt=Now())
-    unfinished = Import.objects.filter(
-        is_available, pk=job.arguments["import_id"], state__in=(State.CHECKING, State.IMPORTING)
+    unfinished = Import.objects.filter(is_available, state__in=(State.CHECKING, State.IMPORTING))
+    unfinished.filter(pk=job.arguments["import_id"]).update(
+        state=State.FAILED, problem=_GAVE_UP(error=as_message(job.error))
     )
-    unfinished.update(state=State.FAILED, problem=_GAVE_UP(error=as_message(job.error)))
 
 
 tasks.register(

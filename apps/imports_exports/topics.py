@@ -1,20 +1,14 @@
 """Audit log topics for imports and exports."""
 
-from django.db.models import Model
 from django.utils.translation import gettext_noop
 
 from apps.core.events.topics import Topic, topics
 from apps.core.i18n.messages import define_message
-from apps.core.types import Attrs
 from apps.imports_exports.domain import imports
 from apps.imports_exports.domain.resources import get_exporters
 from apps.imports_exports.models import resource_labels
 
 _EXPORTED = define_message("imports.exported", "{what} exported")
-
-
-def _render_id(instance: Model, version: str) -> Attrs:
-    return {"id": instance.pk}
 
 
 labels = {
@@ -27,4 +21,4 @@ labels = {
 for name, label in labels.items():
     # The orders app has already registered its topic. The others have no scope, so no app can subscribe to them.
     if name not in topics:
-        topics.add(Topic(name=name, render=_render_id, label=label))
+        topics.add(Topic(name=name, render=lambda row, version: {"id": row.pk}, label=label))

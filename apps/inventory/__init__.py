@@ -1,1 +1,0 @@
-"""Locations, inventory items, inventory levels and inventory changes."""

@@ -1,5 +1,3 @@
-"""App configuration for inventory."""
-
 from django.apps import AppConfig
 
 

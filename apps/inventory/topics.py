@@ -1,5 +1,3 @@
-"""Topics for the inventory app."""
-
 from typing import cast
 
 from django.db.models import Model

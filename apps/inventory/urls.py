@@ -1,5 +1,3 @@
-"""REST routes for the inventory app."""
-
 from apps.core.rest.routing import api_path
 from apps.inventory.api.items import InventoryItemViewSet
 from apps.inventory.api.levels import InventoryLevelViewSet

@@ -1,11 +1,7 @@
-"""App config for the metafields app."""
-
 from django.apps import AppConfig
 
 
 class MetafieldsConfig(AppConfig):
-    """App config that adds the private fields of metafields to all models that can have metafields."""
-
     name = "apps.metafields"
 
     def ready(self) -> None:

@@ -1,5 +1,3 @@
-"""App configuration for orders."""
-
 from django.apps import AppConfig
 
 

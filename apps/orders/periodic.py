@@ -1,5 +1,3 @@
-"""Consistency checks of orders."""
-
 from apps.core.jobs.consistency_checks import consistency_checks
 from apps.orders.domain import consistency_checks as checks
 

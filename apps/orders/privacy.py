@@ -1,5 +1,3 @@
-"""The personal data in orders."""
-
 from apps.customers.domain.personal_data import PersonalData, personal_data_parts
 from apps.orders.domain import privacy
 

@@ -1,12 +1,8 @@
-"""Webhook topics for orders."""
-
-from django.db.models import Model
 from django.utils.translation import gettext_noop
 
 from apps.core.events.timelines import Timeline, timelines
 from apps.core.events.topics import Topic, topics
 from apps.core.rest.webhook_topics import build_resource_topics
-from apps.core.types import Attrs
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.transactions import TenderTransactionSerializer, TransactionSerializer
 from apps.orders.domain import payments
@@ -23,14 +19,6 @@ VERBS = {
     "partially_fulfilled": gettext_noop("Order partially fulfilled"),
     "fulfilled": gettext_noop("Order fulfilled"),
 }
-
-
-def _nothing(instance: Model, version: str) -> Attrs:
-    return {"id": instance.pk}
-
-
-def _moved() -> Model | None:
-    return Transaction.objects.filter(kind__in=payments.TENDER_KINDS, status=Transaction.Status.SUCCESS).first()
 
 
 topics.add(*build_resource_topics("orders", gettext_noop("Order"), OrderSerializer, scopes=READ_SCOPES, verbs=VERBS))
@@ -50,7 +38,9 @@ topics.add(
         TenderTransactionSerializer,
         scopes=READ_SCOPES,
         verbs={"create": gettext_noop("Tender transaction created")},
-        example=_moved,
+        example=lambda: Transaction.objects.filter(
+            kind__in=payments.TENDER_KINDS, status=Transaction.Status.SUCCESS
+        ).first(),
     )
 )
 for name, label in (
@@ -59,7 +49,6 @@ for name, label in (
     ("orders/export", gettext_noop("Orders exported")),
     ("orders/import", gettext_noop("Orders imported")),
 ):
-    # These topics are only for the audit log, so they have no scope. Apps cannot subscribe to a topic without a
-    # scope.
-    topics.add(Topic(name=name, render=_nothing, label=label))
+    # These topics are only for the audit log. Apps cannot subscribe to a topic without a scope.
+    topics.add(Topic(name=name, render=lambda instance, _version: {"id": instance.pk}, label=label))
 timelines.add(Timeline("orders", Order, scope="orders"))

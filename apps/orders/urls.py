@@ -1,5 +1,3 @@
-"""REST routes for orders, as in the specification."""
-
 from apps.core.rest.routing import api_path
 from apps.orders.api.transactions import TransactionViewSet
 from apps.orders.api.views import CustomerOrdersViewSet, OrderViewSet

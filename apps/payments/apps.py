@@ -1,5 +1,3 @@
-"""App configuration for payments."""
-
 from django.apps import AppConfig
 
 

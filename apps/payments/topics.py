@@ -1,5 +1,3 @@
-"""Webhook topics for payment handlers."""
-
 from django.utils.translation import gettext_noop
 
 from apps.core.events.topics import topics

@@ -1,5 +1,3 @@
-"""REST routes for payment handlers."""
-
 from apps.core.rest.routing import api_path
 from apps.payments.api.payment_handlers import PaymentHandlerViewSet
 

@@ -1,1 +1,0 @@
-"""Refunds of items, shipping, duties and money."""

@@ -1,5 +1,3 @@
-"""App configuration for refunds."""
-
 from django.apps import AppConfig
 
 

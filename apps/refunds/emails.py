@@ -37,36 +37,21 @@ def build_refund_email(
     shipping: bool = False,
     duties: bool = False,
 ) -> EmailMessage:
-    """Build the notification email for a saved or previewed refund.
-
-    Args:
-        order: The order, which must have an email address.
-        units: Quantities and names of the refunded items.
-        rows: The refund transactions.
-        shipping: True to mention refunded shipping.
-        duties: True to mention refunded duties.
-    """
-    with formats.language_override(order.customer_locale, get_current_shop().primary_locale):
-        return _written(order, units, rows, shipping=shipping, duties=duties)
-
-
-def _written(
-    order: Order, units: Iterable[tuple[int, str]], rows: Iterable[Transaction], *, shipping: bool, duties: bool
-) -> EmailMessage:
     shop = get_current_shop()
-    items = [f"{quantity} × {name}" for quantity, name in units]
-    items += [name for name, is_included in ((_("Shipping"), shipping), (_("Duties"), duties)) if is_included]
-    text = render_to_string(
-        "refunds/notification.txt",
-        {
-            "shop": shop,
-            "order": order,
-            "goods": items,
-            "amounts": [formats.format_money(row.amount, row.currency) for row in rows],
-            "status_url": get_status_page_url(order.shop_id, order.token),
-        },
-    )
-    subject_line = _("A refund for your order {order} at {shop}").format(order=order.name, shop=shop.name)
+    with formats.language_override(order.customer_locale, shop.primary_locale):
+        items = [f"{quantity} × {name}" for quantity, name in units]
+        items += [name for name, is_included in ((_("Shipping"), shipping), (_("Duties"), duties)) if is_included]
+        text = render_to_string(
+            "refunds/notification.txt",
+            {
+                "shop": shop,
+                "order": order,
+                "goods": items,
+                "amounts": [formats.format_money(row.amount, row.currency) for row in rows],
+                "status_url": get_status_page_url(order.shop_id, order.token),
+            },
+        )
+        subject_line = _("A refund for your order {order} at {shop}").format(order=order.name, shop=shop.name)
     subject = " ".join(subject_line.split())
     return EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[order.email])
 

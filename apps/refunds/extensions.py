@@ -1,5 +1,3 @@
-"""What the refunds app adds to orders."""
-
 from apps.core.rest.resources.nested_rows import NestedRows
 from apps.orders.api.orders import order_members
 from apps.orders.domain import hooks

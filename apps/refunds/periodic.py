@@ -1,5 +1,3 @@
-"""Nightly tasks and consistency checks of refunds."""
-
 from apps.core.jobs.consistency_checks import consistency_checks
 from apps.core.jobs.periodic_tasks import nightly_tasks
 from apps.refunds.domain import gateway_reconciliation

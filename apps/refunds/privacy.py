@@ -1,5 +1,3 @@
-"""The personal data in refunds."""
-
 from apps.customers.domain.personal_data import PersonalData, personal_data_parts
 from apps.refunds.domain import privacy
 

@@ -1,5 +1,3 @@
-"""REST routes for refunds."""
-
 from apps.core.rest.routing import api_path
 from apps.refunds.api.views import RefundViewSet
 

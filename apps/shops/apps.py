@@ -1,16 +1,11 @@
-"""App configuration for shops, apps, installations and tokens."""
-
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
 
 class ShopsConfig(AppConfig):
-    """The configuration of the shops app, including database setup for all apps."""
-
     name = "apps.shops"
 
     def ready(self) -> None:
-        """Connect the post-migrate handlers."""
         from apps.core.db import id_sequences, planner_statistics, sort_tables
         from apps.core.tenancy import read_only
 

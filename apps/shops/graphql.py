@@ -1,5 +1,3 @@
-"""GraphQL types for the shop, the calling app and its installation."""
-
 from datetime import datetime
 
 import strawberry
@@ -10,7 +8,8 @@ from apps.core.graphql.types import URL, Info, Node, build_global_id, parse_numb
 from apps.core.tenancy.access_scopes import SCOPES
 from apps.core.tenancy.models import App, Installation, Shop
 from apps.core.tenancy.scope import all_shops_scope
-from apps.shops.api.resources import get_english_country_name, get_money_format
+from apps.shops.api.resources import get_money_format
+from apps.shops.domain.countries import get_country_name
 
 _WEIGHT_UNITS = {"g": "GRAMS", "kg": "KILOGRAMS", "oz": "OUNCES", "lb": "POUNDS"}
 
@@ -59,53 +58,43 @@ class ShopType(Node):
 
     @strawberry.field
     def contact_email(self) -> str:
-        """Return the email address for customers."""
         return self.row.customer_email or self.row.email
 
     @strawberry.field
     def shop_owner_name(self) -> str:
-        """Return the owner's name."""
         return self.row.owner_name or self.row.name
 
     @strawberry.field(name=f"my{settings.BRAND}Domain")
     def own_domain(self) -> str:
-        """Return the domain that identifies the shop in the API."""
         return self.row.domain
 
     @strawberry.field
     def primary_domain(self) -> DomainType:
-        """Return the domain that customers see."""
         return DomainType(host=self.row.domain, ssl_enabled=True, url=URL(f"https://{self.row.domain}"))
 
     @strawberry.field
     def url(self) -> URL:
-        """Return the URL of the storefront."""
         return URL(f"https://{self.row.domain}")
 
     @strawberry.field
     def currency_code(self) -> str:
-        """Return the shop currency."""
         return self.row.currency
 
     @strawberry.field
     def currency_formats(self) -> CurrencyFormatsType:
-        """Return the price formats."""
         return CurrencyFormatsType(money_format=get_money_format(self.row.currency))
 
     @strawberry.field
     def enabled_presentment_currencies(self) -> list[str]:
-        """Return the currencies that prices are shown in."""
         presentment_codes = [row["currency"] for row in self.row.presentment_currencies]
         return list(dict.fromkeys([self.row.currency, *presentment_codes]))
 
     @strawberry.field
     def iana_timezone(self) -> str:
-        """Return the IANA name of the time zone."""
         return self.row.timezone
 
     @strawberry.field
     def timezone_offset(self, info: Info) -> str:
-        """Return the current UTC offset, e.g. ``-0500``."""
         return info.context.at.astimezone(self.row.tzinfo).strftime("%z")
 
     @strawberry.field
@@ -138,8 +127,6 @@ class AccessScopeType:
 
 @strawberry.type(name="App", description="A program that uses the API.")
 class AppType(Node):
-    """The calling app."""
-
     row: strawberry.Private[Installation]
 
     title: str
@@ -157,14 +144,11 @@ class AppType(Node):
 
     @strawberry.field
     def installation(self) -> "AppInstallationType | None":
-        """Return the app's installation in the current shop."""
         return _build_installation(self.row)
 
 
 @strawberry.type(name="AppInstallation", description="An app installed in the shop.")
 class AppInstallationType(Node):
-    """The calling app's installation."""
-
     row: strawberry.Private[Installation]
 
     @strawberry.field
@@ -173,7 +157,6 @@ class AppInstallationType(Node):
 
     @strawberry.field
     def access_scopes(self) -> list[AccessScopeType]:
-        """Return the scopes that the shop granted."""
         return [AccessScopeType(handle=scope, description=SCOPES[scope]) for scope in self.row.scopes]
 
     @strawberry.field
@@ -189,8 +172,6 @@ class AppInstallationType(Node):
 @registry.queries.add
 @strawberry.type
 class CallerQueries:
-    """Queries for the calling app, its shop and its installation."""
-
     @strawberry.field(description="The shop that the token belongs to.")
     def shop(self, info: Info) -> ShopType:
         return _build_shop(info.context.shop)
@@ -198,10 +179,8 @@ class CallerQueries:
     @strawberry.field(description="The calling app, or the app with the given ID.")
     def app(self, info: Info, id: strawberry.ID | None = None) -> AppType | None:
         """Return the calling app. Other apps are not visible."""
-        installation = _load_installation(info)
-        return (
-            _build_app(installation) if id is None or parse_number_of_type(id, "App") == installation.app_id else None
-        )
+        row = _load_installation(info)
+        return _build_app(row) if id is None or parse_number_of_type(id, "App") == row.app_id else None
 
     @strawberry.field(description="The installation of the calling app.")
     def current_app_installation(self, info: Info) -> AppInstallationType:
@@ -210,16 +189,12 @@ class CallerQueries:
     @strawberry.field(description="The installation of the calling app, or the installation with the given ID.")
     def app_installation(self, info: Info, id: strawberry.ID | None = None) -> AppInstallationType | None:
         """Return the calling app's installation. Other installations are not visible."""
-        installation = _load_installation(info)
-        return (
-            _build_installation(installation)
-            if id is None or parse_number_of_type(id, "AppInstallation") == installation.pk
-            else None
-        )
+        row = _load_installation(info)
+        is_own = id is None or parse_number_of_type(id, "AppInstallation") == row.pk
+        return _build_installation(row) if is_own else None
 
 
 def _load_installation(info: Info) -> Installation:
-    """Return the calling app's installation. The app is loaded in the same query."""
     access = info.context.access
     with all_shops_scope():
         installation: Installation = Installation.objects.select_related("app").get(pk=access.installation.pk)
@@ -255,7 +230,7 @@ def _build_address(row: Shop) -> ShopAddressType:
         zip=row.zip or None,
         province=row.province or None,
         province_code=row.province_code or None,
-        country=get_english_country_name(row.country_code),
+        country=get_country_name(row.country_code),
         country_code_v2=row.country_code,
         phone=row.phone or None,
     )

@@ -1,5 +1,3 @@
-"""Periodic tasks of shops and apps."""
-
 from apps.core.jobs.periodic_tasks import hourly_tasks, minute_tasks
 from apps.shops.domain import oauth, purchases
 

@@ -1,6 +1,5 @@
-"""Event topics for shops, installations, apps and tokens."""
-
 from collections.abc import Collection, Mapping
+from functools import partial
 
 from django.conf import settings
 from django.db.models import Model
@@ -18,6 +17,7 @@ from apps.shops.domain import purchases
 from apps.shops.models import AppPurchase
 
 _PURCHASE_GID = "gid://{brand}/AppPurchaseOneTime/"
+_shop_shape = partial(build_resource_schema, ShopSerializer)
 
 
 def _shop_payload(instance: Model, version: str) -> dict[str, object]:
@@ -77,10 +77,6 @@ def _is_own_purchase(payload: Mapping[str, object], app_id: int, _granted: Colle
     gid = str(purchase["admin_graphql_api_id"]) if isinstance(purchase, Mapping) else ""
     pk = gid.removeprefix(_PURCHASE_GID.format(brand=settings.BRAND))
     return AppPurchase.objects.filter(pk=pk, installation__app_id=app_id).exists()
-
-
-def _shop_shape(version: str) -> Schema:
-    return build_resource_schema(ShopSerializer, version)
 
 
 def _scopes_shape(_version: str) -> Schema:

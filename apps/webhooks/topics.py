@@ -22,13 +22,12 @@ def _shop_redact_schema(version: str) -> Schema:
     return {"type": "object", "properties": {"shop_id": {"type": "integer"}, "shop_domain": {"type": "string"}}}
 
 
-label = gettext_noop("Data erasure request sent to uninstalled app")
 topics.add(
     Topic(
         name=SHOP_REDACT,
         render=_render_shop_redact,
         get_schema=_shop_redact_schema,
-        label=label,
+        label=gettext_noop("Data erasure request sent to uninstalled app"),
         example=get_current_shop,
     )
 )

@@ -28,13 +28,9 @@ class _NoRetrySSLConnection(_NoRetry, SSLConnection):
 
 
 class NoRetryChannel(Channel):
-    """A channel that uses connections without retries."""
-
     connection_class = _NoRetryConnection
     connection_class_ssl = _NoRetrySSLConnection
 
 
 class NoRetryTransport(Transport):
-    """Kombu's Redis transport with connections that do not retry."""
-
     Channel = NoRetryChannel

@@ -15,15 +15,8 @@ ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 
 
 def _static_url(name: str) -> Any:
-    """Return a function that builds the URL of a static file while a page is rendered.
-
-    The manifest of static files is not available yet when Django loads the settings.
-    """
-
-    def address(request: HttpRequest | None = None) -> str:
-        return static(f"panel/{name}")
-
-    return address
+    """Return a function that builds the URL of a static file later, when Django can read the manifest of files."""
+    return lambda request=None: static(f"panel/{name}")
 
 
 def _script_texts_url(request: HttpRequest | None = None) -> str:

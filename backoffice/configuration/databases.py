@@ -13,12 +13,6 @@ _PERSISTENT = {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
 
 
 def get_replica_settings() -> dict[str, Any]:
-    """Return the settings of the replica in ``BACKOFFICE_REPLICA_URL``, or an empty dict if there is no replica.
-
-    Raises:
-        ImproperlyConfigured: The database is SQLite, or there is no shared cache. Processes need the cache to announce
-            writes.
-    """
     if not env.get_text("BACKOFFICE_REPLICA_URL"):
         return {}
     if not env.get_text("DATABASE_URL").startswith("postgres"):
@@ -34,7 +28,6 @@ def get_replica_settings() -> dict[str, Any]:
 
 
 def get_database_settings(data_dir: Path) -> dict[str, Any]:
-    """Return the settings for ``DATABASE_URL``, either SQLite tuned for concurrent writers or PostgreSQL."""
     default = f"sqlite:///{data_dir / 'backoffice.sqlite3'}"
     database = env.convert_database_url(env.get_url("DATABASE_URL", default, SCHEMES, bare=SCHEMES, allow_several=True))
     options = database.setdefault("OPTIONS", {})

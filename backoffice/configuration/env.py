@@ -41,11 +41,7 @@ def _parse(
     is_valid: Callable[[Value], bool] = lambda _: True,
     is_secret: bool = False,
 ) -> Value:
-    """Return the parsed value of a variable, or the default if the variable is empty or not set.
-
-    Raises:
-        ImproperlyConfigured: The value is invalid. The message omits a secret value, because it may contain a password.
-    """
+    """Return the parsed value of a variable, or the default. The error message for a bad value omits secret values."""
     text = os.environ.get(name, "").strip()
     try:
         value = parse(text) if text else default
@@ -74,17 +70,14 @@ def get_number(name: str, default: float) -> float:
 
 
 def get_flag(name: str, *, default: bool) -> bool:
-    """Return True for ``on`` and False for ``off``."""
     return _parse(name, lambda text: {"on": True, "off": False}[text.lower()], default, "on or off")
 
 
 def get_date(name: str) -> date | None:
-    """Return the date in a variable, e.g. 2026-12-31, or None if the variable is not set."""
     return _parse(name, date.fromisoformat, None, "a date such as 2026-12-31")
 
 
 def get_list(name: str, default: str = "") -> list[str]:
-    """Return the items of a comma-separated list."""
     return [word.strip() for word in get_text(name, default).split(",") if word.strip()]
 
 
@@ -94,8 +87,6 @@ def get_choice(name: str, default: str, among: Collection[str]) -> str:
 
 
 def get_networks(name: str) -> tuple[Network, ...]:
-    """Return the IP addresses and networks, such as 10.0.0.0/8, in a comma-separated list."""
-
     def parse(_: str) -> tuple[Network, ...]:
         return tuple(ip_network(word, strict=False) for word in get_list(name))
 
@@ -103,11 +94,7 @@ def get_networks(name: str) -> tuple[Network, ...]:
 
 
 def parse_hosts(url: str) -> list[SplitResult]:
-    """Return the hosts and ports of a URL. A database URL may name several hosts, separated by commas.
-
-    Raises:
-        ValueError: The URL is invalid.
-    """
+    """Return the hosts and ports of a URL, or raise ``ValueError``. A database URL may name several hosts."""
     return [urlsplit(f"//{host}") for host in urlsplit(url).netloc.rpartition("@")[2].split(",")]
 
 
@@ -116,12 +103,7 @@ def get_url(
 ) -> str:
     """Return the URL in a variable. Check that the scheme is allowed and that the hosts are valid.
 
-    Args:
-        name: The name of the variable.
-        default: The value if the variable is not set.
-        schemes: The allowed schemes.
-        bare: The schemes that do not need a host.
-        allow_several: True to allow several hosts, separated by commas.
+    ``bare`` are the schemes that do not need a host. ``allow_several`` allows several hosts, separated by commas.
     """
 
     def is_valid(url: str) -> bool:
@@ -135,10 +117,7 @@ def get_url(
 
 
 def convert_database_url(url: str) -> dict[str, Any]:
-    """Return Django's settings for a database URL.
-
-    If the URL names several hosts, the driver tries them in order until one accepts writes.
-    """
+    """Return Django's settings for a database URL. The driver tries several hosts until one accepts writes."""
     database: dict[str, Any] = Env.db_url_config(url)
     hosts = parse_hosts(url)
     if len(hosts) > 1:
@@ -149,7 +128,6 @@ def convert_database_url(url: str) -> dict[str, Any]:
 
 
 def get_email_settings(name: str, default: str) -> dict[str, Any]:
-    """Return Django's settings for the URL of a mail server in a variable."""
     settings: dict[str, Any] = Env.email_url_config(get_url(name, default, Env.EMAIL_SCHEMES, bare=Env.EMAIL_SCHEMES))
     return settings
 
@@ -177,7 +155,6 @@ def get_brokers(name: str) -> dict[str, str]:
 
 
 def get_collector_url(name: str) -> str:
-    """Return the URL of a trace collector, or "" if the variable is not set."""
     url = get_url(name, "", ("http", "https"))
     if url and find_spec("opentelemetry") is None:
         raise ImproperlyConfigured(f"{name} needs the OpenTelemetry packages. Install them with: uv sync --extra otel")

@@ -14,13 +14,8 @@ _OPTIONS = {"endpoint_url": "endpoint_url", "region": "region_name", "addressing
 def get_storage_settings(url: str, folder: Path) -> dict[str, dict[str, object]]:
     """Return the settings for the storages ``default`` and ``contents``. ``contents`` names files by their digest.
 
-    Args:
-        url: "" for a local folder, or ``s3://KEY:SECRET@BUCKET/PREFIX?endpoint_url=…&region=…``. Without a key and
-            secret, the machine's own credentials are used.
-        folder: The local folder.
-
-    Raises:
-        ImproperlyConfigured: The URL is invalid.
+    ``url`` is "" for a local folder, or ``s3://KEY:SECRET@BUCKET/PREFIX?endpoint_url=…&region=…``. Without a key and
+    secret, the machine's own credentials are used.
     """
     if not url:
         local = {"location": str(folder)}
@@ -53,7 +48,6 @@ class QuickCompressor(Compressor):
 
     @staticmethod
     def compress_brotli(data: bytes) -> bytes:
-        """Compress with Brotli at a faster level than the default."""
         return brotli.compress(data, quality=7)
 
 
@@ -65,6 +59,4 @@ class StaticFilesStorage(CompressedManifestStaticFilesStorage):
         return QuickCompressor(**options)
 
     def stored_name(self, name: str) -> str:
-        """Return the name under which a file is served."""
-        hashed_name: str = super().stored_name(name) if self.hashed_files else name
-        return hashed_name
+        return str(super().stored_name(name)) if self.hashed_files else name

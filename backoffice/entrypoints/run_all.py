@@ -38,10 +38,7 @@ def main() -> None:
 
 
 def _run() -> int:
-    """Start the processes, wait, and return the exit code.
-
-    The exit code is 0 after a stop signal. Otherwise, it is the code of the process that ended.
-    """
+    """Start the processes, wait, and return 0 after a stop signal, or the exit code of the process that ended."""
     stop_requested = False
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
@@ -67,7 +64,6 @@ def _run() -> int:
 
 
 def _stop(running: dict[str, subprocess.Popen[bytes]]) -> None:
-    """Terminate all processes, and kill processes that do not stop in time."""
     for process in running.values():
         process.terminate()
     until = time.monotonic() + STOP_SECONDS

@@ -4,7 +4,6 @@ from backoffice.configuration.env import exit_on_configuration_error
 
 
 def main() -> None:
-    """Run the scheduler until stopped."""
     with exit_on_configuration_error():
         from backoffice.celery import app
         from backoffice.observability import heartbeat

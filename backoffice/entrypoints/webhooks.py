@@ -6,7 +6,6 @@ from backoffice.configuration.env import exit_on_configuration_error
 
 
 def main() -> None:
-    """Run the webhook dispatcher until stopped."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backoffice.settings")
     with exit_on_configuration_error():
         import django

@@ -30,7 +30,6 @@ MAX_JOB_DELAY_SECONDS = 600.0
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Respond that the process is alive."""
     return JsonResponse({"status": "ok"})
 
 
@@ -53,14 +52,10 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 @dataclass
 class CachedChecks:
-    """The cached results of the checks. One thread at a time runs the checks, and no request waits for the results.
-
-    Attributes:
-        run_checks: A function that runs all checks and returns the result for each part.
-        results: The latest results, keyed by part. All results are False before the first check.
-    """
+    """The cached results of the checks by part. One thread at a time runs the checks, and no request waits for it."""
 
     run_checks: Callable[[], dict[str, bool]]
+    # All results are False before the first check.
     results: dict[str, bool]
     # The time of the latest results, in seconds of the monotonic clock.
     checked_at: float = float("-inf")
@@ -78,11 +73,6 @@ class CachedChecks:
 
     def _age(self) -> float:
         return time.monotonic() - self.checked_at
-
-
-def create_required_checks() -> CachedChecks:
-    """Return the checks for the parts that are required to serve requests."""
-    return CachedChecks(_check_required, dict.fromkeys(("database", "migrations", "broker"), False))
 
 
 def _check_required() -> dict[str, bool]:
@@ -109,7 +99,6 @@ def _is_migrated() -> bool:
 
 @cache
 def _list_migrations() -> frozenset[tuple[str, str]]:
-    """Return the app and the name of every migration in this release."""
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
@@ -125,11 +114,6 @@ def _is_broker_up() -> bool:
     except Exception:
         # Every broker client raises its own exceptions, and all of them mean "not ready".
         return False
-
-
-def create_optional_checks() -> CachedChecks:
-    """Return the checks for the parts that are not required to serve requests."""
-    return CachedChecks(_check_optional, dict.fromkeys(("cache", "storage", "jobs"), False))
 
 
 def _check_optional() -> dict[str, bool]:
@@ -166,5 +150,6 @@ def _are_jobs_on_time() -> bool:
         return False
 
 
-required_checks = create_required_checks()
-optional_checks = create_optional_checks()
+# The checks for the parts that are required to serve requests, and for other parts.
+required_checks = CachedChecks(_check_required, dict.fromkeys(("database", "migrations", "broker"), False))
+optional_checks = CachedChecks(_check_optional, dict.fromkeys(("cache", "storage", "jobs"), False))

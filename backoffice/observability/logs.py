@@ -64,11 +64,9 @@ class LineFormatter(logging.Formatter):
     """Formats a record as ``time level logger [request ID] message``, without secrets."""
 
     def __init__(self) -> None:
-        """Create the formatter, with times in UTC."""
         super().__init__("%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s", "%Y-%m-%dT%H:%M:%S%z")
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record as one line."""
         record.request_id = get_current_id()
         return redact_secrets(super().format(record))
 
@@ -81,7 +79,6 @@ class JsonFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record as one JSON line."""
         entry: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -97,10 +94,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def get_logging_settings(level: str, form: str = "LINE") -> dict[str, object]:
-    """Return Django's ``LOGGING`` setting, which writes records of at least ``level`` to standard error.
-
-    ``form`` is one of ``FORMATS``.
-    """
+    """Return Django's ``LOGGING`` setting, which writes to standard error. ``form`` is one of ``FORMATS``."""
     return {
         "version": 1,
         "disable_existing_loggers": False,

@@ -12,18 +12,12 @@ from backoffice.observability.logs import current_request, get_actor_ids, get_cu
 
 
 def configure_sentry(dsn: str) -> None:
-    """Configure Sentry to report the errors of this process.
-
-    Raises:
-        ImproperlyConfigured: The package ``sentry-sdk`` is not installed, or the DSN is invalid.
-    """
     try:
         import sentry_sdk
         from sentry_sdk.utils import BadDsn
     except ImportError:
-        raise ImproperlyConfigured(
-            "SENTRY_DSN needs the package sentry-sdk. Install it with: uv sync --extra sentry"
-        ) from None
+        message = "SENTRY_DSN needs the package sentry-sdk. Install it with: uv sync --extra sentry"
+        raise ImproperlyConfigured(message) from None
     try:
         sentry_sdk.init(
             dsn=dsn,
@@ -52,7 +46,6 @@ def _remove_private_data(event: Any, hint: Any) -> Any:
 
 
 def _redact_texts(value: Any) -> Any:
-    """Return the value with the secrets in all nested strings redacted."""
     if isinstance(value, str):
         return redact_secrets(value)
     if isinstance(value, dict):

@@ -49,13 +49,9 @@ SENT_ATTRIBUTES = frozenset(
 
 
 class RedactingExporter(OTLPSpanExporter):
-    """Sends spans with a fixed set of attributes, and without error messages.
-
-    SQL statements outside requests and jobs are not sent.
-    """
+    """Sends spans with a fixed set of attributes, without error messages, and no SQL outside requests and jobs."""
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send the spans to the collector."""
         return super().export([_redact(span) for span in spans if span.parent or span.kind is not SpanKind.CLIENT])
 
 
@@ -86,7 +82,6 @@ class TrustedProxyPropagator(TraceContextTextMapPropagator):
     """Continues a trace that a trusted proxy started. Headers from other clients are ignored."""
 
     def extract(self, carrier: Any, context: Context | None = None, getter: Getter[Any] = default_getter) -> Context:
-        """Return the context of the proxy's trace, or the unchanged context."""
         if not is_trusted_proxy(carrier.get("REMOTE_ADDR", "")):
             return context or Context()
         return super().extract(carrier, context, getter)
@@ -129,7 +124,6 @@ def describe_request(get_response: GetResponse) -> GetResponse:
 
 @contextmanager
 def trace_job(job: Job) -> Iterator[None]:
-    """Record a span for one attempt to run a job."""
     _get_provider()
     attributes: dict[str, str | int] = {
         "backoffice.task": job.task,

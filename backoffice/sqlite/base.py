@@ -24,11 +24,7 @@ class DatabaseWrapper(_Django):
     _write_queue: WriteQueue | None = None
 
     def _start_transaction_under_autocommit(self) -> None:
-        """Wait for the transactions of earlier writers, then begin a transaction.
-
-        Raises:
-            OperationalError: Other writers did not finish in time ("database is locked").
-        """
+        """Wait for the transactions of earlier writers, then begin a transaction."""
         write_queue = self._get_queue()
         if write_queue is None:
             super()._start_transaction_under_autocommit()
@@ -43,10 +39,7 @@ class DatabaseWrapper(_Django):
             raise
 
     def _get_queue(self) -> WriteQueue | None:
-        """Return the write queue of the database file, or None if this connection needs no queue.
-
-        In-memory databases and transactions that begin as readers need no queue.
-        """
+        """Return the write queue. In-memory databases and transactions that begin as readers have no queue."""
         if self.transaction_mode != "IMMEDIATE" or self.is_in_memory_db():
             return None
         if self._write_queue is None or not self._write_queue.is_open:

@@ -100,7 +100,6 @@ class WriteQueue:
             self._release()
 
     def close(self) -> None:
-        """Leave the queue and close the queue file."""
         self.leave()
         self._finalizer()
 
@@ -155,10 +154,7 @@ class WriteQueue:
 
 
 def _open_file(path: str, database: str) -> int:
-    """Open the queue file. Copy the permissions of the database file and, if running as root, its owner.
-
-    SQLite does the same for the other files next to a database.
-    """
+    """Open the queue file. As SQLite does, copy the permissions and, if running as root, the owner of the database."""
     status = Path(database).stat()
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -103,7 +103,7 @@ def create_fulfillment_orders(goods: BenchRows, parts: int, lines: int) -> list[
         results = []
         for first in range(0, lines, size):
             line_items = [{"id": pk, "quantity": 1} for pk in pks[first : first + size]]
-            moved = moves.move_to_location(row, other.pk, lines=line_items, actor="system", at=at).moved
+            _, moved, _ = moves.move_to_location(row, other.pk, lines=line_items, actor="system", at=at)
             results.append((moved.pk, list(moved.lines.order_by("pk").values_list("pk", flat=True))))
         return results
 

@@ -1,5 +1,3 @@
-"""Panel pages for events: the audit log."""
-
 from apps.audit_log.admin.audit_log import EventAdmin
 
 __all__ = ["EventAdmin"]

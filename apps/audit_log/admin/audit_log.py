@@ -1,5 +1,3 @@
-"""The read-only audit log of a shop in the panel: what changed, who changed it and when."""
-
 from datetime import datetime
 from typing import Any, cast
 
@@ -30,13 +28,10 @@ grants.add(allow("staff_audit_log_view", "v", "events.event"))
 
 
 class TopicFilter(SelectFilter):
-    """Filters by topic."""
-
     title = gettext_lazy("event")
     parameter_name = "topic"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return every topic with its label."""
         return [(topic.name, get_topic_label(topic.name)) for topic in get_all_topics()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
@@ -44,13 +39,10 @@ class TopicFilter(SelectFilter):
 
 
 class ActorFilter(SelectFilter):
-    """Filters by actor."""
-
     title = gettext_lazy("done by")
     parameter_name = "who"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return the shop's staff and the other kinds of actors."""
         members = Membership.rows().select_related("user").order_by("user__first_name", "user__email")[:200]
         people = [(get_staff_actor(member.user), str(member.user)) for member in members]
         return [*people, ("app:", _("Any app")), ("system", _("Backoffice"))]
@@ -63,15 +55,11 @@ class ActorFilter(SelectFilter):
 
 
 class _LogRequest(StaffRequest):
-    """A list request with the names of the actors on the page."""
-
     actor_names: dict[str, str]
 
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
-    """The audit log: all events of the shop."""
-
     menu = MenuItem(
         "Activity",
         "history",
@@ -94,19 +82,17 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
     sortable_by = ()
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
-        """Return the events without their payloads, which are not displayed."""
         return super().get_queryset(request).defer("payload")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Event], search_term: str
     ) -> tuple[QuerySet[Event], bool]:
-        """Search the audit log, but exclude it from the panel-wide search, where too many events would match."""
+        """Exclude the audit log from the panel-wide search, where too many events would match."""
         if is_palette_search(request):
             return queryset.none(), False
         return super().get_search_results(request, queryset, search_term)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Return the list page and look up the names of all actors on the page at once."""
         page = super().get_changelist_instance(request)
         cast("_LogRequest", request).actor_names = get_actor_names([event.actor for event in page.result_list])
         return page
@@ -137,7 +123,6 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show one event: the old and new values, the actor and the origin of the change."""
         require_permission(request, "events.view_event")
         event = self.get_row_or_404(request, object_id)
         return self.page(
@@ -151,21 +136,13 @@ class EventAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Event]):
 
 
 def _format_changes(event: Event) -> list[tuple[str, str, str]]:
-    """Return the label and the formatted old and new value of each changed field."""
     models = fields.get_subject_models(event.subject_type)
-    changes = ((name, *_split_change(change)) for name, change in sorted(event.changes.items()))
-    return [
-        (
-            fields.get_field_label(name, models),
-            fields.format_field_value(name, before, models),
-            fields.format_field_value(name, after, models),
-        )
-        for name, before, after in changes
-    ]
-
-
-def _split_change(change: object) -> tuple[object, object]:
-    return (change[0], change[1]) if isinstance(change, list) and len(change) == 2 else (None, change)
+    rows = []
+    for name, change in sorted(event.changes.items()):
+        values = change if isinstance(change, list) and len(change) == 2 else [None, change]
+        before, after = (fields.format_field_value(name, value, models) for value in values)
+        rows.append((fields.get_field_label(name, models), before, after))
+    return rows
 
 
 def _today(request: HttpRequest) -> dashboard.Figure:

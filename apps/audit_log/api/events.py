@@ -38,21 +38,9 @@ def get_subject_type_name(label: str) -> str:
     return (model._meta.concrete_model or model).__name__
 
 
-def _type(_context: RenderContext, label: str) -> str:
-    return get_subject_type_name(label)
-
-
-def _verb(_context: RenderContext, topic: str) -> str:
-    return _verb_of(topic)
-
-
 def _message(_context: RenderContext, topic: str, message: str, label: str) -> str:
     text = message or topics[topic].label
     return f"{text}: {label}" if label else text
-
-
-def _arguments(_context: RenderContext, label: str) -> list[str]:
-    return [label]
 
 
 def _path(_context: RenderContext, topic: str, subject_id: int) -> str:
@@ -60,13 +48,13 @@ def _path(_context: RenderContext, topic: str, subject_id: int) -> str:
 
 
 class EventSerializer(ResourceSerializer[Event]):
-    """An event."""
-
     subject_id = ReadOnlyColumn()
     created_at = ModelDerivedField()
-    subject_type = ComputedField(_type, "subject_type")
-    verb = ComputedField(_verb, "topic")
-    arguments = ComputedField(_arguments, "subject_label", schema={"type": "array", "items": {"type": "string"}})
+    subject_type = ComputedField(lambda _context, label: get_subject_type_name(label), "subject_type")
+    verb = ComputedField(lambda _context, topic: _verb_of(topic), "topic")
+    arguments = ComputedField(
+        lambda _context, label: [label], "subject_label", schema={"type": "array", "items": {"type": "string"}}
+    )
     body = ConstantField(None)
     message = ComputedField(_message, "topic", "message", "subject_label")
     author = ReadOnlyColumn("actor")
@@ -78,12 +66,11 @@ class EventSerializer(ResourceSerializer[Event]):
 
 
 class EventPlan(ReadPlan):
-    """Reads events, and reads the names of all actors with two additional queries."""
+    """Reads the names of all actors with two additional queries."""
 
     def build_objects(
         self, rows: Sequence[RowValues], context: RenderContext, *, bounded: bool = False
     ) -> list[Rendered]:
-        """Build the objects and replace actors with their names."""
         objects = super().build_objects(rows, context, bounded=bounded)
         authors = sorted({rendered["author"] for rendered in objects if "author" in rendered})
         names = get_actor_names(authors) if authors else {}
@@ -102,7 +89,6 @@ class SubjectFilter(ApiFilter):
     """Filters by comma-separated subject types, e.g. ``Order,Product``."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return the events of these subject types; an unknown type matches no events."""
         if not value:
             return qs
         type_names = {word.strip() for word in value.split(",")}
@@ -115,10 +101,7 @@ class SubjectFilter(ApiFilter):
 
 
 class VerbFilter(TextFilter):
-    """Filters by verb."""
-
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return the events of all topics with this verb."""
         if value is None:
             return qs
         topic_names = [topic.name for topic in get_all_topics() if _verb_of(topic.name) == value]
@@ -140,8 +123,6 @@ class EventFilter(ResourceFilter):
 
 
 class EventViewSet(ShopViewSet[Event]):
-    """``/events``: the events that the calling app may read, oldest first."""
-
     model = Event
     serializer_class = EventSerializer
     filterset_class = EventFilter
@@ -150,15 +131,12 @@ class EventViewSet(ShopViewSet[Event]):
     order = ("id",)
 
     def get_read_plan(self) -> ReadPlan:
-        """Return the plan for reading events."""
         return _plan(self.version, self.requested_fields)
 
     def count_rows(self, rows: QuerySet[Any]) -> int:
-        """Count the events, using a cached count of older events."""
         return super().count_rows(rows) if self.parents else counts.count_events(rows)
 
     def get_queryset(self) -> QuerySet[Event]:
-        """Return the events that the caller's scopes can read, limited to the parent in the path if there is one."""
         granted = self.access.granted_scopes
         readable = [topic.name for topic in get_all_topics() if topic.is_readable_with(granted)]
         if self.action == "count":
@@ -173,9 +151,7 @@ class EventViewSet(ShopViewSet[Event]):
 
 
 def create_timeline_viewset(timeline: Timeline) -> type[EventViewSet]:
-    """Create the viewset for the events of one row."""
     attributes = {
-        "__doc__": f"``/{timeline.plural}/{{{timeline.argument}}}/events``.",
         "__module__": __name__,
         "scope": timeline.scope,
         "parents": {timeline.argument: timeline.model},

@@ -1,5 +1,3 @@
-"""Panel pages for background jobs."""
-
 from apps.background_jobs.admin.jobs import JobAdmin
 
 __all__ = ["JobAdmin"]

@@ -1,5 +1,3 @@
-"""Background jobs in the panel: show progress and errors, retry and cancel jobs."""
-
 from collections.abc import Callable
 
 from django.contrib import admin, messages
@@ -38,8 +36,6 @@ RETRYABLE = (Job.State.FAILED, Job.State.CANCELLED)
 
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
-    """Background jobs of the shop. Staff can watch, retry and cancel jobs but not create them."""
-
     menu = MenuItem(
         "Activity",
         "pending_actions",
@@ -71,15 +67,12 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
 
     @display(description=gettext_lazy("Progress"))
     def progress(self, job: Job) -> str:
-        return (
-            _("{done} of {total}").format(done=job.progress_done, total=job.progress_total)
-            if job.progress_total
-            else "–"
-        )
+        if not job.progress_total:
+            return "–"
+        return _("{done} of {total}").format(done=job.progress_done, total=job.progress_total)
 
     @display(description=gettext_lazy("Error"))
     def problem(self, job: Job) -> str:
-        """Return the shortened error message."""
         return translate(job.error)[:80]
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
@@ -88,7 +81,6 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
         return () if match and match.url_name == "search" else self.search_fields
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the retry and cancel pages."""
         return [
             self.build_action_url("<path:object_id>/retry/", self.retry_view, "retry"),
             self.build_action_url("<path:object_id>/cancel/", self.cancel_view, "cancel"),
@@ -96,37 +88,25 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
         ]
 
     def has_retry_permission(self, request: HttpRequest) -> bool:
-        """Return True if the bulk actions are available."""
         return has_permission(request, CHANGE)
 
     @admin.action(description=gettext_lazy("Retry"), permissions=("retry",))
     def retry_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        """Retry failed and canceled jobs."""
         jobs = list(queryset.order_by("pk"))
         count = sum(queue.retry_job(job) for job in jobs)
-        self.message_user(
-            request,
-            _("{again} of {number} jobs restarted. Only failed and canceled jobs can be retried.").format(
-                again=count, number=len(jobs)
-            ),
-        )
+        text = _("{again} of {number} jobs restarted. Only failed and canceled jobs can be retried.")
+        self.message_user(request, text.format(again=count, number=len(jobs)))
 
     @admin.action(description=gettext_lazy("Cancel"), permissions=("retry",))
     def cancel_jobs(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        """Cancel waiting jobs."""
         jobs = list(queryset.order_by("pk"))
         count = sum(queue.cancel_job(job) for job in jobs)
-        self.message_user(
-            request,
-            _("{stopped} of {number} jobs canceled. Only waiting jobs can be canceled.").format(
-                stopped=count, number=len(jobs)
-            ),
-        )
+        text = _("{stopped} of {number} jobs canceled. Only waiting jobs can be canceled.")
+        self.message_user(request, text.format(stopped=count, number=len(jobs)))
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show one job."""
         require_permission(request, VIEW, CHANGE)
         job = self.get_row_or_404(request, object_id)
         return self.page(
@@ -142,13 +122,11 @@ class JobAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Job]):
         )
 
     def retry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Retry one job."""
         return self._move(
             request, object_id, queue.retry_job, _("Job restarted."), _("Only failed and canceled jobs can be retried.")
         )
 
     def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Cancel one job."""
         return self._move(
             request,
             object_id,

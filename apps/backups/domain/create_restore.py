@@ -1,12 +1,9 @@
-"""Creates backups, and restores them into an empty installation."""
-
 import os
 import shutil
 from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
-from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from apps.backups.domain import databases, file_archive, manifests
@@ -47,15 +44,13 @@ def create_backup(folder: Path) -> Manifest:
 
 def _write_backup(folder: Path) -> Manifest:
     made_at = timezone.now().isoformat(timespec="seconds")
-    # The migrations of each app are sorted by name, so the last migration of each app overwrites the earlier ones in
-    # the dict.
-    migrations = dict(sorted(MigrationRecorder(connection).applied_migrations()))
+    migrations = manifests.get_current_migrations()
     tables = databases.copy_database(folder)
     number = file_archive.pack_files(folder / "files.tar")
     key = settings.DATA_DIR / _KEY
     if key.exists() and key.read_text() == settings.SECRET_KEY:
         shutil.copy(key, folder / _KEY)
-    parts = manifests.describe_files(folder)
+    parts = {path.name: manifests.digest_file(path) for path in sorted(folder.iterdir())}
     manifest = Manifest(made_at, connection.vendor, migrations, tables, number, parts)
     manifests.write_manifest(folder, manifest)
     return manifest

@@ -3,12 +3,13 @@
 import os
 import sqlite3
 import subprocess
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from django.db import connection, transaction
 from django.db.backends.postgresql.client import DatabaseClient
+from django.db.backends.utils import CursorWrapper
 
 from apps.backups.domain.manifests import BackupRefused
 from apps.core.db.connections import uses_transaction_pooling
@@ -21,11 +22,14 @@ def copy_database(folder: Path) -> dict[str, int]:
         BackupRefused: The connection uses a pooler, or ``pg_dump`` is missing or failed.
     """
     _refuse_pooler()
-    return (
-        _dump(folder / "database.dump")
-        if connection.vendor == "postgresql"
-        else _copy_sqlite(folder / "database.sqlite3")
-    )
+    if connection.vendor == "postgresql":
+        return _dump(folder / "database.dump")
+    connection.ensure_connection()
+    with closing(sqlite3.connect(folder / "database.sqlite3")) as target:
+        # SQLite copies page by page, and restarts the copy after a concurrent write.
+        connection.connection.backup(target)
+        sql = "SELECT count(*) FROM {}"
+        return {name: int(target.execute(sql.format(name)).fetchone()[0]) for name in _list_tables()}
 
 
 def restore_database(folder: Path) -> None:
@@ -39,7 +43,8 @@ def restore_database(folder: Path) -> None:
         raise BackupRefused(f"The database is not empty: it has {len(tables)} tables. Restore into an empty database.")
     if connection.vendor == "postgresql":
         connection.close()
-        options = ("--no-owner", "--exit-on-error", "--single-transaction", f"--dbname={_get_database_name()}")
+        database = f"--dbname={connection.settings_dict['NAME']}"
+        options = ("--no-owner", "--exit-on-error", "--single-transaction", database)
         _run("pg_restore", (*options, str(folder / "database.dump")), with_name=False)
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
@@ -54,11 +59,7 @@ def restore_database(folder: Path) -> None:
 
 
 def _refuse_pooler() -> None:
-    """Refuse a connection pooler, because other clients would inherit the session settings of pg_dump and pg_restore.
-
-    Raises:
-        BackupRefused: The connection uses a pooler.
-    """
+    """Refuse a pooler, because other clients would inherit the session settings of pg_dump and pg_restore."""
     if uses_transaction_pooling():
         raise BackupRefused(
             "pg_dump and pg_restore cannot work through a pooler. "
@@ -67,7 +68,6 @@ def _refuse_pooler() -> None:
 
 
 def count_rows() -> dict[str, int]:
-    """Return the number of rows in each table."""
     row_counts = {}
     with connection.cursor() as cursor:
         for name in _list_tables():
@@ -83,27 +83,41 @@ def _list_tables() -> list[str]:
 
 def _dump(path: Path) -> dict[str, int]:
     """Dump the PostgreSQL database, and count the rows in the same snapshot."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+    with read_snapshot(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_export_snapshot()")
         (snapshot,) = cursor.fetchone()
         _run("pg_dump", ("--format=custom", f"--file={path}", f"--snapshot={snapshot}"))
         return count_rows()
 
 
-def _copy_sqlite(path: Path) -> dict[str, int]:
-    """Copy the SQLite database page by page. SQLite restarts the copy after a concurrent write."""
-    connection.ensure_connection()
-    with closing(sqlite3.connect(path)) as target:
-        connection.connection.backup(target)
-        sql = "SELECT count(*) FROM {}"
-        return {name: int(target.execute(sql.format(name)).fetchone()[0]) for name in _list_tables()}
+@contextmanager
+def read_snapshot() -> Iterator[None]:
+    """Make all queries in the context read from the same snapshot, without blocking writers.
+
+    Raises:
+        BackupRefused: A transaction is already open, so no new snapshot is possible.
+    """
+    if connection.in_atomic_block:
+        raise BackupRefused("Run the export outside a transaction.")
+    if connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            disable_timeouts(cursor)
+            yield
+        return
+    # Begin the transaction with SQL, because ``transaction.atomic()`` would acquire SQLite's write lock.
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN DEFERRED")
+        try:
+            yield
+        finally:
+            cursor.execute("ROLLBACK")
 
 
-def _get_database_name() -> str:
-    return str(connection.settings_dict["NAME"])
+def disable_timeouts(cursor: CursorWrapper) -> None:
+    """Disable PostgreSQL's timeouts until the transaction ends."""
+    cursor.execute("SET LOCAL statement_timeout = 0")
+    cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
 
 
 def _run(program: str, options: Sequence[str], *, with_name: bool = True) -> None:

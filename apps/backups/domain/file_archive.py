@@ -51,7 +51,6 @@ def unpack_files(path: Path) -> int:
 
 
 def _iterate_names(folder: str) -> Iterator[str]:
-    """Yield the names of all files in a storage folder and its subfolders."""
     try:
         folders, names = default_storage.listdir(folder)
     except FileNotFoundError:

@@ -1,9 +1,11 @@
-"""Writes the manifest of a backup, and checks a backup against its manifest."""
-
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
 from apps.core.exceptions import DomainError
 
@@ -12,32 +14,26 @@ _FORMAT = 1
 
 
 class BackupRefused(DomainError):
-    """Raised when a backup cannot be created or restored."""
-
-    def __init__(self, sentence: str) -> None:
-        """Create the error with a message for the operator."""
-        super().__init__({"base": [sentence]})
+    """Raised with a message for the operator when a backup or archive cannot be created or restored."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileDigest:
-    """The size and the SHA-256 digest of a file in a backup."""
-
     size: int
     sha256: str
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The source and the contents of a backup.
+    """The contents of a backup.
 
     Attributes:
         created_at: The start of the database copy (RFC 3339).
         vendor: ``postgresql`` or ``sqlite``.
         migrations: The last migration of each app, which identifies the release.
-        tables: The number of rows in each table.
+        tables: The number of rows, keyed by table.
         files: The number of files in ``files.tar``.
-        parts: The size and digest of each file in the backup, keyed by file name.
+        parts: The files of the backup, keyed by file name.
     """
 
     created_at: str
@@ -49,17 +45,11 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Return the total number of rows in all tables."""
         return sum(self.tables.values())
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     (folder / MANIFEST_NAME).write_text(json.dumps({"format": _FORMAT, **asdict(manifest)}, indent=1) + "\n")
-
-
-def describe_files(folder: Path) -> dict[str, FileDigest]:
-    """Return the size and digest of each file in a directory."""
-    return {path.name: _describe_file(path) for path in sorted(folder.iterdir())}
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -78,15 +68,24 @@ def read_manifest(folder: Path) -> Manifest:
         raise BackupRefused(f"{folder} is not a backup: {MANIFEST_NAME} is missing.") from None
     except (ValueError, TypeError, KeyError, AttributeError):
         raise BackupRefused(f"Cannot read {folder / MANIFEST_NAME}.") from None
-    for name, part in manifest.parts.items():
-        path = folder / name
-        if Path(name).name != name or not path.is_file():
-            raise BackupRefused(f"{path} is missing.")
-        if _describe_file(path) != part:
-            raise BackupRefused(f"{path} is damaged: it differs from the manifest.")
+    check_parts(folder, manifest.parts)
     return manifest
 
 
-def _describe_file(path: Path) -> FileDigest:
+def check_parts(folder: Path, parts: Mapping[str, FileDigest]) -> None:
+    for name, part in parts.items():
+        path = folder / name
+        if not path.is_file() or Path(name).is_absolute() or ".." in Path(name).parts:
+            raise BackupRefused(f"{path} is missing.")
+        if digest_file(path) != part:
+            raise BackupRefused(f"{path} is damaged: it differs from the manifest.")
+
+
+def get_current_migrations() -> dict[str, str]:
+    """Return the last migration of each app, which overwrites the earlier ones because they are sorted by name."""
+    return dict(sorted(MigrationRecorder(connection).applied_migrations()))
+
+
+def digest_file(path: Path) -> FileDigest:
     with path.open("rb") as file:
         return FileDigest(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())

@@ -1,9 +1,12 @@
 """Panel pages for bulk edits: choose changes, preview the first rows, start, stop or undo the edit, read the report."""
 
+from collections.abc import Callable
+
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern
+from django.urls import URLPattern, reverse
+from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -13,10 +16,13 @@ from apps.bulk_edits.admin.result_display import list_changes, translate_rows
 from apps.bulk_edits.domain import edits
 from apps.bulk_edits.domain.targets import edit_targets
 from apps.bulk_edits.models import BulkEdit, EditedRow
-from apps.core.admin.forms import error_display
+from apps.bulk_edits.targets import TARGETS
+from apps.core.admin.forms.error_display import format_errors
 from apps.core.admin.forms.idempotency import get_post_data
+from apps.core.admin.lists.selection import InvalidSelection, get_selected_ids
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
+from apps.core.admin.model_admin.registry import ListAction, list_actions, list_headers
 from apps.core.admin.permissions import has_permission, require_permission
 from apps.core.admin.theme import display
 from apps.core.exceptions import DomainError
@@ -24,6 +30,7 @@ from apps.core.i18n import formats
 from apps.core.jobs.metrics import find_active_job, get_stalled_since
 from apps.core.sanitizing import SafeCsvWriter
 from apps.core.tenancy.actor_names import get_actor_name
+from apps.core.tenancy.shop_owned import ShopOwned
 from apps.core.types import Attrs
 
 VIEW = "bulk_edits.view_bulkedit"
@@ -38,6 +45,26 @@ STATE_COLORS: dict[str, str] = {
     State.UNDOING: "info",
     State.UNDONE: "default",
 }
+
+
+@admin.action(description=gettext_lazy("Edit selected…"))
+def edit_selected(
+    screen: ShopOwnedAdmin[ShopOwned], request: HttpRequest, queryset: QuerySet[ShopOwned]
+) -> HttpResponse | None:
+    """Create a draft with the selected rows, or with all rows of the list, and redirect to its form."""
+    try:
+        ids = get_selected_ids(request, queryset, limit=edits.MAX_ROWS)
+    except InvalidSelection as error:
+        screen.message_user(request, format_errors(error), messages.ERROR)
+        return None
+    [kind] = (kind for kind in edit_targets.values() if kind.model is screen.model)
+    edit = edits.create_draft(kind, ids, actor=screen.actor(request), at=timezone.now())
+    return HttpResponseRedirect(reverse("admin:bulk_edits_bulkedit_change", args=[edit.pk]))
+
+
+for target in TARGETS:
+    list_actions.add(ListAction(target.model, edit_selected, target.permission))
+    list_headers.register((target.model, "bulk edits"), "panel/bulk_edits/list_header.html")
 
 
 @admin.register(BulkEdit)
@@ -67,14 +94,11 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         """Return the edits. In the list, only return edits that the user may view, and do not load the row ids."""
         rows = super().get_queryset(request)
         if request.resolver_match and request.resolver_match.url_name == "bulk_edits_bulkedit_changelist":
-            visible_targets = [
-                kind.name for kind in edit_targets.values() if has_permission(request, kind.view_permission)
-            ]
-            return rows.filter(kind__in=visible_targets).defer("ids")
+            visible = [kind.name for kind in edit_targets.values() if has_permission(request, kind.view_permission)]
+            return rows.filter(kind__in=visible).defer("ids")
         return rows
 
     def has_view_permission(self, request: HttpRequest, obj: BulkEdit | None = None) -> bool:
-        """Return True if the user may view the edited rows."""
         return has_permission(request, VIEW) and (
             obj is None or has_permission(request, edit_targets[obj.kind].view_permission)
         )
@@ -85,7 +109,6 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
 
     @display(description=gettext_lazy("Change"))
     def change(self, edit: BulkEdit) -> str:
-        """Describe the changes of the edit."""
         return "; ".join(describe_operations(edit.operations)) or "–"
 
     @display(description=gettext_lazy("Status"), label=STATE_COLORS)
@@ -93,12 +116,12 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         return edit.state, edit.get_state_display()
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the routes for preview, start, stop, undo and report."""
+        actions = {"plan": self.plan_view, "start": self.start_view, "stop": self.stop_view, "undo": self.undo_view}
         return [
-            self.build_action_url("<path:object_id>/plan/", self.plan_view, "plan", keyed=True),
-            self.build_action_url("<path:object_id>/start/", self.start_view, "start", keyed=True),
-            self.build_action_url("<path:object_id>/stop/", self.stop_view, "stop", keyed=True),
-            self.build_action_url("<path:object_id>/undo/", self.undo_view, "undo", keyed=True),
+            *(
+                self.build_action_url(f"<path:object_id>/{name}/", view, name, keyed=True)
+                for name, view in actions.items()
+            ),
             self.build_action_url("<path:object_id>/report/", self.report_view, "report"),
             *super().get_urls(),
         ]
@@ -118,11 +141,10 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         edit = self._get_permitted_edit(request, object_id, read_only=True)
         may_change = has_permission(request, edit_targets[edit.kind].permission)
         if edit.state == State.DRAFT and may_change:
-            return self._render_draft(
-                request, edit, EditForm(None, kind=edit_targets[edit.kind], operations=edit.operations)
-            )
+            form = EditForm(None, kind=edit_targets[edit.kind], operations=edit.operations)
+            return self._render_draft(request, edit, form)
         live = edit.state in {State.RUNNING, State.UNDOING}
-        rows = EditedRow.objects.filter(edit=edit, dry=False)
+        rows = EditedRow.objects.filter(edit=edit, dry=False).order_by("row_id")
         counts = dict(rows.order_by().values_list("fate").annotate(Count("pk")))
         return self.page(
             request,
@@ -134,16 +156,10 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
             operations=describe_operations(edit.operations),
             done=sum(counts.values()),
             counts=[(row_result.label, counts[row_result]) for row_result in RowResult if row_result in counts],
-            left=translate_rows(
-                rows.filter(fate__in=(RowResult.REFUSED, RowResult.KEPT)).order_by("row_id")[:MAX_SHOWN]
-            ),
-            changed=translate_rows(
-                rows.filter(fate__in=(RowResult.CHANGED, RowResult.UNDONE)).order_by("row_id")[: edits.PREVIEW_ROWS]
-            ),
+            left=translate_rows(rows.filter(fate__in=(RowResult.REFUSED, RowResult.KEPT))[:MAX_SHOWN]),
+            changed=translate_rows(rows.filter(fate__in=(RowResult.CHANGED, RowResult.UNDONE))[: edits.PREVIEW_ROWS]),
             live=live,
-            waits=get_stalled_since(find_active_job(edits.RUN_TASK, edits.UNDO_TASK, edit_id=edit.pk))
-            if live
-            else None,
+            waits=live and get_stalled_since(find_active_job(edits.RUN_TASK, edits.UNDO_TASK, edit_id=edit.pk)),
             may_stop=may_change and edit.state == State.RUNNING,
             may_undo=may_change
             and edit.state in {State.DONE, State.STOPPED, State.FAILED}
@@ -151,19 +167,14 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         )
 
     def _render_draft(self, request: HttpRequest, edit: BulkEdit, form: EditForm) -> HttpResponse:
-        has_preview = edit.operations and not form.is_bound
-        return self.page(
-            request,
-            "panel/bulk_edits/draft.html",
-            _("Edit {number} {rows}").format(number=formats.format_integer(edit.total), rows=_get_noun(edit)),
-            original=edit,
-            form=form,
-            noun=_get_noun(edit),
-            operations=describe_operations(edit.operations) if has_preview else [],
-            preview=translate_rows(EditedRow.objects.filter(edit=edit, dry=True).order_by("row_id"))
-            if has_preview
-            else [],
-        )
+        names = edit_targets[edit.kind].model._meta
+        noun = str(names.verbose_name if edit.total == 1 else names.verbose_name_plural)
+        context: Attrs = {"original": edit, "form": form, "noun": noun}
+        if edit.operations and not form.is_bound:
+            preview = EditedRow.objects.filter(edit=edit, dry=True).order_by("row_id")
+            context |= {"operations": describe_operations(edit.operations), "preview": translate_rows(preview)}
+        title = _("Edit {number} {rows}").format(number=formats.format_integer(edit.total), rows=noun)
+        return self.page(request, "panel/bulk_edits/draft.html", title, **context)
 
     def plan_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Save the changes and show the preview, or show the form with its errors."""
@@ -178,26 +189,22 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
         return HttpResponseRedirect(f"{self.url('change', edit.pk)}#preview")
 
     def start_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Start the edit."""
-        return self._change_state(request, object_id, "start")
+        return self._change_state(request, object_id, edits.start_edit)
 
     def stop_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Stop the edit. Remaining rows stay unchanged."""
-        return self._change_state(request, object_id, "stop")
+        return self._change_state(request, object_id, edits.stop_edit)
 
     def undo_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Undo the edit, except for rows that were changed later."""
-        return self._change_state(request, object_id, "undo")
+        return self._change_state(request, object_id, edits.start_undo)
 
-    def _change_state(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
+    def _change_state(self, request: HttpRequest, object_id: str, transition: Callable[..., None]) -> HttpResponse:
         edit = self._get_permitted_edit(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        transition = {"start": edits.start_edit, "stop": edits.stop_edit, "undo": edits.start_undo}[name]
         try:
             transition(edit, **self.event_kwargs(request))
         except DomainError as error:
-            self.message_user(request, error_display.format_errors(error), messages.ERROR)
+            self.message_user(request, format_errors(error), messages.ERROR)
         return HttpResponseRedirect(self.url("change", edit.pk))
 
     def report_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -213,9 +220,3 @@ class BulkEditAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[BulkEdit]):
             values = {"id": row.row_id, "name": row.label, "result": row.get_fate_display()}
             writer.write({**values, "reason": row.reason, "changes": changes})
         return response
-
-
-def _get_noun(edit: BulkEdit) -> str:
-    """Return the singular or plural name of the edited rows, for use in a sentence."""
-    names = edit_targets[edit.kind].model._meta
-    return str(names.verbose_name if edit.total == 1 else names.verbose_name_plural)

@@ -62,7 +62,6 @@ class _SignedNumberField(forms.DecimalField):
     """Form field for a signed amount or percentage in any common notation."""
 
     def to_python(self, value: object) -> Decimal | None:  # type: ignore[override]
-        """Parse the number and reject ambiguous notations."""
         if isinstance(value, str) and value.strip():
             try:
                 value = normalize_number(value.replace("−", "-").removesuffix("%"), "")
@@ -78,14 +77,13 @@ class EditForm(forms.Form):
         super().__init__(data, initial=_get_initial(operations))
         self._kind = kind
         self._currency = get_current_shop().currency
+        self.amounts = [name for name in kind.fields if name in AMOUNTS]
         for name in kind.fields:
             if name in AMOUNTS:
                 self._add_amount(name)
             elif name == "tags":
-                self.fields["tags_add"] = _create_text_field(_("Add tags"), _("Separated by commas."), longest=5000)
-                self.fields["tags_remove"] = _create_text_field(
-                    _("Remove tags"), _("Separated by commas."), longest=5000
-                )
+                for part, label in (("tags_add", _("Add tags")), ("tags_remove", _("Remove tags"))):
+                    self.fields[part] = _create_text_field(label, _("Separated by commas."), longest=5000)
             elif name in ("vendor", "product_type"):
                 self.fields[name] = _create_text_field(_(FIELD_LABELS[name]), "", longest=255)
             else:
@@ -97,30 +95,19 @@ class EditForm(forms.Form):
         first = f"{self.amounts[0]}_value" if self.amounts else next(iter(self.fields))
         if not operations or data is not None:
             self.fields[first].widget.attrs["autofocus"] = True
+        aria_labels = {"value": _("{field}: value"), "how": _("{field}: method"), "round": _("{field}: rounding")}
         for name in self.amounts:
-            self.fields[f"{name}_value"].widget.attrs["aria-label"] = _("{field}: value").format(
-                field=_(FIELD_LABELS[name])
-            )
-            self.fields[f"{name}_how"].widget.attrs["aria-label"] = _("{field}: method").format(
-                field=_(FIELD_LABELS[name])
-            )
-            self.fields[f"{name}_round"].widget.attrs["aria-label"] = _("{field}: rounding").format(
-                field=_(FIELD_LABELS[name])
-            )
-
-    @property
-    def amounts(self) -> list[str]:
-        """Return the names of the editable amounts."""
-        return [name for name in self._kind.fields if name in AMOUNTS]
+            for part, text in aria_labels.items():
+                self.fields[f"{name}_{part}"].widget.attrs["aria-label"] = text.format(field=_(FIELD_LABELS[name]))
 
     def _add_amount(self, name: str) -> None:
         methods: list[tuple[str, StrOrPromise]] = [*METHOD_LABELS.items(), (COPY, COPY_LABELS[name])]
         if name == "compare_at_price":
             methods.append((CLEAR, _("Remove")))
-        rounding_choices: list[tuple[str, StrOrPromise]] = [
-            ("", _("No extra rounding ({currency})").format(currency=self._currency))
+        rounding_choices = [
+            ("", _("No extra rounding ({currency})").format(currency=self._currency)),
+            *((rounding, str(ROUNDING_LABELS[rounding])) for rounding in get_roundings(self._currency)),
         ]
-        rounding_choices += [(rounding, str(ROUNDING_LABELS[rounding])) for rounding in get_roundings(self._currency)]
         self.fields[f"{name}_value"] = _SignedNumberField(
             required=False,
             label=_(FIELD_LABELS[name]),
@@ -137,13 +124,13 @@ class EditForm(forms.Form):
             (_(FIELD_LABELS[name]), [self[f"{name}_{part}"] for part in ("how", "value", "round")])
             for name in self.amounts
         ]
-        other_names = [
-            name for name in self.fields if not any(name.startswith(f"{amount_name}_") for amount_name in self.amounts)
+        grouped = {field.name for _label, fields in groups for field in fields}
+        return [
+            *groups,
+            *((str(field.label), [self[name]]) for name, field in self.fields.items() if name not in grouped),
         ]
-        return [*groups, *((str(self.fields[name].label), [self[name]]) for name in other_names)]
 
     def clean(self) -> Attrs:
-        """Check the amounts and tags, and require at least one change."""
         values = super().clean() or {}
         for name in self.amounts:
             self._check_amount(name, values)
@@ -178,11 +165,8 @@ class EditForm(forms.Form):
             if method in {COPY, CLEAR}:
                 operations_by_field[name] = {"how": method}
             elif value is not None:
-                operations_by_field[name] = {
-                    "how": method,
-                    "value": format_plain(value),
-                    "round": values.get(f"{name}_round", ""),
-                }
+                rounding = values.get(f"{name}_round", "")
+                operations_by_field[name] = {"how": method, "value": format_plain(value), "round": rounding}
         add, remove = (normalize_tags(values.get(name, "").split(",")) for name in ("tags_add", "tags_remove"))
         if add or remove:
             operations_by_field["tags"] = {"add": add, "remove": remove}
@@ -191,7 +175,6 @@ class EditForm(forms.Form):
 
 
 def _get_initial(operations: ReadOnlyAttrs) -> Attrs:
-    """Return the form's initial values for the operations."""
     initial: Attrs = {}
     for name, operation in operations.items():
         if name in AMOUNTS:
@@ -220,9 +203,7 @@ def describe_operations(operations: ReadOnlyAttrs) -> list[str]:
         if name in AMOUNTS:
             texts.append(f"{_(FIELD_LABELS[name])}: {_describe_amount(name, operation)}")
         elif name == "tags":
-            texts += [
-                _TAG_TEXTS[verb].format(names=", ".join(operation[verb])) for verb in operation if operation[verb]
-            ]
+            texts += [_TAG_TEXTS[verb].format(names=", ".join(tags)) for verb, tags in operation.items() if tags]
         else:
             texts.append(f"{_(FIELD_LABELS[name])}: {_(str(operation).replace('_', ' '))}")
     return texts

@@ -1,5 +1,3 @@
-"""Format the results of a bulk edit for staff."""
-
 from collections.abc import Iterable
 
 from django.utils.translation import gettext as _

@@ -22,7 +22,7 @@ CHANGED_SINCE = define_text("bulk_edits.changed_since", "was changed after the b
 
 @dataclass(frozen=True, slots=True)
 class EditOutcome:
-    """The result of editing one row. ``EditedRow`` stores these fields."""
+    """The result of editing one row, which ``EditedRow`` stores."""
 
     fate: RowResult
     label: str = ""
@@ -30,10 +30,6 @@ class EditOutcome:
     changes: Sequence[Sequence[object]] = ()
     before: Attrs = field(default_factory=dict)
     mark: str = ""
-
-
-class _RollBack(Exception):
-    """Raised to roll back a dry run."""
 
 
 def change_row(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: str, at: datetime) -> EditOutcome:
@@ -58,13 +54,11 @@ def change_row(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: s
 
 def try_change(kind: EditTarget, pk: int, operations: ReadOnlyAttrs, *, actor: str, at: datetime) -> EditOutcome:
     """Apply the operations to a row, roll the changes back, and return the result."""
-    outcome = EditOutcome(RowResult.REFUSED)
     try:
         with transaction.atomic():
             outcome = change_row(kind, pk, operations, actor=actor, at=at)
-            raise _RollBack
-    except _RollBack:
-        return outcome
+            transaction.set_rollback(True)
+            return outcome
     except (DomainError, IntegrityError) as error:
         return create_refused_outcome(kind, pk, error)
 

@@ -26,26 +26,16 @@ _BATCH = 100
 
 
 class SelectionRefused(DomainError):
-    """Raised when no rows or too many rows are selected."""
-
     code = "bulk_rows_refused"
 
 
 class WrongEditState(TransitionRefused):
-    """Raised when the edit is in the wrong state."""
-
     code = "bulk_edit_not_ready"
 
 
 @transaction.atomic
 def create_draft(kind: EditTarget, ids: Sequence[int], *, actor: str, at: datetime) -> BulkEdit:
     """Create a draft for selected rows.
-
-    Args:
-        kind: The target.
-        ids: The ids of the rows, in any order.
-        actor: The actor for the audit log.
-        at: The current time.
 
     Raises:
         SelectionRefused: If there are no rows, or more than ``MAX_ROWS``.
@@ -74,7 +64,6 @@ def plan_edit(edit: BulkEdit, operations: Attrs, *, actor: str, at: datetime) ->
 
 
 def save_result(edit: BulkEdit, pk: int, outcome: EditOutcome, *, is_dry_run: bool = False) -> None:
-    """Save the result of one row."""
     EditedRow.objects.create(
         shop_id=edit.shop_id,
         edit=edit,
@@ -130,10 +119,7 @@ def start_undo(edit: BulkEdit, *, actor: str, at: datetime) -> None:
 
 
 def delete_old_edits(at: datetime) -> int:
-    """Delete drafts after a day and finished edits after 90 days. A deleted edit can't be undone.
-
-    The edits are deleted in batches. Return the number of deleted edits.
-    """
+    """Delete old drafts and finished edits, and return their number. A deleted edit can't be undone."""
     drafts = BulkEdit.objects.filter(state=State.DRAFT, created_at__lt=at - DRAFT_RETENTION)
     ended = BulkEdit.objects.filter(finished_at__lt=at - RETENTION).exclude(state__in=(State.RUNNING, State.UNDOING))
     deleted = 0

@@ -52,8 +52,6 @@ ROUNDINGS: dict[str, tuple[Decimal, Decimal]] = {
 
 
 class ValueRefused(DomainError):
-    """Raised when the new value of a field is invalid."""
-
     code = "bulk_value_refused"
 
 
@@ -75,10 +73,7 @@ def get_needed_fields(operations: ReadOnlyAttrs) -> list[str]:
 def apply_operations(values: ReadOnlyAttrs, operations: ReadOnlyAttrs, currency: str) -> Attrs:
     """Return the new values of the fields that change. Each operation starts from the original values.
 
-    Args:
-        values: The values of the fields that ``get_needed_fields`` returns.
-        operations: The operations, keyed by field, as described in this module's docstring.
-        currency: The shop's currency.
+    ``values`` must contain the fields that ``get_needed_fields`` returns.
 
     Raises:
         ValueRefused: If a new value is invalid.
@@ -137,7 +132,7 @@ def _apply_to_tags(current: str, operation: Mapping[str, Sequence[str]]) -> str:
 
 
 def summarize_changes(before: ReadOnlyAttrs, after: ReadOnlyAttrs) -> list[list[object]]:
-    """Return the name, the old value and the new value of each changed field. Amounts are lists (see below)."""
+    """Return the name, the old value and the new value of each changed field."""
     return [[name, summarize_value(before[name]), summarize_value(after[name])] for name in after]
 
 

@@ -4,14 +4,12 @@ Each row is changed in the same transaction that saves its result, under the job
 continues where it stopped, and no row is changed twice. An error in one row does not stop the edit.
 """
 
-from collections.abc import Callable
-
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from apps.bulk_edits.domain import apply
-from apps.bulk_edits.domain.apply import EditOutcome, RowResult
+from apps.bulk_edits.domain.apply import RowResult
 from apps.bulk_edits.domain.edits import FINISHED, RUN_TASK, save_result
 from apps.bulk_edits.domain.targets import EditTarget, edit_targets
 from apps.bulk_edits.models import BulkEdit, EditedRow
@@ -80,11 +78,6 @@ def run_undo_task(job: Job, **arguments: int) -> None:
 
 
 def _get_allowed_target(edit: BulkEdit, actor: str) -> EditTarget:
-    """Return the target of the edit.
-
-    Raises:
-        GiveUp: If the user may no longer change rows of this kind.
-    """
     kind = edit_targets[edit.kind]
     user = get_user_model().objects.filter(pk=actor.removeprefix("staff:")).first()
     if user is None or not user.has_perm(kind.permission):
@@ -94,33 +87,22 @@ def _get_allowed_target(edit: BulkEdit, actor: str) -> EditTarget:
 
 def _change_and_save(job: Job, edit: BulkEdit, kind: EditTarget, pk: int) -> bool:
     """Change a row and save its result. Return False if the edit was stopped."""
-
-    def work() -> EditOutcome:
-        return apply.change_row(kind, pk, edit.operations, actor=edit.actor, at=timezone.now())
-
     with transaction.atomic():
         jobs.lock_lease(job)
         if not BulkEdit.objects.filter(pk=edit.pk, state=State.RUNNING).exists():
             return False
-        save_result(edit, pk, _get_outcome(work, kind, pk))
+        try:
+            with transaction.atomic():
+                outcome = apply.change_row(kind, pk, edit.operations, actor=edit.actor, at=timezone.now())
+        except (DomainError, IntegrityError) as error:
+            outcome = apply.create_refused_outcome(kind, pk, error)
+        save_result(edit, pk, outcome)
     return True
-
-
-def _get_outcome(work: Callable[[], EditOutcome], kind: EditTarget, pk: int) -> EditOutcome:
-    """Call the function in a savepoint. If the function raises an error, return a refused result."""
-    try:
-        with transaction.atomic():
-            return work()
-    except (DomainError, IntegrityError) as error:
-        return apply.create_refused_outcome(kind, pk, error)
 
 
 @transaction.atomic
 def _wait_for_last_row(edit: BulkEdit) -> None:
-    """Wait until the worker has saved the row that it was changing when the edit was stopped.
-
-    The worker locks the job until the result is saved.
-    """
+    """Wait for the worker, which locks the job until it has saved the row that it changed when the edit was stopped."""
     jobs_of_it = Job.objects.filter(task=RUN_TASK, arguments__edit_id=edit.pk)
     list(jobs_of_it.select_for_update().order_by("pk").values_list("pk", flat=True))
 
@@ -147,6 +129,5 @@ def _finish(job: Job, edit: BulkEdit, state: State, end_state: State) -> None:
 
 
 def mark_edit_failed(job: Job) -> None:
-    """Mark the edit of a job as failed. The row results are kept."""
     unfinished = BulkEdit.objects.filter(pk=job.arguments["edit_id"], state__in=(State.RUNNING, State.UNDOING))
     unfinished.update(state=State.FAILED, problem=job.error, finished_at=timezone.now())

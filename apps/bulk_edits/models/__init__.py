@@ -1,5 +1,3 @@
-"""Models for bulk edits."""
-
 from apps.bulk_edits.models.edits import BulkEdit, EditedRow, target_labels
 
 __all__ = ["BulkEdit", "EditedRow", "target_labels"]

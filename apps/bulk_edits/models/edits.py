@@ -13,11 +13,7 @@ target_labels = Registry[str, Message]("labels of bulk edit targets")
 
 
 class BulkEdit(ShopOwned):
-    """The rows that staff selected, and the operations to apply to each row.
-
-    The selection never changes. A preview saves the expected results of the first rows. Running the edit saves the
-    result of every row.
-    """
+    """The rows that staff selected, which never change, and the operations to apply to each row."""
 
     class State(models.TextChoices):
         DRAFT = "draft", gettext_lazy("Preparing")
@@ -52,12 +48,10 @@ class BulkEdit(ShopOwned):
 
     @property
     def event_label(self) -> Message:
-        """Return the label in the audit log."""
         return _EDIT_LABEL(kind=target_labels.get(self.kind, self.kind), number=self.pk)
 
     @property
     def kind_label(self) -> str:
-        """Return the target name shown to staff."""
         return translate(target_labels.get(self.kind, self.kind))
 
 

@@ -1,20 +1,16 @@
 """Panel page for a collection's products: search, add, reorder and remove them."""
 
-from typing import TypeAlias, TypedDict
-
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django_stubs_ext import WithAnnotations
 
-from apps.catalog.admin.images import move_id, thumbnail
+from apps.catalog.admin.images import ProductWithImage, annotate_main_image, move_id, thumbnail
 from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.collects import add_collect, remove_collect
 from apps.catalog.domain.collections.membership import ORDERS, annotate_sort_values, get_collection_products
-from apps.catalog.models import Collect, Collection, Product, ProductImage
+from apps.catalog.models import Collect, Collection, Product
 from apps.core.admin.forms.error_display import format_unchanged_error
 from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.permissions import require_permission
@@ -26,19 +22,8 @@ MANUAL = Collection.SortOrder.MANUAL
 MAX_LISTED_PRODUCTS, MAX_SEARCH_RESULTS, MAX_TERM_LENGTH = 250, 10, 200
 
 
-class _MainImage(TypedDict):
-    image_key: str | None
-    image_name: str | None
-
-
-ProductWithImage: TypeAlias = "WithAnnotations[Product, _MainImage]"
-
-
 class CollectionProductsPage(ShopOwnedAdmin[Collection]):
-    """Adds the products page to the collection admins."""
-
     def products_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the collection's products, or apply the submitted form."""
         collection = self.get_row_or_404(request, object_id)
         change = f"catalog.change_{self.opts.model_name}"
         view = f"catalog.view_{self.opts.model_name}"
@@ -54,31 +39,20 @@ class CollectionProductsPage(ShopOwnedAdmin[Collection]):
         term = request.GET.get("q", "").strip().replace("\x00", "")[:MAX_TERM_LENGTH]
         members = get_collection_products(collection)
         order = ORDERS[collection.sort_order]
-        products = _with_main_image(order_rows(annotate_sort_values(members, collection, order), order))[
-            :MAX_LISTED_PRODUCTS
-        ]
+        products = annotate_main_image(order_rows(annotate_sort_values(members, collection, order), order))
         context = {
             "original": collection,
             "editable": request.user.has_perm(change),
             "by_hand": collection.sort_order == MANUAL,
             "term": term,
             "found": _search_products(collection, term) if term and not collection.is_smart else [],
-            "products": [(row, _thumbnail(row)) for row in products],
+            "products": [(row, _thumbnail(row)) for row in products[:MAX_LISTED_PRODUCTS]],
             "count": members.count(),
             "most": MAX_LISTED_PRODUCTS,
             "back": self.url("change", collection.pk),
         }
-        return self.page(
-            request,
-            "panel/catalog/collection_products.html",
-            _("Products in {name}").format(name=collection),
-            **context,
-        )
-
-
-def _with_main_image(rows: QuerySet[Product]) -> QuerySet[ProductWithImage]:
-    first = ProductImage.objects.filter(product=OuterRef("pk")).order_by("position", "id")
-    return rows.annotate(image_key=Subquery(first.values("key")[:1]), image_name=Subquery(first.values("name")[:1]))
+        title = _("Products in {name}").format(name=collection)
+        return self.page(request, "panel/catalog/collection_products.html", title, **context)
 
 
 def _thumbnail(row: ProductWithImage) -> SafeString:
@@ -87,10 +61,9 @@ def _thumbnail(row: ProductWithImage) -> SafeString:
 
 def _search_products(collection: Collection, term: str) -> list[tuple[ProductWithImage, SafeString]]:
     """Return the products that have the term in the title and are not in the collection yet."""
-    rows = (
-        Product.rows().filter(title_key__contains=term).exclude(pk__in=get_collection_products(collection).values("pk"))
-    )
-    return [(row, _thumbnail(row)) for row in _with_main_image(rows.order_by("title", "id"))[:MAX_SEARCH_RESULTS]]
+    present = get_collection_products(collection).values("pk")
+    rows = Product.rows().filter(title_key__contains=term).exclude(pk__in=present).order_by("title", "id")
+    return [(row, _thumbnail(row)) for row in annotate_main_image(rows)[:MAX_SEARCH_RESULTS]]
 
 
 def _apply_form(collection: Collection, request: HttpRequest, by: EventKwargs) -> str:

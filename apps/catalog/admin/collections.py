@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
-from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
@@ -16,13 +15,12 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.catalog.admin.collection_products import CollectionProductsPage
 from apps.catalog.admin.images import thumbnail
-from apps.catalog.api.fields import HandleField
+from apps.catalog.admin.products import PublishableForm
 from apps.catalog.domain import image_files
 from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.lifecycle import CollectionParts
 from apps.catalog.domain.collections.membership import get_collection_products
 from apps.catalog.models import Collection, CustomCollection
-from apps.core.admin.forms.forms import PanelForm, Values, validate_with_api_field
 from apps.core.admin.forms.html_fields import MarkupField
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.staff_request import Context
@@ -32,15 +30,10 @@ from apps.core.i18n.messages import translate
 from apps.core.media.image_validation import MAX_BYTES, TOO_MANY_BYTES
 from apps.metafields.admin.inline import MetafieldInline
 
-COLUMN_NAMES = {field.name for field in Collection._meta.concrete_fields}
-
-
 _LIMITS = format_lazy(gettext_lazy("PNG, GIF or JPEG, up to {size}."), size=format_bytes(MAX_BYTES))
 
 
-class CollectionForm(PanelForm[Collection]):
-    """Form for a collection. A blank handle is derived from the title."""
-
+class CollectionForm(PublishableForm[Collection]):
     body_html = MarkupField(label=gettext_lazy("Description"))
     published = forms.BooleanField(
         required=False,
@@ -63,17 +56,6 @@ class CollectionForm(PanelForm[Collection]):
             "image_alt",
         )
 
-    def prepare(self) -> None:
-        """Set the initial publication state and the help text of the handle field."""
-        if not self.instance._state.adding:
-            self.initial["published"] = self.instance.published_at is not None
-        if "handle" in self.fields:
-            self.fields["handle"].help_text = _("Part of the URL. Leave blank to create the handle from the title.")
-
-    def clean_handle(self) -> str:
-        """Normalize the handle."""
-        return str(validate_with_api_field(HandleField(), self.cleaned_data["handle"]))
-
     def clean_picture(self) -> UploadedFile[bytes] | None:
         """Check the file size. The service checks that the file is an image."""
         file: UploadedFile[bytes] | None = self.cleaned_data["picture"]
@@ -81,17 +63,8 @@ class CollectionForm(PanelForm[Collection]):
             raise ValidationError(_("The image {refusal}.").format(refusal=translate(TOO_MANY_BYTES)))
         return file
 
-    def attrs(self) -> Values:
-        """Return the columns of ``Collection`` to save."""
-        values = self.values_to_store
-        if "published" in values:
-            values["published_at"] = timezone.now() if values["published"] else None
-        return {name: value for name, value in values.items() if name in COLUMN_NAMES}
-
 
 class CollectionAdmin(CollectionProductsPage):
-    """Base class for the collection admins."""
-
     kind: ClassVar[Collection.Kind]
     inlines = (MetafieldInline,)
     list_display = ("banner", "title", "sorted_by", "published", "updated_at")
@@ -105,33 +78,27 @@ class CollectionAdmin(CollectionProductsPage):
         css = {"all": ("panel/catalog.css",)}
 
     def storefront_path(self, instance: Collection) -> str:
-        """Return the storefront path of the collection."""
         return f"/collections/{instance.handle}"
 
     @display(description="")
     def banner(self, collection: Collection) -> SafeString:
-        """Return a thumbnail of the collection's image."""
         return thumbnail(collection.shop_id, collection.image_key, collection.image_name, collection.title)
 
     @display(description=gettext_lazy("Sort order"), ordering="sort_order")
     def sorted_by(self, collection: Collection) -> str:
-        """Return the label of the sort order."""
         return collection.get_sort_order_display()
 
     @display(description=gettext_lazy("Published"), boolean=True)
     def published(self, collection: Collection) -> bool:
-        """Return True if the collection is published."""
         return collection.published_at is not None
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the route of the products page."""
         members = self.build_action_url("<path:object_id>/products/", self.products_view, "products")
         return [members, *super().get_urls()]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Add the collection's image and number of products to the page."""
         collection = self.get_object(request, object_id)
         context = dict(extra_context or {})
         if collection is not None:
@@ -144,7 +111,6 @@ class CollectionAdmin(CollectionProductsPage):
         return super().change_view(request, object_id, form_url, context)
 
     def save_model(self, request: HttpRequest, obj: Collection, form: CollectionForm, change: bool) -> None:
-        """Store the image, then save the collection through the service."""
         parts = CollectionParts(removes_image=form.cleaned_data["remove_picture"])
         if file := form.cleaned_data["picture"]:
             parts.image = image_files.store_uploaded_image(self.shop(request).pk, file.read(), file.name)
@@ -160,7 +126,6 @@ class CollectionAdmin(CollectionProductsPage):
             raise
 
     def delete_model(self, request: HttpRequest, obj: Collection) -> None:
-        """Delete the collection, but not its products, through the service."""
         lifecycle.delete_collection(obj, **self.event_kwargs(request))
 
 
@@ -174,8 +139,6 @@ _STORE: Fieldset = (
 
 @admin.register(CustomCollection)
 class CustomCollectionAdmin(CollectionAdmin):
-    """Admin for custom collections."""
-
     kind = Collection.Kind.CUSTOM
     menu = MenuItem(
         "Catalog",

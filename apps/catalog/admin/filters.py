@@ -1,8 +1,9 @@
 """List filters for products and variants, each backed by an index."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -15,50 +16,46 @@ from apps.core.db.lookups import in_materialized
 from apps.core.tenancy.scope import get_current_shop
 from apps.inventory.domain.low_stock import get_low_items
 
+M = TypeVar("M", bound=Model)
 
-class VendorFilter(WordFilter):
-    """Filter by exact vendor, ignoring case."""
 
+class _ExactFilter(WordFilter):
+    """Filter by the exact value of a case-folded column."""
+
+    column: str
+
+    def filter_rows(self, rows: QuerySet[M], values: Sequence[str | None]) -> QuerySet[M]:
+        return rows.filter(**{self.column: values[0]})
+
+
+class VendorFilter(_ExactFilter):
     title = gettext_lazy("vendor")
     parameter_name = "vendor"
-
-    def filter_rows(self, rows: QuerySet[Product], values: Sequence[str | None]) -> QuerySet[Product]:  # type: ignore[override]
-        """Return the products of the selected vendor."""
-        return rows.filter(vendor_key=values[0])
+    column = "vendor_key"
 
 
-class TypeFilter(WordFilter):
-    """Filter by exact product type, ignoring case."""
-
+class TypeFilter(_ExactFilter):
     title = gettext_lazy("product type")
     parameter_name = "type"
-
-    def filter_rows(self, rows: QuerySet[Product], values: Sequence[str | None]) -> QuerySet[Product]:  # type: ignore[override]
-        """Return the products of the selected type."""
-        return rows.filter(product_type_key=values[0])
+    column = "product_type_key"
 
 
 class TagFilter(WordFilter):
-    """Filter by one tag, ignoring case."""
-
     title = gettext_lazy("tag")
     parameter_name = "tag"
 
     def filter_rows(self, rows: QuerySet[Product], values: Sequence[str | None]) -> QuerySet[Product]:  # type: ignore[override]
-        """Return the products with the selected tag."""
         tags = ProductTag.rows().filter(product=OuterRef("pk"), key=casefold_text(values[0] or ""))
         return rows.filter(Exists(tags))
 
 
 class CreatedFilter(DaysFilter):
-    """Filter by creation date."""
-
     title = gettext_lazy("creation date")
     parameter_name = "created"
     field = "created_at"
 
 
-class VariantProductFilter(WordFilter):
+class VariantProductFilter(_ExactFilter):
     """Filter by exact product title, ignoring case.
 
     There is no vendor filter because it would be slow: if all variants of a vendor are at the end of the list, the
@@ -67,16 +64,11 @@ class VariantProductFilter(WordFilter):
 
     title = gettext_lazy("product")
     parameter_name = "product"
+    column = "product__title_key"
     index_order = ("product_id", "position", "pk")
-
-    def filter_rows(self, rows: QuerySet[Variant], values: Sequence[str | None]) -> QuerySet[Variant]:  # type: ignore[override]
-        """Return the variants of products with the selected title."""
-        return rows.filter(product__title_key=values[0])
 
 
 class PriceFilter(AmountsFilter):
-    """Filter by price in the shop currency."""
-
     title = pgettext_lazy("filter", "price")
     parameter_name = "price"
     field = "price"
@@ -93,15 +85,12 @@ class LowStockFilter(SelectFilter):
     parameter_name = "stock"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return the choice "Low stock". Django adds the choice "All"."""
         return [("low", _("Low stock"))]
 
     def has_output(self) -> bool:
-        """Return True if the shop has a low-stock threshold or the filter is in use."""
         return get_current_shop().low_stock_at is not None or self.value() is not None
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Variant]) -> QuerySet[Variant]:
-        """Return the variants with low stock at any location."""
         if self.value() != "low":
             return queryset
         return queryset.filter(in_materialized(get_low_items().order_by().values("pk"), "inventory_item"))

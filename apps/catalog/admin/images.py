@@ -1,14 +1,15 @@
-"""Product images in the panel."""
-
 from collections.abc import Container, Iterable
+from typing import TypeAlias, TypedDict
 
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from django_stubs_ext import WithAnnotations
 
 from apps.catalog.domain import image_files, products
 from apps.catalog.domain.image_files import StoredImage, get_local_image_url
@@ -32,15 +33,30 @@ def thumbnail(shop_id: int, key: str, name: str, alt: str = "", side: int = 48) 
         # The empty square may be the only content of a link, so it needs an accessible name.
         label_attrs = format_html(' role="img" aria-label="{}"', alt) if alt else ""
         return format_html('<span class="bo-thumb" data-side="{}"{}></span>', side, label_attrs)
+    url = get_thumbnail_url(shop_id, key, name, 2 * side)
+    return format_html('<img class="bo-thumb" data-side="{}" src="{}" alt="{}" loading="lazy">', side, url, alt)
+
+
+def get_thumbnail_url(shop_id: int, key: str, name: str, side: int) -> str:
+    """Return the URL of a version of an image that is at most ``side`` pixels wide and high."""
     stem, _, extension = name.rpartition(".")
-    small = f"{stem}_{2 * side}x{2 * side}.{extension}"
-    file_name = small if parse_transformation(small) else name
-    return format_html(
-        '<img class="bo-thumb" data-side="{}" src="{}" alt="{}" loading="lazy">',
-        side,
-        get_local_image_url(shop_id, key, file_name),
-        alt,
-    )
+    small = f"{stem}_{side}x{side}.{extension}"
+    return get_local_image_url(shop_id, key, small if parse_transformation(small) else name)
+
+
+class MainImage(TypedDict):
+    """The annotations that ``annotate_main_image`` adds to products."""
+
+    image_key: str | None
+    image_name: str | None
+
+
+ProductWithImage: TypeAlias = "WithAnnotations[Product, MainImage]"
+
+
+def annotate_main_image(products: QuerySet[Product]) -> QuerySet[ProductWithImage]:
+    first = ProductImage.objects.filter(product=OuterRef("pk")).order_by("position", "id")
+    return products.annotate(image_key=Subquery(first.values("key")[:1]), image_name=Subquery(first.values("name")[:1]))
 
 
 VIEW, CHANGE = "catalog.view_product", "catalog.change_product"
@@ -49,10 +65,7 @@ MAX_FILES = 20
 
 
 class ProductImagesPage(ShopOwnedAdmin[Product]):
-    """Adds the images page to the product admin."""
-
     def images_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the images, or apply the submitted form."""
         product = self.get_row_or_404(request, object_id)
         require_permission(request, CHANGE if request.method == "POST" else VIEW, CHANGE)
         if request.method == "POST":
@@ -65,17 +78,12 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
         rows = list(ProductImage.rows().filter(product=product).order_by("position", "id"))
         context = {
             "original": product,
-            "images": [(row, self._get_thumbnail_url(row, 240)) for row in rows],
+            "images": [(row, get_thumbnail_url(row.shop_id, row.key, row.name, 240)) for row in rows],
             "editable": request.user.has_perm(CHANGE),
             "room": MAX_IMAGES - len(rows),
             "most_files": MAX_FILES,
         }
         return self.page(request, "panel/catalog/images.html", _("Images of {name}").format(name=product), **context)
-
-    @staticmethod
-    def _get_thumbnail_url(row: ProductImage, side: int) -> str:
-        stem, _, extension = row.name.rpartition(".")
-        return image_files.get_local_image_url(row.shop_id, row.key, f"{stem}_{side}x{side}.{extension}")
 
     def _add_images(self, request: HttpRequest, product: Product) -> str:
         """Store the uploaded files and append them to the product's images. Return the success message."""
@@ -97,9 +105,8 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
         except BaseException:
             image_files.discard_images(stored_images)
             raise
-        return ngettext("{count} image added.", "{count} images added.", len(stored_images)).format(
-            count=len(stored_images)
-        )
+        count = len(stored_images)
+        return ngettext("{count} image added.", "{count} images added.", count).format(count=count)
 
     def _change_images(self, request: HttpRequest, product: Product) -> str:
         """Apply the submitted order, alternative texts and deletions. Images added concurrently move to the end."""
@@ -122,15 +129,11 @@ class ProductImagesPage(ShopOwnedAdmin[Product]):
 
 
 def _parse_ids(texts: Iterable[str], valid_ids: Container[int]) -> list[int]:
-    """Parse the ids in ``texts``, and return the ids that are also in ``valid_ids``."""
     return [int(text) for text in texts if text.isdecimal() and int(text) in valid_ids]
 
 
 def _get_changed_alt(data: QueryDict, pk: int) -> Context:
-    """Return the submitted alternative text as image attributes, or no attributes if the text is unchanged.
-
-    An unchanged text is not saved, so that it does not overwrite a concurrent change.
-    """
+    """Return the submitted alternative text, unless it is unchanged, so that it overwrites no concurrent change."""
     text = data.get(f"alt-{pk}")
     if text is None or text.strip() == data.get(f"seen-alt-{pk}"):
         return {}

@@ -23,13 +23,7 @@ MAX_OPTION_LENGTH = 255
 
 @dataclass(frozen=True, slots=True)
 class OptionRow:
-    """One row of the options field.
-
-    Attributes:
-        pk: The option's id as a string, or an empty string for a new option.
-        name: The option name, which may be empty.
-        values: The values separated by commas. A value that contains a comma is quoted.
-    """
+    """One row of the options field. ``values`` is separated by commas. A value that contains a comma is quoted."""
 
     pk: str = ""
     name: str = ""
@@ -51,16 +45,14 @@ def get_option_labels(product: Product | None) -> dict[str, str]:
 
 
 def format_values(values: Sequence[str]) -> str:
-    """Join option values into one line of text that ``parse_values`` can parse."""
-    return ", ".join(f'"{value.replace(chr(34), chr(34) * 2)}"' if _needs_quotes(value) else value for value in values)
+    return ", ".join(
+        f'"{value.replace(chr(34), chr(34) * 2)}"' if "," in value or value.startswith('"') else value
+        for value in values
+    )
 
 
 def parse_values(line: str) -> list[str]:
-    """Parse a comma-separated line of option values and remove duplicates.
-
-    Raises:
-        ValidationError: A value is too long, or a quotation mark is not closed.
-    """
+    """Parse a comma-separated line of option values and remove duplicates."""
     flat = " ".join(line.split())
     if not flat:
         return []
@@ -74,39 +66,37 @@ def parse_values(line: str) -> list[str]:
     return values
 
 
-def _needs_quotes(value: str) -> bool:
-    return "," in value or value.startswith('"')
+class TemplateWidget(forms.Widget):
+    """Base class of widgets with a template of the panel instead of a form template of Django."""
+
+    template_name: str
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: BaseRenderer | None = None
+    ) -> SafeString:
+        return render_to_string(self.template_name, self.get_context(name, value, attrs))
 
 
-class OptionsWidget(forms.Widget):
+class OptionsWidget(TemplateWidget):
     """Widget with three rows. The inputs of each row are named ``<name>-<index>-id``, ``-name`` and ``-values``."""
 
     template_name = "panel/catalog/options.html"
 
     def value_from_datadict(self, data: Mapping[str, Any], files: object, name: str) -> list[OptionRow]:
-        """Return the submitted option rows."""
         return [
             OptionRow(*(str(data.get(f"{name}-{index}-{part}", "")).strip() for part in ("id", "name", "values")))
             for index in range(MAX_OPTIONS)
         ]
 
     def value_omitted_from_data(self, data: Mapping[str, Any], files: object, name: str) -> bool:
-        """Return True if the form data contains no option row."""
         return not any(key.startswith(f"{name}-") for key in data)
 
     def get_context(self, name: str, value: Sequence[OptionRow] | None, attrs: dict[str, Any] | None) -> dict[str, Any]:
-        """Add the option rows to the context, followed by empty rows up to the maximum."""
         context = super().get_context(name, None, attrs)
         rows = list(value or [])
         context["widget"]["rows"] = [*rows, *[OptionRow()] * (MAX_OPTIONS - len(rows))][:MAX_OPTIONS]
         context["widget"]["longest"] = MAX_OPTION_LENGTH
         return context
-
-    def render(
-        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: BaseRenderer | None = None
-    ) -> SafeString:
-        """Render the widget with the project's templates instead of Django's form templates."""
-        return render_to_string(self.template_name, self.get_context(name, value, attrs))
 
     def id_for_label(self, id_: str) -> str:
         """Return an empty id, because each row has its own labels."""
@@ -119,11 +109,6 @@ class OptionsField(forms.Field):
     widget = OptionsWidget
 
     def to_python(self, value: Sequence[OptionRow] | Any) -> list[OptionInput]:
-        """Return the submitted options.
-
-        Raises:
-            ValidationError: A name is missing, or a name or value is too long.
-        """
         options = []
         for row in value or []:
             values = parse_values(row.values)
@@ -133,17 +118,12 @@ class OptionsField(forms.Field):
             if len(row.name) > MAX_OPTION_LENGTH:
                 raise ValidationError(_("The option name is too long."))
             if row.name:
-                options.append(OptionInput(row.name, values, int(row.pk) if _is_id(row.pk) else None))
+                is_id = row.pk.isascii() and row.pk.isdecimal() and len(row.pk) < 19
+                options.append(OptionInput(row.name, values, int(row.pk) if is_id else None))
         return options
 
     def has_changed(self, initial: Sequence[OptionRow] | Any, data: Sequence[OptionRow] | Any) -> bool:
-        """Return True if the options, their values or the order changed."""
-
         def without_empty_rows(rows: Sequence[OptionRow] | None) -> list[OptionRow]:
             return [row for row in rows or [] if row.name or row.values]
 
         return without_empty_rows(initial) != without_empty_rows(data)
-
-
-def _is_id(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 19

@@ -1,7 +1,7 @@
 """Panel pages for products: the product form with options, variants and images, and a separate images page."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias, TypedDict, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from django import forms
 from django.contrib import admin
@@ -17,16 +17,16 @@ from django_stubs_ext import WithAnnotations
 
 from apps.catalog.admin import search
 from apps.catalog.admin.filters import CreatedFilter, TagFilter, TypeFilter, VendorFilter
-from apps.catalog.admin.images import ProductImagesPage, thumbnail
+from apps.catalog.admin.images import MAX_FILES, MainImage, ProductImagesPage, annotate_main_image, thumbnail
 from apps.catalog.admin.option_fields import OptionRow, OptionsField
-from apps.catalog.admin.uploads import MAX_FILES, ProductUploads, StagedImage, collect_uploads
+from apps.catalog.admin.uploads import ProductUploads, StagedImage, collect_uploads
 from apps.catalog.admin.variant_grid import MAX_GRID_ROWS, VariantFormSet, VariantInline, get_stock_cells_by_item
 from apps.catalog.api.fields import HandleField
 from apps.catalog.domain import products
 from apps.catalog.domain.inputs import ImageInput, OptionInput, ProductParts
 from apps.catalog.domain.locks import lock_product, lock_stock
 from apps.catalog.domain.options import check_options, match_options
-from apps.catalog.models import Product, ProductImage, ProductOption, Variant
+from apps.catalog.models import Collection, Product, ProductImage, ProductOption, Variant
 from apps.core.admin.forms.error_display import as_sentence
 from apps.core.admin.forms.forms import PanelForm, Values, mark_formset_saved, validate_with_api_field
 from apps.core.admin.forms.html_fields import MarkupField
@@ -41,12 +41,31 @@ from apps.inventory.domain import stock_grid
 from apps.inventory.models import StockMovement
 from apps.metafields.admin.inline import MetafieldInline
 
-COLUMN_NAMES = {field.name for field in Product._meta.concrete_fields}
+Publishable = TypeVar("Publishable", Product, Collection)
 
 
-class ProductForm(PanelForm[Product]):
-    """Form for a product. A blank handle is derived from the title."""
+class PublishableForm(PanelForm[Publishable]):
+    """Base form of products and collections. A blank handle is derived from the title."""
 
+    def prepare(self) -> None:
+        if not self.instance._state.adding:
+            self.initial["published"] = self.instance.published_at is not None
+        if "handle" in self.fields:
+            self.fields["handle"].help_text = _("Part of the URL. Leave blank to create the handle from the title.")
+
+    def clean_handle(self) -> str:
+        return str(validate_with_api_field(HandleField(), self.cleaned_data["handle"]))
+
+    def attrs(self) -> Values:
+        """Return the columns to save."""
+        values = self.values_to_store
+        if "published" in values:
+            values["published_at"] = timezone.now() if values["published"] else None
+        columns = {field.name for field in self.instance._meta.concrete_fields}
+        return {name: value for name, value in values.items() if name in columns}
+
+
+class ProductForm(PublishableForm[Product]):
     body_html = MarkupField(label=gettext_lazy("Description"))
     published = forms.BooleanField(
         required=False,
@@ -78,25 +97,16 @@ class ProductForm(PanelForm[Product]):
         )
 
     def prepare(self) -> None:
-        """Load the options with their values and set the help text of the handle field."""
+        super().prepare()
         self.existing: list[ProductOption] = []
         if not self.instance._state.adding:
             self.existing = list(ProductOption.rows().filter(product=self.instance).order_by("position", "id"))
-            self.initial["published"] = self.instance.published_at is not None
             self.initial["options"] = [OptionRow.from_option(option) for option in self.existing]
-        if "handle" in self.fields:
-            self.fields["handle"].help_text = _("Part of the URL. Leave blank to create the handle from the title.")
 
     def clean_tags(self) -> str:
-        """Sort the tags and remove duplicates."""
         return str(validate_with_api_field(TagsField(), self.cleaned_data["tags"]))
 
-    def clean_handle(self) -> str:
-        """Normalize the handle."""
-        return str(validate_with_api_field(HandleField(), self.cleaned_data["handle"]))
-
     def clean_options(self) -> list[OptionInput]:
-        """Check the number of options, and check that the option names are unique."""
         options: list[OptionInput] = self.cleaned_data["options"]
         try:
             check_options(options)
@@ -105,7 +115,6 @@ class ProductForm(PanelForm[Product]):
         return options
 
     def clean(self) -> Values | None:
-        """Add the errors of uploaded images that could not be stored."""
         cleaned = super().clean()
         for error in self.upload_errors:
             self.add_error(None, error)
@@ -114,13 +123,6 @@ class ProductForm(PanelForm[Product]):
     def is_multipart(self) -> bool:
         """Return True because the form contains image files."""
         return True
-
-    def attrs(self) -> Values:
-        """Return the columns of ``Product`` to save."""
-        values = self.values_to_store
-        if "published" in values:
-            values["published_at"] = timezone.now() if values["published"] else None
-        return {name: value for name, value in values.items() if name in COLUMN_NAMES}
 
     def requested_options(self) -> list[OptionInput] | None:
         """Return the requested options, or None if they did not change."""
@@ -133,11 +135,9 @@ class ProductForm(PanelForm[Product]):
         ] or None
 
 
-class _Aggregates(TypedDict):
+class _Aggregates(MainImage):
     units: int | None
     forms: int
-    image_key: str | None
-    image_name: str | None
 
 
 ListedProduct: TypeAlias = "WithAnnotations[Product, _Aggregates]"
@@ -145,8 +145,6 @@ ListedProduct: TypeAlias = "WithAnnotations[Product, _Aggregates]"
 
 @admin.register(Product)
 class ProductAdmin(ProductUploads, ProductImagesPage):
-    """Admin for products. All changes go through the catalog's services."""
-
     menu = MenuItem(
         "Catalog",
         "sell",
@@ -190,49 +188,40 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     )
 
     def storefront_path(self, instance: Product) -> str:
-        """Return the storefront path of the product."""
         return f"/products/{instance.handle}"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Product]:
-        """Annotate the products with the values from other tables that the list shows."""
         variants = Variant.objects.filter(product=OuterRef("pk")).order_by().values("product")
-        first = ProductImage.objects.filter(product=OuterRef("pk")).order_by("position", "id")
-        return (
+        products = (
             super()
             .get_queryset(request)
             .annotate(
                 units=Subquery(variants.annotate(units=Sum("inventory_quantity")).values("units")),
                 forms=Subquery(variants.annotate(forms=Count("pk")).values("forms")),
-                image_key=Subquery(first.values("key")[:1]),
-                image_name=Subquery(first.values("name")[:1]),
             )
         )
+        return annotate_main_image(products)
 
     def get_extra_search_querysets(
         self, request: HttpRequest, queryset: QuerySet[Product], term: str, most: int
     ) -> Sequence[QuerySet[Product]]:
-        """Return queries that search by vendor, tag, SKU, barcode and metafield value."""
         return list(search.search_products(queryset, term, most))
 
     def palette_details(self, instance: Product) -> Sequence[str]:
-        """Return the vendor and the status."""
         return [text for text in (instance.vendor, instance.get_status_display()) if text]
 
     def palette_image(self, instance: Product) -> str:
-        """Return a thumbnail of the main image."""
         row = cast("ListedProduct", instance)
         key, name = row.image_key, row.image_name or ""
         return thumbnail(row.shop_id, key, name, side=32) if key else ""
 
     def get_inlines(self, request: HttpRequest, obj: Product | None) -> list[Inline]:
-        """Omit the variant inline if the product has too many variants for the form."""
         if obj is not None and _count_variants(obj) > MAX_GRID_ROWS:
             return [MetafieldInline]
         return super().get_inlines(request, obj)
 
     @display(description=gettext_lazy("Image"))
     def picture(self, product: ListedProduct) -> SafeString:
-        """Return a thumbnail of the main image."""
         return thumbnail(product.shop_id, product.image_key or "", product.image_name or "", product.title)
 
     @display(
@@ -241,12 +230,10 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         label={"active": "success", "draft": "info", "archived": "warning"},
     )
     def state(self, product: Product) -> tuple[str, str]:
-        """Return the status and its label."""
         return product.status, product.get_status_display()
 
     @display(description=gettext_lazy("Inventory"))
     def stock(self, product: ListedProduct) -> str:
-        """Return the total quantity at all locations and the variant count, e.g. ``12 in stock for 3 variants``."""
         text = ngettext(
             "{units} in stock for {number} variant", "{units} in stock for {number} variants", product.forms
         )
@@ -254,26 +241,23 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
 
     @display(description=gettext_lazy("Tags"))
     def tagged(self, product: Product) -> str:
-        """Return the product's tags."""
         return product.tags
 
     @display(description=gettext_lazy("Items sold"))
     def sold(self, product: Product) -> int:
-        """Return the total number of units sold, across all variants."""
         return product.units_sold
+
+    # The product page shows these two values only to staff who may view but not change products.
 
     @display(description=gettext_lazy("Published"), boolean=True)
     def published(self, product: Product) -> bool:
-        """Return True if the product is published. Only shown to staff who may view but not change products."""
         return product.published_at is not None
 
     @display(description=gettext_lazy("Options"))
     def options(self, product: Product) -> str:
-        """Return the options as a string. Only shown to staff who may view but not change products."""
         return "; ".join(f"{option.name}: {', '.join(option.values)}" for option in product.options.all())
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the route of the images page."""
         images = self.build_action_url("<path:object_id>/images/", self.images_view, "images")
         return [images, *super().get_urls()]
 
@@ -284,7 +268,6 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Add the uploaded images to the page. If the product has many variants, also link to the variant list."""
         writes = self.has_change_permission(request) if object_id else self.has_add_permission(request)
         staged_images, upload_errors = (
             collect_uploads(request, self.shop(request).pk) if writes and request.method == "POST" else ([], [])
@@ -307,14 +290,12 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
     def get_form(
         self, request: HttpRequest, obj: Product | None = None, change: bool = False, **kwargs: Any
     ) -> type[forms.ModelForm[Product]]:
-        """Pass the uploaded images to the form."""
         form = super().get_form(request, obj, change, **kwargs)
         form.staged_images = getattr(request, "staged_images", [])  # type: ignore[attr-defined]
         form.upload_errors = getattr(request, "upload_errors", [])  # type: ignore[attr-defined]
         return form
 
     def lock_row(self, instance: Product) -> None:
-        """Lock the product's stock, then the product."""
         lock_stock(product_id=instance.pk, deleting=True)
         lock_product(instance.pk)
 
@@ -322,7 +303,6 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         """Do nothing, because ``save_related`` saves the product together with its variants."""
 
     def save_related(self, request: HttpRequest, form: ProductForm, formsets: Iterable[Any], change: bool) -> None:
-        """Save the product with its variants in one call, then the other formsets."""
         sheet = next((formset for formset in formsets if isinstance(formset, VariantFormSet)), None)
         options = form.requested_options()
         variant_inputs = sheet.get_variant_inputs(options, form.existing) if sheet is not None else None
@@ -344,7 +324,6 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
                 self.save_formset(request, form, formset, change=change)
 
     def _save_stock(self, request: HttpRequest, product_id: int, sheet: VariantFormSet) -> None:
-        """Save the submitted stock quantities in the transaction that saves the product."""
         variants = Variant.objects.filter(product=product_id).order_by("position", "id")
         cells = get_stock_cells_by_item(sheet.stock_rows, list(variants.values_list("inventory_item_id", flat=True)))
         if not cells:
@@ -352,18 +331,14 @@ class ProductAdmin(ProductUploads, ProductImagesPage):
         try:
             stock_grid.save_cells(cells, reason=StockMovement.Reason.COUNT, **self.event_kwargs(request))
         except stock_grid.CellsRefused as error:
-            message = next(iter(error.cells.values()))
-            raise DomainError(
-                _("The inventory of a variant can't be saved. {refusal}").format(refusal=message)
-            ) from error
+            text = _("The inventory of a variant can't be saved. {refusal}")
+            raise DomainError(text.format(refusal=next(iter(error.cells.values())))) from error
 
     def delete_model(self, request: HttpRequest, obj: Product) -> None:
-        """Delete the product through the service, including its stock and image files."""
         products.delete_product(obj, **self.event_kwargs(request))
 
 
 def _with_uploaded_images(form: ProductForm) -> list[ImageInput] | None:
-    """Return the existing images followed by the uploaded images, or None if there are no uploads."""
     if not form.staged_images:
         return None
     images = ProductImage.rows().filter(product=form.instance.pk).order_by("position", "id")
@@ -372,11 +347,7 @@ def _with_uploaded_images(form: ProductForm) -> list[ImageInput] | None:
 
 
 def _check_values_unchanged(options: Sequence[OptionInput] | None, existing: Sequence[ProductOption]) -> None:
-    """Check that the submitted option values are unchanged. Called if the form has no variant rows.
-
-    Raises:
-        DomainError: The submitted values differ from the saved values.
-    """
+    """Check that the submitted option values are unchanged, if the form has no variant rows."""
     partners = match_options(existing, options or [])
     if any(
         row is None or set(item.values) != set(row.values) for item, row in zip(options or [], partners, strict=True)

@@ -17,12 +17,7 @@ def search_products(products: QuerySet[Product], term: str, most: int) -> Iterat
     """Yield querysets of the products with a matching vendor, tag, barcode, SKU or metafield value.
 
     A vendor or SKU matches if it begins with the term. Any other value must equal the term. A vendor must also equal
-    the term if the term has fewer than three characters.
-
-    Args:
-        products: The products to search.
-        term: The search text.
-        most: The maximum number of matching tags, variants or metafields that a query reads.
+    the term if the term has fewer than three characters. A query reads at most ``most`` tags, variants or metafields.
     """
     yield products.filter(**{f"vendor_key__{'startswith' if len(term) >= MIN_TRIGRAM_LENGTH else 'exact'}": term})
     tags = ProductTag.rows().filter(key=casefold_text(term)).order_by("-product_id")

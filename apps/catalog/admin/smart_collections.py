@@ -5,10 +5,8 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.forms.renderers import BaseRenderer
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
-from django.template.loader import render_to_string
 from django.urls import URLPattern
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -17,6 +15,7 @@ from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.catalog.admin.collections import _IMAGE_FIELDSET, _STORE, CollectionAdmin, CollectionForm
 from apps.catalog.admin.images import thumbnail
+from apps.catalog.admin.option_fields import TemplateWidget
 from apps.catalog.domain.collections.smart_rules import (
     COLUMNS,
     MAX_RULES,
@@ -40,8 +39,6 @@ _PART_LABELS = {
     "relation": gettext_noop("operator"),
     "condition": gettext_noop("value"),
 }
-
-
 # The labels of rule columns and relations.
 _LABELS = {
     "title": gettext_noop("title"),
@@ -65,11 +62,10 @@ _LABELS = {
 
 
 def format_rule_name(name: str) -> str:
-    """Return the label of a rule column or relation, for example "Variant price" for ``variant_price``."""
     return capfirst(_(_LABELS[name]))
 
 
-class RulesWidget(forms.Widget):
+class RulesWidget(TemplateWidget):
     """A widget that shows each rule as two selects and a text input, and ignores empty rows."""
 
     template_name = "panel/catalog/rules.html"
@@ -87,18 +83,10 @@ class RulesWidget(forms.Widget):
         }
         return context
 
-    def render(
-        self, name: str, value: object, attrs: Context | None = None, renderer: BaseRenderer | None = None
-    ) -> SafeString:
-        """Render the widget with the panel's templates instead of Django's form templates."""
-        return render_to_string(self.template_name, self.get_context(name, value, attrs))
-
     def value_from_datadict(self, data: Any, files: object, name: str) -> list[dict[str, str]]:
-        """Return the submitted rules without empty rows."""
         return parse_rule_rows(data, name)
 
     def value_omitted_from_data(self, data: Any, files: object, name: str) -> bool:
-        """Return True if the form data contains no rule row."""
         return not any(f"{name}-{part}" in data for part in PARTS)
 
 
@@ -115,18 +103,12 @@ class RulesField(forms.Field):
     widget = RulesWidget
 
     def clean(self, value: list[dict[str, str]]) -> list[dict[str, str]]:
-        """Return the validated rules.
-
-        Raises:
-            ValidationError: There is no rule, or a rule is invalid.
-        """
         try:
             return check_rules(value)
         except RulesRefused as error:
             raise ValidationError([_format_error(field, texts) for field, texts in error.errors.items()]) from None
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Return True if a rule changed."""
         return initial != data
 
 
@@ -142,8 +124,6 @@ def _format_error(field: str, texts: list[str]) -> str:
 
 
 class SmartCollectionForm(CollectionForm):
-    """Form for a smart collection."""
-
     rules = RulesField(label=gettext_lazy("Rules"))
 
     class Meta(CollectionForm.Meta):
@@ -153,8 +133,6 @@ class SmartCollectionForm(CollectionForm):
 
 @admin.register(SmartCollection)
 class SmartCollectionAdmin(CollectionAdmin):
-    """Admin for smart collections."""
-
     kind = Collection.Kind.SMART
     menu = MenuItem(
         "Catalog", "rule", 30, search_terms=pgettext_lazy("search", "category, categories, group, rule, automatic")
@@ -174,7 +152,6 @@ class SmartCollectionAdmin(CollectionAdmin):
     )
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the route of the preview."""
         return [self.build_action_url("preview/", self.preview_view, "preview"), *super().get_urls()]
 
     def changeform_view(
@@ -184,12 +161,10 @@ class SmartCollectionAdmin(CollectionAdmin):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Add the URL of the preview to the page."""
         context = {"preview_url": self.url("preview"), **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, context)
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """Render the products that match the rules in the query string."""
         require_permission(request, *PERMISSIONS)
         context: Context
         try:

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonR
 from django.urls import URLPattern
 from django.utils.translation import gettext as _
 
+from apps.catalog.admin.images import MAX_ALT, MAX_FILES, get_thumbnail_url
 from apps.catalog.domain import image_files
 from apps.catalog.domain.image_files import StoredImage, load_staged_image, sign_ticket
 from apps.catalog.domain.inputs import ImageInput
@@ -21,20 +22,12 @@ from apps.core.media.storage import StorageFailed
 from apps.core.media.uploads import UploadRefused
 
 ADD, CHANGE = "catalog.add_product", "catalog.change_product"
-MAX_ALT = 512
-MAX_FILES = 20
 SIDE = 240
 
 
 @dataclass(frozen=True, slots=True)
 class StagedImage:
-    """An image that was uploaded to a product form and is not saved yet.
-
-    Attributes:
-        image: The stored file.
-        ticket: The signed ticket that identifies the image in the form.
-        alt: The alternative text.
-    """
+    """An image that was uploaded to a product form, which identifies it by the signed ticket until it is saved."""
 
     image: StoredImage
     ticket: str
@@ -47,24 +40,15 @@ class StagedImage:
 
     @property
     def thumbnail_url(self) -> str:
-        """Return the thumbnail URL."""
-        stem, _, extension = self.image.name.rpartition(".")
-        name = f"{stem}_{SIDE}x{SIDE}.{extension}"
-        return image_files.get_local_image_url(self.image.shop_id, self.image.key, name)
+        return get_thumbnail_url(self.image.shop_id, self.image.key, self.image.name, SIDE)
 
     @property
     def image_input(self) -> ImageInput:
-        """Return the image as input for the catalog's services."""
         return ImageInput(image=self.image, attrs={"alt": self.alt} if self.alt else {})
 
 
 def stage_upload(shop_id: int, data: bytes, size: int, name: str) -> StagedImage:
-    """Store an uploaded file.
-
-    Raises:
-        UploadRefused: The file is not an image or exceeds a limit.
-        StorageFailed: The storage rejects the file.
-    """
+    """Store an uploaded file. Raise ``UploadRefused`` or ``StorageFailed`` if that is not possible."""
     if size > MAX_BYTES:
         raise UploadRefused(f"{name} {translate(TOO_MANY_BYTES)}.", field="base")
     image = image_files.store_uploaded_image(shop_id, data, name)
@@ -89,10 +73,8 @@ def collect_uploads(request: HttpRequest, shop_id: int) -> tuple[list[StagedImag
         staged_images[image.key] = StagedImage(image, ticket, alt)
     files = request.FILES.getlist("files")
     if len(files) > MAX_FILES:
-        return [*staged_images.values()], [
-            *errors,
-            _("You can upload at most {limit} files at once.").format(limit=MAX_FILES),
-        ]
+        errors.append(_("You can upload at most {limit} files at once.").format(limit=MAX_FILES))
+        files = []
     for file in files:
         try:
             uploaded = stage_upload(shop_id, file.read(), file.size or 0, file.name or "")
@@ -104,14 +86,10 @@ def collect_uploads(request: HttpRequest, shop_id: int) -> tuple[list[StagedImag
 
 
 class ProductUploads(ShopOwnedAdmin[Product]):
-    """Adds the upload URL to the product admin."""
-
     def get_urls(self) -> list[URLPattern]:
-        """Add the upload route."""
         return [self.build_action_url("upload/", self.upload_view, "upload"), *super().get_urls()]
 
     def upload_view(self, request: HttpRequest) -> HttpResponse:
-        """Store one uploaded file and return its ticket and thumbnail URL as JSON."""
         require_permission(request, ADD, CHANGE)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])

@@ -13,11 +13,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from apps.catalog.admin.images import thumbnail
+from apps.catalog.admin.images import get_thumbnail_url, thumbnail
 from apps.catalog.admin.option_fields import get_option_labels
 from apps.catalog.admin.uploads import SIDE, StagedImage
 from apps.catalog.admin.variants import BaseVariantForm
-from apps.catalog.domain.image_files import get_local_image_url
 from apps.catalog.domain.inputs import OptionInput, VariantInput
 from apps.catalog.domain.options import COLUMNS, OptionsRefused, match_options
 from apps.catalog.domain.variants import Combination, LastVariant, list_new_combinations
@@ -61,11 +60,8 @@ class VariantGridData:
 
     Attributes:
         locations: The locations that have stock fields in the rows.
-        hidden_location_count: The number of locations without stock fields.
-        primary: The location where new variants are stocked.
+        primary: The id of the location where new variants are stocked.
         levels: The available quantities, keyed by item id and location id.
-        images: The saved images of the product.
-        staged_images: The images uploaded with the form.
     """
 
     locations: Sequence[Location] = ()
@@ -77,7 +73,6 @@ class VariantGridData:
 
     @classmethod
     def load(cls, product: Product | None, waiting: Sequence[StagedImage], *, with_stock: bool) -> "VariantGridData":
-        """Load the locations, stock levels and images of an existing or new product."""
         images = list(ProductImage.rows().filter(product=product).order_by("position", "id")) if product else []
         if not with_stock:
             return cls(images=images, staged_images=waiting)
@@ -95,28 +90,23 @@ class VariantGridData:
 
     @property
     def image_choices(self) -> list[tuple[str, str]]:
-        """Return the choices of a variant's image field."""
         saved = [(str(row.pk), row.alt or row.name) for row in self.images]
-        new = [
-            (staged_image.choice, staged_image.alt or staged_image.image.name) for staged_image in self.staged_images
-        ]
+        new = [(staged.choice, staged.alt or staged.image.name) for staged in self.staged_images]
         numbered = _("Image {number}, {name}")
-        labeled = [
-            (choice, numbered.format(number=number, name=name))
-            for number, (choice, name) in enumerate([*saved, *new], start=1)
+        images = enumerate([*saved, *new], start=1)
+        return [
+            ("", _("No image")),
+            *((choice, numbered.format(number=number, name=name)) for number, (choice, name) in images),
         ]
-        return [("", _("No image")), *labeled]
 
     @property
     def thumbnail_urls(self) -> list[tuple[str, str]]:
         """Return pairs of an image choice and its thumbnail URL."""
-        saved = [(str(row.pk), _get_thumbnail_url(row)) for row in self.images]
-        return [*saved, *((staged_image.choice, staged_image.thumbnail_url) for staged_image in self.staged_images)]
+        saved = [(str(row.pk), get_thumbnail_url(row.shop_id, row.key, row.name, SIDE)) for row in self.images]
+        return [*saved, *((staged.choice, staged.thumbnail_url) for staged in self.staged_images)]
 
 
 class VariantRow(BaseVariantForm):
-    """Form for one variant, shown as a row of the grid."""
-
     cost = MoneyField(required=False, initial=0, label=gettext_lazy("Cost"))
     picture = forms.ChoiceField(required=False, label=gettext_lazy("Image"), widget=ThemedSelect)
     place = forms.IntegerField(required=False, label=gettext_lazy("Position"), widget=forms.HiddenInput)
@@ -124,7 +114,6 @@ class VariantRow(BaseVariantForm):
     grid_data = VariantGridData()
 
     def prepare(self) -> None:
-        """Add the fields for cost and image, and a stock field per location."""
         super().prepare()
         variant = self.instance
         is_saved = not variant._state.adding
@@ -152,28 +141,18 @@ class VariantRow(BaseVariantForm):
 
     @property
     def stock_cells(self) -> list[forms.BoundField]:
-        """Return the stock fields in the order of the grid's locations."""
         return [self[f"stock_{location.pk}"] for location in self.grid_data.locations]
 
-    @property
-    def hidden_position(self) -> forms.BoundField:
-        """Return the hidden field with the row's position."""
-        return self["place"]
-
     def get_variant_input(self) -> VariantInput:
-        """Add the cost and the image to the variant input."""
         variant = super().get_variant_input()
         values = self.values_to_store
         if "cost" in values:
             variant.item["cost"] = values["cost"] or 0
         if "picture" in values:
             choice = values["picture"]
-            new = next(
-                (staged_image.image for staged_image in self.grid_data.staged_images if staged_image.choice == choice),
-                None,
-            )
-            variant.image = new
-            if new is None:
+            staged_images = {staged.choice: staged.image for staged in self.grid_data.staged_images}
+            variant.image = staged_images.get(choice)
+            if variant.image is None:
                 variant.attrs["image_id"] = int(choice) if choice else None
         return variant
 
@@ -208,11 +187,6 @@ class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant
     stock_rows: Sequence[VariantRow] = ()
 
     @property
-    def template_row(self) -> forms.ModelForm[Variant]:
-        """Return the empty row that JavaScript copies to add a variant."""
-        return self.empty_form
-
-    @property
     def rows(self) -> list[VariantRow]:
         """Return the rows that are not marked for deletion, sorted by position."""
         deleted_forms = set(self.deleted_forms)
@@ -228,13 +202,9 @@ class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant
     def get_variant_inputs(
         self, options: Sequence[OptionInput] | None, existing: Sequence[ProductOption]
     ) -> list[VariantInput] | None:
-        """Return the requested variants, or None if nothing changed.
+        """Return the variants of the rows and of new option values, or None if nothing changed.
 
-        The variants come from the grid rows and from new option values.
-
-        Args:
-            options: The requested options, or None if they did not change.
-            existing: The saved options.
+        ``options`` is None if the options did not change.
 
         Raises:
             LastVariant: No row remains.
@@ -251,8 +221,6 @@ class VariantFormSet(BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant
 
 
 class VariantInline(ShopOwnedTabularInline[Variant, Product]):
-    """Inline of a product's variants. Products with more than ``MAX_GRID_ROWS`` variants have no inline."""
-
     model = Variant
     form = VariantRow
     formset = VariantFormSet
@@ -269,7 +237,6 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
     def get_formset(
         self, request: HttpRequest, obj: Product | None = None, **kwargs: Any
     ) -> type[BaseInlineFormSet[Variant, Product, forms.ModelForm[Variant]]]:
-        """Pass the locations, stock levels and images to the rows."""
         waiting = getattr(request, "staged_images", [])
         grid_data = VariantGridData.load(obj, waiting, with_stock=has_permission(request, CHANGE_STOCK))
         row = type("Row", (VariantRow,), {"grid_data": grid_data})
@@ -278,7 +245,6 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
         return formset_class
 
     def get_fields(self, request: HttpRequest, obj: Product | None = None) -> list[Any]:
-        """Return the fields of the grid. Read-only pages omit empty option columns."""
         if obj is None or self.has_change_permission(request, obj):
             return [*GRID_FIELDS]
         named_options = get_option_labels(obj)
@@ -288,30 +254,27 @@ class VariantInline(ShopOwnedTabularInline[Variant, Product]):
         """Load each variant with its item, image and product. A default variant is named after its product."""
         return Variant.rows().select_related("inventory_item", "product", "image").order_by(*self.ordering)
 
+    # The grid shows these values only to staff who may view but not change products.
+
     @display(description=gettext_lazy("SKU"))
     def sku(self, variant: Variant) -> str:
-        """Return the SKU. Only shown to staff who may view but not change products."""
         return variant.inventory_item.sku
 
     @display(description=gettext_lazy("Tracked"), boolean=True)
     def tracked(self, variant: Variant) -> bool:
-        """Return True if the inventory is tracked. Only shown to staff who may view but not change products."""
         return variant.inventory_item.tracked
 
     @display(description=gettext_lazy("Cost"))
     def cost(self, variant: Variant) -> object:
-        """Return the cost. Only shown to staff who may view but not change products."""
         return variant.inventory_item.cost
 
     @display(description=gettext_lazy("Image"))
     def picture(self, variant: Variant) -> SafeString:
-        """Return a thumbnail of the image. Only shown to staff who may view but not change products."""
         image = variant.image
         return thumbnail(variant.shop_id, image.key if image else "", image.name if image else "")
 
     @display(description=gettext_lazy("Position"))
     def place(self, variant: Variant) -> int:
-        """Return the position. Only shown to staff who may view but not change products."""
         return variant.position
 
 
@@ -341,8 +304,7 @@ def _generate_variants(
         set(option.values) - current_values[index] - {row[index] for row in present}
         for index, option in enumerate(options)
     ]
-    first = next(iter(inputs), None)
-    attrs, item = _get_copied_values(rows, first)
+    attrs, item = _get_copied_values(rows)
     return [
         VariantInput(attrs={**attrs, **dict(zip(COLUMNS, values, strict=False))}, item=dict(item))
         for values in list_new_combinations(options, present, new_values)
@@ -359,10 +321,8 @@ def _get_option_values(row: VariantRow, sources: Sequence[int | None]) -> list[s
     return ["" if value in {None, DEFAULT_VALUE} else str(value) for value in values]
 
 
-def _get_copied_values(rows: Sequence[VariantRow], first: VariantInput | None) -> tuple[Attrs, Attrs]:
-    if first is None:
-        return {}, {}
-    data = rows[0].cleaned_data
+def _get_copied_values(rows: Sequence[VariantRow]) -> tuple[Attrs, Attrs]:
+    data = rows[0].cleaned_data if rows else {}
     attrs = {name: data[name] for name in _COPIED_FIELDS if name in data}
     item = {name: data[name] or 0 if name == "cost" else data[name] for name in _COPIED_ITEM_FIELDS if name in data}
     return attrs, item
@@ -379,18 +339,10 @@ def _create_stock_field(location: Location) -> forms.IntegerField:
     )
 
 
-def _get_thumbnail_url(row: ProductImage) -> str:
-    stem, _, extension = row.name.rpartition(".")
-    return get_local_image_url(row.shop_id, row.key, f"{stem}_{SIDE}x{SIDE}.{extension}")
-
-
 def get_stock_cells_by_item(rows: Iterable[VariantRow], items: Sequence[int]) -> dict[tuple[int, int], Cell]:
     """Return the changed stock quantities of the rows, keyed by item id and location id.
 
-    Args:
-        rows: The variant rows, sorted by position.
-        items: The ids of the saved variants' inventory items, in the order of ``rows``. Additional ids at the end are
-            ignored.
+    ``items`` contains the ids of the items in the order of the rows. Additional ids at the end are ignored.
     """
     pairs = zip(rows, items, strict=False)
     return {(item, location_id): cell for row, item in pairs for location_id, cell in row.get_stock_cells().items()}

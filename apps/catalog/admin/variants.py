@@ -28,18 +28,15 @@ from apps.core.admin.model_admin.base import ShopOwnedAdmin
 from apps.core.admin.theme import Fieldset, ThemedTextInput, display
 from apps.core.i18n import formats
 from apps.core.money import format_plain
+from apps.core.tenancy.currency_conversion import get_presentments
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.presentment import get_presentments
 from apps.core.tenancy.scope import get_current_shop
 
 ITEM_FIELDS = ("sku", "tracked")
 COLUMN_NAMES = {field.name for field in Variant._meta.concrete_fields} - {"id", "product"}
-ROW_FIELDS = (*COLUMNS, "price", "compare_at_price", "sku", "tracked", "barcode", "inventory_policy")
 
 
 class BaseVariantForm(ShopOwnedForm[Variant]):
-    """Base form for a variant, with fields for columns of its inventory item."""
-
     price = MoneyField(initial=0, label=gettext_lazy("Price"))
     compare_at_price = MoneyField(required=False, label=gettext_lazy("Compare-at price"))
     sku = forms.CharField(
@@ -49,7 +46,7 @@ class BaseVariantForm(ShopOwnedForm[Variant]):
 
     class Meta:
         model = Variant
-        fields = tuple(name for name in ROW_FIELDS if name not in ITEM_FIELDS)
+        fields: tuple[str, ...] = (*COLUMNS, "price", "compare_at_price", "barcode", "inventory_policy")
 
     def prepare(self) -> None:
         """Set the initial values of the item fields, and narrow the inputs because the form can be a table row."""
@@ -67,7 +64,6 @@ class BaseVariantForm(ShopOwnedForm[Variant]):
                 self.fields[name].widget.attrs["size"] = "10"
 
     def get_variant_input(self) -> VariantInput:
-        """Return the submitted values as input for the service."""
         values = self.values_to_store
         for column in COLUMNS:
             if column in values:
@@ -82,8 +78,6 @@ class BaseVariantForm(ShopOwnedForm[Variant]):
 
 
 class VariantForm(BaseVariantForm, PanelForm[Variant]):
-    """Form for a single variant, with fields for the image and weight."""
-
     class Meta(BaseVariantForm.Meta):
         # The admin adds the image field because its choices depend on the product.
         fields = (
@@ -98,22 +92,16 @@ class VariantForm(BaseVariantForm, PanelForm[Variant]):
         )
 
     def prepare(self) -> None:
-        """Remove trailing zeros from the weight."""
         super().prepare()
         self.initial["weight"] = Decimal(format_plain(Decimal(self.instance.weight)))
 
 
 def _build_priced_form(shop: Shop) -> type[VariantForm]:
-    """Return a variant form class with two price fields for each presentment currency of the shop."""
     fields: dict[str, forms.Field] = {}
     for presentment in get_presentments(shop):
         code = presentment.currency
-        fields[f"price_{code}"] = MoneyField(
-            currency=code, required=False, label=_("Price in {currency}").format(currency=code)
-        )
-        fields[f"compare_{code}"] = MoneyField(
-            currency=code, required=False, label=_("Compare-at price in {currency}").format(currency=code)
-        )
+        for name, label in (("price", _("Price in {currency}")), ("compare", _("Compare-at price in {currency}"))):
+            fields[f"{name}_{code}"] = MoneyField(currency=code, required=False, label=label.format(currency=code))
     return type("PricedVariantForm", (PricedVariantForm,), fields)
 
 
@@ -121,15 +109,12 @@ class PricedVariantForm(VariantForm):
     """Variant form with fixed prices in presentment currencies. If a price is blank, the shop price is converted."""
 
     def prepare(self) -> None:
-        """Set the initial fixed prices and show the converted prices as help texts."""
         super().prepare()
         for presentment in get_presentments(get_current_shop()):
             code = presentment.currency
             fixed_price = (self.instance.fixed_prices or {}).get(code, {})
-            for name, key, amount in (
-                (f"price_{code}", "price", self.instance.price),
-                (f"compare_{code}", "compare_at_price", self.instance.compare_at_price),
-            ):
+            for name, key in ((f"price_{code}", "price"), (f"compare_{code}", "compare_at_price")):
+                amount = getattr(self.instance, key)
                 if name in self.fields and fixed_price.get(key) is not None:
                     self.initial[name] = Decimal(fixed_price[key])
                 converted = None if amount is None else presentment.price(amount)
@@ -139,7 +124,6 @@ class PricedVariantForm(VariantForm):
                     self.fields[name].help_text = text if key == "price" else ""
 
     def clean(self) -> Values | None:
-        """Require a price for each compare-at price."""
         cleaned = super().clean() or {}
         for presentment in get_presentments(get_current_shop()):
             code = presentment.currency
@@ -148,7 +132,6 @@ class PricedVariantForm(VariantForm):
         return cleaned
 
     def get_variant_input(self) -> VariantInput:
-        """Add the changed fixed prices to the input for the service."""
         variant = super().get_variant_input()
         changes: dict[str, FixedPrice | None] = {}
         for presentment in get_presentments(get_current_shop()):
@@ -165,8 +148,6 @@ class PricedVariantForm(VariantForm):
 
 @admin.register(Variant)
 class VariantAdmin(ShopOwnedAdmin[Variant]):
-    """Admin for single variants. New variants are created on the product page."""
-
     menu = MenuItem(
         "Catalog",
         "style",
@@ -206,7 +187,6 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     def get_form(
         self, request: HttpRequest, obj: Variant | None = None, change: bool = False, **kwargs: Any
     ) -> type[forms.ModelForm[Variant]]:
-        """Return the form with option names as labels and with the price fields of presentment currencies."""
         defaults = {
             "form": _build_priced_form(self.shop(request)),
             "labels": get_option_labels(obj.product if obj else None),
@@ -244,7 +224,6 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
     def formfield_for_foreignkey(
         self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> forms.ModelChoiceField[Any] | None:
-        """Limit the choices of the image field to the product's own images."""
         if db_field.name == "image":
             match = request.resolver_match
             pk = match.kwargs.get("object_id") if match else None
@@ -254,22 +233,18 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Variant]:
-        """Load the shop's variants with their products and inventory items."""
         # Also filter by the product's shop, because product indexes begin with the shop column.
         variants = super().get_queryset(request).filter(product__shop=self.shop(request))
         return variants.select_related(*self.list_select_related)
 
     def palette_titles(self, rows: Sequence[Variant]) -> Mapping[int, str]:
-        """Return the full name of each variant, which includes the product title."""
         return {row.pk: row.full_name for row in rows}
 
     def palette_details(self, instance: Variant) -> Sequence[str]:
-        """Return the SKU if the variant has one."""
         return [instance.inventory_item.sku] if instance.inventory_item.sku else []
 
     @display(description=gettext_lazy("Title"), empty_value="–")
     def own_title(self, variant: Variant) -> str | None:
-        """Return the variant title, or None for the default variant."""
         return None if variant.is_default else variant.title
 
     @display(description=gettext_lazy("Product"), ordering="product__title_key")
@@ -286,7 +261,6 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
 
     @display(description=gettext_lazy("Price"), ordering="price")
     def price_shown(self, variant: Variant) -> str:
-        """Return the price, formatted in the shop currency."""
         return formats.format_amount(variant.price, get_current_shop().currency)
 
     @display(description=gettext_lazy("Barcode"), empty_value="–")
@@ -295,13 +269,11 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
 
     @display(description=gettext_lazy("Compare-at price"), empty_value="–")
     def compared(self, variant: Variant) -> str | None:
-        """Return the compare-at price, formatted in the shop currency, or None."""
         price = variant.compare_at_price
         return None if price is None else formats.format_amount(price, get_current_shop().currency)
 
     @display(description=gettext_lazy("Cost"), empty_value="–")
     def cost(self, variant: Variant) -> str | None:
-        """Return the cost per item, formatted in the shop currency, or None."""
         cost = variant.inventory_item.cost
         return None if cost is None else formats.format_amount(cost, get_current_shop().currency)
 
@@ -315,7 +287,6 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         lock_product(instance.product_id)
 
     def save_model(self, request: HttpRequest, obj: Variant, form: VariantForm, change: bool) -> None:
-        """Save the variant through the service, which checks that no other variant has the same option values."""
         variant_input = form.get_variant_input()
         if "image" in variant_input.attrs:
             image = variant_input.attrs.pop("image")
@@ -323,9 +294,7 @@ class VariantAdmin(ShopOwnedAdmin[Variant]):
         variants.update_variant(Variant.objects.get(pk=obj.pk), variant_input, **self.event_kwargs(request))
 
     def delete_model(self, request: HttpRequest, obj: Variant) -> None:
-        """Delete the variant through the service, which refuses to delete the last variant of a product."""
         variants.delete_variant(obj, **self.event_kwargs(request))
 
     def response_post_save_change(self, request: HttpRequest, obj: Variant) -> HttpResponseRedirect:
-        """Redirect to the product page."""
         return HttpResponseRedirect(reverse("admin:catalog_product_change", args=(obj.product_id,)))

@@ -1,1 +1,0 @@
-"""REST API for the catalog."""

@@ -50,8 +50,6 @@ def _image(  # noqa: PLR0917 - the columns of one row
 
 
 class _BaseCollectionSerializer(ResourceSerializer[Collection]):
-    """Base class with the response fields of custom and smart collections."""
-
     handle: ApiField = ModelDerivedField()
     title = ModelDerivedField()
     updated_at = ModelDerivedField()
@@ -77,14 +75,10 @@ class _BaseCollectionSerializer(ResourceSerializer[Collection]):
 
 
 class CollectionSerializer(_BaseCollectionSerializer):
-    """A custom or smart collection in a response."""
-
     collection_type = ReadOnlyColumn("kind")
 
 
 class _WritableCollectionSerializer(_BaseCollectionSerializer):
-    """Base class with the request fields of custom and smart collections."""
-
     body_html = HtmlField()
     handle = HandleField()
     template_suffix = TextField(max_length=255, required=False, allow_null=True)
@@ -97,8 +91,6 @@ class _WritableCollectionSerializer(_BaseCollectionSerializer):
 
 
 class CustomCollectionSerializer(_WritableCollectionSerializer):
-    """A collection of manually added products."""
-
     published = PublishedField(required=False)
 
     class Meta:
@@ -114,8 +106,6 @@ class RulesField(JsonField):
 
 
 class SmartCollectionSerializer(_WritableCollectionSerializer):
-    """A collection of all products that match its rules."""
-
     disjunctive = ModelDerivedField()
     rules = RulesField(
         required=True,
@@ -132,14 +122,12 @@ class SmartCollectionSerializer(_WritableCollectionSerializer):
             },
         },
     )
-
     published = BooleanField(write_only=True, required=False)
 
     class Meta:
         model = SmartCollection
 
     def validate_across_fields(self, attrs: Attrs, instance: Collection | None, errors: Errors) -> None:
-        """Validate the fields that all collections have, then the rules."""
         super().validate_across_fields(attrs, instance, errors)
         if "rules" in attrs:
             try:
@@ -157,15 +145,7 @@ def parse_collection(
     image: StoredImage | None,
     upload_error: UploadRefused | None,
 ) -> tuple[Attrs, CollectionParts]:
-    """Parse the body of a collection.
-
-    Args:
-        serializer: The serializer class for custom or smart collections.
-        version: The API version of the request.
-        data: The object under ``custom_collection`` or ``smart_collection``.
-        instance: The collection to update, or None to create one.
-        image: The stored file of a new image.
-        upload_error: The error of a new image that could not be stored.
+    """Parse the body of a collection. ``upload_error`` is the error of a new image that could not be stored.
 
     Raises:
         Unprocessable: The body is invalid. The exception contains all errors as ``{field: messages}``.

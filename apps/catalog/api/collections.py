@@ -6,6 +6,7 @@ from typing import ClassVar
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 
 from apps.catalog.api.collection_serializers import (
@@ -16,7 +17,8 @@ from apps.catalog.api.collection_serializers import (
 )
 from apps.catalog.api.extra_schemas import get_collection_schemas
 from apps.catalog.api.fields import parse_id
-from apps.catalog.api.images import ImageUploadViewSet, has_image
+from apps.catalog.api.images import ImageUploadViewSet
+from apps.catalog.api.parsing import has_image
 from apps.catalog.api.serializers import ProductSummarySerializer
 from apps.catalog.domain.collections import lifecycle
 from apps.catalog.domain.collections.membership import (
@@ -26,7 +28,6 @@ from apps.catalog.domain.collections.membership import (
     get_collection_products,
 )
 from apps.catalog.domain.image_files import StoredImage, get_image_url
-from apps.catalog.domain.inputs import Attrs
 from apps.catalog.models import Collection, CustomCollection, Product, SmartCollection
 from apps.core.i18n.error_messages import INVALID, NOT_IN_LIST, at_most_ids
 from apps.core.media.uploads import UploadRefused
@@ -42,7 +43,7 @@ from apps.core.rest.resources.filters import (
     apply_filters,
 )
 from apps.core.rest.viewsets import ShopViewSet
-from apps.core.types import RequestData, Schema
+from apps.core.types import Attrs, RequestData, Schema
 
 
 class ProductCountViewSet(ShopViewSet[Collection]):
@@ -58,7 +59,6 @@ class ProductCountViewSet(ShopViewSet[Collection]):
     }
 
     def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:
-        """Return one collection with its number of products."""
         collection = self.get_object()
         try:
             data = self.get_read_plan().read_one(collection.pk, self.context)
@@ -76,15 +76,11 @@ class ProductCountViewSet(ShopViewSet[Collection]):
 
 
 class CollectionViewSet(ProductCountViewSet):
-    """Views for ``/collections/{id}``, for custom and smart collections."""
-
     model = Collection
     serializer_class = CollectionSerializer
 
 
 class CollectionFilter(ResourceFilter):
-    """Filters for custom and smart collections."""
-
     title = TextFilter("title")
     handle = TextFilter("handle")
     published_status = PublishedFilter()
@@ -93,42 +89,31 @@ class CollectionFilter(ResourceFilter):
 
 
 class CustomCollectionFilter(CollectionFilter):
-    """Filters for custom collections."""
-
     product_id = IdFilter("collects__product_id")
 
 
 class SmartCollectionFilter(CollectionFilter):
-    """Filters for smart collections."""
-
     product_id = IdFilter(method="with_product")
 
     def with_product(self, queryset: QuerySet[Collection], name: str, value: int) -> QuerySet[Collection]:
-        """Return the smart collections that contain the product."""
         return queryset.filter(pk__in=find_smart_collections(value))
 
 
 class _KindViewSet(ProductCountViewSet, ImageUploadViewSet[Collection]):
-    """Base class for the custom and smart collection views."""
-
     kind: Collection.Kind
-    singular = "collection"
-
     image: StoredImage | None = None
     upload_error: UploadRefused | None = None
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schemas of the image and metafields, and of ``collects`` for custom collections."""
         return get_collection_schemas(self.kind)
 
     def prepare_write(self) -> None:
-        """Store a new image before the transaction starts."""
         image = self.unwrap_body(self.singular).get("image") if self.action in {"create", "update"} else None
         if not has_image(image):
             return
         if "id" in self.kwargs:
             image = _without_current_url(image, self.get_object())
-        if image is not None and has_image(image):
+        if has_image(image):
             try:
                 self.image = self.store_image(image)
             except UploadRefused as error:
@@ -147,23 +132,17 @@ class _KindViewSet(ProductCountViewSet, ImageUploadViewSet[Collection]):
         return attrs
 
     def perform_create(self, attrs: Attrs) -> Collection:
-        """Create the collection."""
         return lifecycle.create_collection(self.kind, attrs, self.parts, actor=self.actor, at=self.at)
 
     def perform_update(self, instance: Collection, attrs: Attrs) -> None:
-        """Update the collection together with its image and products."""
         lifecycle.update_collection(instance, attrs, self.parts, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Collection) -> None:
-        """Delete the collection, but not its products."""
         lifecycle.delete_collection(instance, actor=self.actor, at=self.at)
 
 
 def _without_current_url(image: RequestData, collection: Collection) -> RequestData:
-    """Remove the URL of the current image from the image object.
-
-    Clients often send back a whole collection, which includes the URL of the current image.
-    """
+    """Remove the URL of the current image, which clients often send back with the whole collection."""
     current_url = (
         get_image_url(collection.shop_id, collection.image_key, collection.image_name) if collection.image_key else None
     )
@@ -173,8 +152,6 @@ def _without_current_url(image: RequestData, collection: Collection) -> RequestD
 
 
 class CustomCollectionViewSet(_KindViewSet):
-    """Views for ``/custom_collections``."""
-
     kind = Collection.Kind.CUSTOM
     model = CustomCollection
     serializer_class = CustomCollectionSerializer
@@ -184,8 +161,6 @@ class CustomCollectionViewSet(_KindViewSet):
 
 
 class SmartCollectionViewSet(_KindViewSet):
-    """Views for ``/smart_collections``."""
-
     kind = Collection.Kind.SMART
     model = SmartCollection
     serializer_class = SmartCollectionSerializer
@@ -225,11 +200,7 @@ class CollectionProductViewSet(ShopViewSet[Product]):
     collections: type[Collection] = Collection
 
     def load_parents(self) -> None:
-        """Load the collection."""
-        collection = self.collections.objects.filter(pk=self.kwargs["collection_id"]).first()
-        if collection is None:
-            raise Http404
-        self.collection = collection
+        self.collection: Collection = get_object_or_404(self.collections.objects.all(), pk=self.kwargs["collection_id"])
 
     def list(self, request: Request, **_: int) -> HttpResponse:
         """Return a page of the collection's products. Later pages use the sort order of the first page."""
@@ -244,6 +215,4 @@ class CollectionProductViewSet(ShopViewSet[Product]):
 
 
 class SmartCollectionProductViewSet(CollectionProductViewSet):
-    """Views for ``/smart_collections/{collection_id}/products``, for smart collections only."""
-
     collections = SmartCollection

@@ -22,15 +22,11 @@ class CollectSerializer(ResourceSerializer[Collect]):
 
 
 class CollectFilter(ResourceFilter):
-    """Filters for collects."""
-
     collection_id = IdFilter("collection_id")
     product_id = IdFilter("product_id")
 
 
 class CollectViewSet(ShopViewSet[Collect]):
-    """Views for ``/collects``."""
-
     scope = "products"
     model = Collect
     serializer_class = CollectSerializer
@@ -40,7 +36,6 @@ class CollectViewSet(ShopViewSet[Collect]):
     version_columns = ("collection__version",)
 
     def perform_create(self, attrs: Attrs) -> Collect:
-        """Add the product to the collection."""
         return collects.add_collect(
             collection_id=attrs["collection_id"],
             product_id=attrs["product_id"],
@@ -50,5 +45,4 @@ class CollectViewSet(ShopViewSet[Collect]):
         )
 
     def perform_destroy(self, instance: Collect) -> None:
-        """Remove the product from the collection."""
         collects.remove_collect(instance, actor=self.actor, at=self.at)

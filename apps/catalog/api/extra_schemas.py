@@ -23,7 +23,6 @@ _COLLECT: Schema = {"type": "object", "properties": {"id": _ID, "product_id": _I
 
 
 def get_product_schemas(version: str) -> Mapping[str, Schema]:
-    """Return the schemas of a product's options, variants, images, metafields and SEO fields."""
     variant = build_body_schema(VariantSerializer, version, complete=False)
     image = build_body_schema(ImageBody, version, complete=False)
     return {
@@ -36,13 +35,11 @@ def get_product_schemas(version: str) -> Mapping[str, Schema]:
 
 
 def get_image_schemas(version: str) -> Mapping[str, Schema]:
-    """Return the schemas of an image's file, variants and metafields."""
     properties = build_body_schema(ImageBody, version, complete=False)["properties"]
     return {**IMAGE_PROPERTIES, "variant_ids": properties["variant_ids"], "metafields": METAFIELDS_SCHEMA}
 
 
 def get_collection_schemas(kind: str) -> Mapping[str, Schema]:
-    """Return the schemas of a collection's image and metafields, and for custom collections also of ``collects``."""
     collects = {"collects": _or_null(build_list_schema(_COLLECT))} if kind == Collection.Kind.CUSTOM else {}
     return {"image": IMAGE_SCHEMA, "metafields": METAFIELDS_SCHEMA, **collects}
 

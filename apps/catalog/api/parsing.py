@@ -1,6 +1,7 @@
 """Parse request bodies of products, variants and images into service input, and report all errors together."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from django.utils.translation import gettext
 
@@ -8,7 +9,7 @@ from apps.catalog.api.fields import parse_id, parse_texts
 from apps.catalog.api.serializers import ImageBody, ProductSerializer, VariantSerializer
 from apps.catalog.domain.image_files import StoredImage
 from apps.catalog.domain.images import MAX_IMAGES
-from apps.catalog.domain.inputs import Attrs, ImageInput, OptionInput, ProductParts, VariantInput
+from apps.catalog.domain.inputs import ImageInput, OptionInput, ProductParts, VariantInput
 from apps.catalog.domain.options import COLUMNS
 from apps.catalog.domain.variants import MAX_VARIANTS
 from apps.catalog.models import Product
@@ -16,14 +17,13 @@ from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK, INVALID, too_many
 from apps.core.rest.exceptions import Unprocessable
 from apps.core.rest.resources.serializers import Resource, check_body
-from apps.core.types import Errors, RequestData
+from apps.core.types import Attrs, Errors, RequestData
 from apps.metafields.domain import references
 from apps.metafields.domain import write as metafields
 from apps.metafields.domain.write import MetafieldInput
 
 _ITEM = "inventory_item."
-# Body fields for the SEO title and description of a product, with their metafield keys. Older clients send these
-# fields.
+# Body fields for a product's SEO title and description, which older clients send, with their metafield keys.
 GLOBAL_METAFIELDS = {"metafields_global_title_tag": "title_tag", "metafields_global_description_tag": "description_tag"}
 
 
@@ -37,12 +37,8 @@ def parse_product(
 ) -> tuple[Attrs, ProductParts]:
     """Parse the body of a product.
 
-    Args:
-        version: The API version of the request.
-        data: The object under ``product``.
-        instance: The product to update, or None to create one.
-        stored_images: The stored files of new images, by index in the body's list of images.
-        upload_errors: The errors of new images that could not be stored, by index in the body's list of images.
+    ``stored_images`` and ``upload_errors`` contain the stored files, or the errors, of new images. The keys are indexes
+    in the body's list of images.
 
     Raises:
         Unprocessable: The body is invalid. The exception contains all errors as ``{field: messages}``.
@@ -63,11 +59,7 @@ def parse_product(
 
 
 def parse_variant(version: str, data: RequestData) -> VariantInput:
-    """Parse the body of a variant.
-
-    Raises:
-        Unprocessable: The body is invalid. The exception contains all errors as ``{field: messages}``.
-    """
+    """Parse the body of a variant. Raise ``Unprocessable`` with all errors if it is invalid."""
     errors: Errors = {}
     variant = _parse_variant(version, data, errors, "")
     if errors:
@@ -76,11 +68,7 @@ def parse_variant(version: str, data: RequestData) -> VariantInput:
 
 
 def parse_image(version: str, data: RequestData, stored_image: StoredImage | None) -> ImageInput:
-    """Parse the body of an image after its file was stored.
-
-    Raises:
-        Unprocessable: The body is invalid. The exception contains all errors as ``{field: messages}``.
-    """
+    """Parse the body of an image with a stored file. Raise ``Unprocessable`` with all errors if it is invalid."""
     errors: Errors = {}
     image = _parse_image(version, data, stored_image, errors, "")
     if errors:
@@ -93,16 +81,14 @@ def _check_metafield_count(data: RequestData) -> Errors:
     errors: Errors = {}
     for name in ("variants", "images"):
         parts = data.get(name)
-        metafield_lists = (
-            [part.get("metafields") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
-        )
+        objects = [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+        metafield_lists = [part.get("metafields") for part in objects]
         if sum(len(rows) for rows in metafield_lists if isinstance(rows, list)) > metafields.MAX_NESTED:
             errors[name] = [too_many("metafields", metafields.MAX_NESTED)]
     return errors
 
 
 def parse_object_metafields(data: RequestData, errors: Errors, prefix: str = "") -> list[MetafieldInput]:
-    """Parse and validate the metafields of an object. Return an empty list if the object has none."""
     rows = data.get("metafields")
     return [] if rows is None else _parse_metafields(rows, errors, f"{prefix}metafields")
 
@@ -237,10 +223,9 @@ def list_new_images(images: object) -> Sequence[tuple[int, RequestData]]:
     """Return the entries of the list that contain a new image, together with their indexes."""
     if not isinstance(images, list) or len(images) > MAX_IMAGES:
         return []
-    return [
-        (index, item)
-        for index, item in enumerate(images)
-        if isinstance(item, Mapping)
-        and item.get("id") is None
-        and (item.get("attachment") is not None or item.get("src") is not None)
-    ]
+    return [(index, item) for index, item in enumerate(images) if has_image(item) and item.get("id") is None]
+
+
+def has_image(entry: object) -> TypeGuard[RequestData]:
+    """Return True if an object in a request body contains a new image."""
+    return isinstance(entry, Mapping) and (entry.get("attachment") is not None or entry.get("src") is not None)

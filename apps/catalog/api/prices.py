@@ -12,12 +12,11 @@ from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST
 from apps.core.money import format_decimal, has_valid_precision, is_currency
 from apps.core.rest.exceptions import BadRequest
 from apps.core.rest.render_context import RenderContext
-from apps.core.rest.resources.fields import ApiField
-from apps.core.rest.resources.fields.scalar import DecimalField
+from apps.core.rest.resources.fields import ApiField, DecimalField
 from apps.core.rest.resources.filters import ApiFilter
 from apps.core.rest.resources.nested_objects import check_objects
 from apps.core.rest.viewsets import ShopViewSet
-from apps.core.tenancy.presentment import MAX_CURRENCIES, find_presentment
+from apps.core.tenancy.currency_conversion import MAX_CURRENCIES, find_presentment
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.core.types import Attrs, Errors, Rendered, RequestData
@@ -30,44 +29,37 @@ _PRICE = DecimalField(max_digits=15, decimal_places=3, allow_null=True)
 def render_presentment_prices(
     context: RenderContext, price: Decimal, compare_at: Decimal | None, fixed_prices: Mapping[str, FixedPrice] | None
 ) -> list[Rendered]:
-    """Return the prices in the shop currency and the presentment currencies, limited to the requested currencies."""
     shop_currency = context.shop.currency
     prices: list[Rendered] = []
     if context.currencies is None or shop_currency in context.currencies:
-        compared = (
-            None
-            if compare_at is None
-            else {"amount": format_decimal(compare_at, shop_currency), "currency_code": shop_currency}
-        )
-        shop_price = {"amount": format_decimal(price, shop_currency), "currency_code": shop_currency}
-        prices.append({"price": shop_price, "compare_at_price": compared})
-    for presentment in context.presentments:
-        tag = get_prices_in_currency(presentment, price, compare_at, fixed_prices)
-        if tag is not None:
-            code = presentment.currency
-            compared = None if tag[1] is None else {"amount": format_decimal(tag[1], code), "currency_code": code}
-            prices.append(
-                {"price": {"amount": format_decimal(tag[0], code), "currency_code": code}, "compare_at_price": compared}
-            )
+        prices.append(_render_prices(price, compare_at, shop_currency))
+    prices += [
+        _render_prices(*tag, presentment.currency)
+        for presentment in context.presentments
+        if (tag := get_prices_in_currency(presentment, price, compare_at, fixed_prices))
+    ]
     return prices
+
+
+def _render_prices(price: Decimal, compare_at: Decimal | None, currency: str) -> Rendered:
+    def render(amount: Decimal) -> Rendered:
+        return {"amount": format_decimal(amount, currency), "currency_code": currency}
+
+    return {"price": render(price), "compare_at_price": None if compare_at is None else render(compare_at)}
 
 
 class CurrenciesFilter(ApiFilter):
     """Query parameter with the currencies to render prices in, separated by commas. It never excludes rows."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return all rows unchanged."""
         return qs
 
 
 class PresentmentPricesViewSet(ShopViewSet[M]):
-    """Base class for views that support the query parameter ``presentment_currencies``."""
-
     currencies: frozenset[str] | None = None
 
     @property
     def context(self) -> RenderContext:
-        """Return the render context with the requested currencies."""
         return RenderContext(self.shop, self.version, self.currencies)
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[M] | type[M]:
@@ -99,11 +91,9 @@ class FixedPricesField(ApiField):
     }
 
     def __init__(self) -> None:
-        """Accept the field in requests only. Responses contain ``presentment_prices`` instead."""
         super().__init__(write_only=True, required=False)
 
     def to_internal_value(self, data: object) -> dict[str, FixedPrice | None]:
-        """Return the changed fixed prices, keyed by currency."""
         changes: dict[str, FixedPrice | None] = {}
         for row in check_objects(data, MAX_CURRENCIES, self._check):
             if row["currency"] in changes:

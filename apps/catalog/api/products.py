@@ -13,7 +13,6 @@ from apps.catalog.api.serializers import ProductSerializer
 from apps.catalog.domain import products
 from apps.catalog.domain.collections.membership import get_collection_products
 from apps.catalog.domain.image_files import StoredImage
-from apps.catalog.domain.inputs import Attrs, ProductParts
 from apps.catalog.domain.locks import lock_stock
 from apps.catalog.models import Collection, Product
 from apps.core.media.uploads import UploadRefused
@@ -25,7 +24,7 @@ from apps.core.rest.resources.filters import (
     ResourceFilter,
     TextFilter,
 )
-from apps.core.types import Schema
+from apps.core.types import Attrs, Schema
 
 # The maximum total download time of all images in one request body.
 DOWNLOAD_SECONDS = 30.0
@@ -37,7 +36,6 @@ class ListFilter(ApiFilter):
     """Filter by a comma-separated list of values."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return the rows that match one of the values."""
         if value is None:
             return qs
         return qs.filter(**{f"{self.field_name}__in": [word.strip() for word in value.split(",")][:250]})
@@ -47,15 +45,12 @@ class FoldedTextFilter(TextFilter):
     """Filter by an exact string. The query also compares the case-folded column, which has an index."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return the rows in which the column equals the value."""
         if value is None:
             return qs
         return qs.filter(**{f"{self.field_name}_key": value, str(self.field_name): value})
 
 
 class ProductFilter(ResourceFilter):
-    """Filters for products."""
-
     title = FoldedTextFilter("title")
     vendor = FoldedTextFilter("vendor")
     product_type = FoldedTextFilter("product_type")
@@ -68,7 +63,6 @@ class ProductFilter(ResourceFilter):
     presentment_currencies = CurrenciesFilter()
 
     def in_collection(self, queryset: QuerySet[Product], name: str, value: int) -> QuerySet[Product]:
-        """Return the products of a custom or smart collection, or no products if the collection does not exist."""
         collection = Collection.objects.filter(pk=value).first()
         if collection is None:
             return queryset.none()
@@ -85,11 +79,9 @@ class ProductViewSet(PresentmentPricesViewSet[Product], ImageUploadViewSet[Produ
     version_columns = ("version",)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schemas of the product's options, variants, images, metafields and SEO fields."""
         return get_product_schemas(version)
 
     def prepare_write(self) -> None:
-        """Store the files of new images before the transaction starts."""
         self.images: dict[int, StoredImage] = {}
         self.upload_errors: dict[int, UploadRefused] = {}
         entries = list_new_images(self.unwrap_body("product").get("images"))
@@ -110,23 +102,18 @@ class ProductViewSet(PresentmentPricesViewSet[Product], ImageUploadViewSet[Produ
             else:
                 pixels += self.images[index].width * self.images[index].height
 
-    def read(self, instance: Product | None = None) -> tuple[Attrs, ProductParts]:
-        """Parse and validate the body, including the results of storing the images."""
-        return parse_product(
+    def get_validated_attributes(self, instance: Product | None = None) -> Attrs:
+        """Validate the body, and store the options, variants and images for the service in ``self.parts``."""
+        attrs, self.parts = parse_product(
             self.version,
             self.unwrap_body("product"),
             instance=instance,
             stored_images=self.images,
             upload_errors=self.upload_errors,
         )
-
-    def get_validated_attributes(self, instance: Product | None = None) -> Attrs:
-        """Validate the body, and store the options, variants and images for the service in ``self.parts``."""
-        attrs, self.parts = self.read(instance)
         return attrs
 
     def perform_create(self, attrs: Attrs) -> Product:
-        """Create the product with at least one variant."""
         return products.create_product(attrs, self.parts, actor=self.actor, at=self.at)
 
     def lock_instance(self, instance: Product) -> None:
@@ -136,9 +123,7 @@ class ProductViewSet(PresentmentPricesViewSet[Product], ImageUploadViewSet[Produ
         super().lock_instance(instance)
 
     def perform_update(self, instance: Product, attrs: Attrs) -> None:
-        """Update the product together with its options, variants and images."""
         products.update_product(instance, attrs, self.parts, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Product) -> None:
-        """Delete the product with its variants, images and stock."""
         products.delete_product(instance, actor=self.actor, at=self.at)

@@ -5,14 +5,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from apps.catalog.api.fields import (
-    HandleField,
-    HtmlField,
-    IdsField,
-    ManagementField,
-    SkuField,
-    WeightField,
-)
+from apps.catalog.api.fields import HandleField, HtmlField, IdsField, ManagementField, SkuField, WeightField
 from apps.catalog.api.prices import FixedPricesField, render_presentment_prices
 from apps.catalog.domain.fulfillment_service_choices import MANUAL, get_service_handles
 from apps.catalog.domain.image_files import get_image_url
@@ -25,12 +18,12 @@ from apps.core.rest.resources.fields import (
     ComputedField,
     IntegerField,
     ModelDerivedField,
+    PriceField,
     ReadOnlyColumn,
     TagsField,
     TextField,
     global_id_field,
 )
-from apps.core.rest.resources.fields.scalar import PriceField
 from apps.core.rest.resources.nested_rows import NestedRows
 from apps.core.rest.resources.serializers import ResourceSerializer
 from apps.core.tenancy.models import Shop
@@ -45,12 +38,7 @@ _OBJECT_OR_NULL = {"type": ["object", "null"]}
 
 
 def set_published_at(attrs: Attrs, published_at: datetime | None) -> None:
-    """Replace ``published`` with ``published_at``.
-
-    Args:
-        attrs: The validated body, which is changed in place.
-        published_at: The current value, or None if the object is unpublished or new.
-    """
+    """Replace ``published`` with ``published_at`` in the validated body. ``published_at`` is the current value."""
     published = attrs.pop("published", None)
     if published is False:
         attrs["published_at"] = None
@@ -120,8 +108,6 @@ class VariantSerializer(ResourceSerializer[Variant]):
 
 
 class OptionSerializer(ResourceSerializer[ProductOption]):
-    """An option with its values."""
-
     product_id = ReadOnlyColumn()
     name = ModelDerivedField()
     position = ModelDerivedField()
@@ -161,8 +147,6 @@ class ImageSummarySerializer(ResourceSerializer[ProductImage]):
 
 
 class ImageSerializer(ImageSummarySerializer):
-    """An image with the ids of its variants."""
-
     variant_ids = NestedRows(None, "variants", flat="pk", schema={"type": "array", "items": _INTEGER})
 
 
@@ -179,8 +163,6 @@ class ImageBody(ResourceSerializer[ProductImage]):
 
 
 class _BaseProductSerializer(ResourceSerializer[Product]):
-    """A product without its options, variants and images."""
-
     title = ModelDerivedField()
     body_html = HtmlField()
     vendor = TextField(max_length=255, required=False, allow_blank=True)
@@ -200,8 +182,6 @@ class _BaseProductSerializer(ResourceSerializer[Product]):
 
 
 class ProductSummarySerializer(_BaseProductSerializer):
-    """A product in a collection, without its variants."""
-
     options = NestedRows(OptionSummarySerializer, "options", order=("position", "pk"))
     images = NestedRows(ImageSummarySerializer, "images", order=("position", "pk"))
     image = NestedRows(
@@ -210,8 +190,6 @@ class ProductSummarySerializer(_BaseProductSerializer):
 
 
 class ProductSerializer(_BaseProductSerializer):
-    """A product with its variants, options and images."""
-
     variants = NestedRows(VariantSerializer, "variants", order=("position", "pk"))
     options = NestedRows(OptionSerializer, "options", order=("position", "pk"))
     images = NestedRows(ImageSerializer, "images", order=("position", "pk"))

@@ -13,8 +13,6 @@ from apps.metafields.api.metafields import METAFIELDS_SCHEMA
 
 
 class VariantFilter(ResourceFilter):
-    """Filters for variants."""
-
     presentment_currencies = CurrenciesFilter()
 
 
@@ -28,22 +26,18 @@ class VariantViewSet(PresentmentPricesViewSet[Variant]):
     version_columns = ("product__version",)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schema of a variant's metafields."""
         return {"metafields": METAFIELDS_SCHEMA}
 
     def get_validated_attributes(self, instance: Variant | None = None) -> Attrs:
-        """Validate the body and return the variant input under the key ``wanted``."""
         return {"wanted": parse_variant(self.version, self.unwrap_body("variant"))}
 
     def lock_instance(self, instance: Variant) -> None:
         """Do nothing. The service locks the product, and parsing the body does not need the current variant."""
 
     def perform_update(self, instance: Variant, attrs: Attrs) -> None:
-        """Update the variant, and move the other variants if its position changes."""
         variants.update_variant(instance, attrs["wanted"], actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Variant) -> None:
-        """Delete the variant. The last variant of a product cannot be deleted."""
         variants.delete_variant(instance, actor=self.actor, at=self.at)
 
 
@@ -51,5 +45,4 @@ class ProductVariantViewSet(VariantViewSet):
     parents = {"product_id": Product}
 
     def perform_create(self, attrs: Attrs) -> Variant:
-        """Create the variant."""
         return variants.create_variant(self.kwargs["product_id"], attrs["wanted"], actor=self.actor, at=self.at)

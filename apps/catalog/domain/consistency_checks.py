@@ -10,7 +10,6 @@ from apps.catalog.models import Product, Variant
 
 
 def find_wrong_lowest_prices() -> Iterator[str]:
-    """Yield a message for each product with a ``lowest_price`` that is not the lowest price of its variants."""
     mismatches = Product.objects.annotate(least=Coalesce(Min("variants__price"), Decimal(0))).exclude(
         lowest_price=F("least")
     )
@@ -22,7 +21,6 @@ def find_wrong_lowest_prices() -> Iterator[str]:
 
 
 def find_wrong_quantities() -> Iterator[str]:
-    """Yield a message for each variant with a quantity that is not the sum of its inventory levels."""
     mismatches = Variant.objects.annotate(there=Coalesce(Sum("inventory_item__levels__available"), 0))
     for variant in mismatches.exclude(inventory_quantity=F("there")).order_by("pk").iterator():
         yield (

@@ -13,7 +13,6 @@ service_handles = Registry[str, Callable[[], Iterable[str]]]("fulfillment servic
 
 
 def get_service_handles() -> set[str]:
-    """Return the service handles that variants of the current shop may use."""
     return {MANUAL, *(handle for source in service_handles.values() for handle in source())}
 
 

@@ -14,13 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.catalog.domain import image_files
-from apps.catalog.domain.image_files import (
-    ORPHAN_MIN_AGE,
-    StoredImage,
-    delete_image_files,
-    get_image_folder,
-    get_sizes_folder,
-)
+from apps.catalog.domain.image_files import ORPHAN_MIN_AGE, StoredImage, get_image_folder, get_sizes_folder
 from apps.catalog.domain.locks import lock_product
 from apps.catalog.domain.variants import touch_product
 from apps.catalog.models import Collection, ProductImage
@@ -57,30 +51,22 @@ def _delete_orphans_in(shop_id: int, prefix: str, before: datetime) -> int:
         key for key in stored_keys if key not in referenced_keys and _get_last_modified(shop_id, key) < before
     ]
     for key in orphan_keys:
-        delete_image_files(shop_id, key)
+        image_files.delete_image_files(shop_id, key)
     return len(orphan_keys)
 
 
 def _get_referenced_keys(shop_id: int, prefix: str) -> set[str]:
-    """Return the image keys that products and collections refer to."""
     images = ProductImage.objects.filter(shop_id=shop_id, key__startswith=prefix)
     collections = Collection.objects.filter(shop_id=shop_id, image_key__startswith=prefix)
     return {*images.values_list("key", flat=True), *collections.values_list("image_key", flat=True)}
 
 
 def _get_last_modified(shop_id: int, key: str) -> datetime:
-    """Return the time when the image was last written.
-
-    If the original is missing, return the time of the smaller versions. If there are no files, return the time of the
-    folder.
-    """
-    paths = [get_image_folder(shop_id, key)]
-    for folder in (get_image_folder(shop_id, key), get_sizes_folder(shop_id, key)):
-        if names := list_files(default_storage, folder):
-            paths = [f"{folder}/{name}" for name in names]
-            break
+    """Return the time of the original, or else of the smaller versions, or else of the folder."""
+    folders = (get_image_folder(shop_id, key), get_sizes_folder(shop_id, key))
+    files = ([f"{folder}/{name}" for name in list_files(default_storage, folder)] for folder in folders)
     try:
-        return max(map(default_storage.get_modified_time, paths))
+        return max(map(default_storage.get_modified_time, next(filter(None, files), [folders[0]])))
     except FileNotFoundError:
         # Another process is deleting the folder, so treat the image as new and skip it.
         return timezone.now()
@@ -91,7 +77,6 @@ ACTOR = "system"
 
 
 def strip_product_images() -> int:
-    """Strip metadata from the product images of the current shop and return the number of changed images."""
     cleaned = 0
     for pk, product_id, key, name in ProductImage.objects.order_by("pk").values_list("pk", "product_id", "key", "name"):
         image = _store_stripped_copy(key, name)
@@ -109,7 +94,6 @@ def strip_product_images() -> int:
 
 
 def strip_collection_images() -> int:
-    """Strip metadata from the collection images of the current shop and return the number of changed images."""
     cleaned = 0
     rows = Collection.objects.exclude(image_key="").order_by("pk")
     for pk, key, name in rows.values_list("pk", "image_key", "image_name"):
@@ -137,12 +121,9 @@ def _store_stripped_copy(key: str, name: str) -> StoredImage | None:
 
 
 def _delete_unused_file(image: StoredImage, before: str) -> bool:
-    """Delete the original if the row refers to the copy, or else delete the copy.
+    """Delete the original, or the copy if the row does not refer to it because the image was changed concurrently.
 
-    If the image was changed concurrently, the row does not refer to the copy.
-
-    Returns:
-        True if the original was deleted.
+    Return True if the original was deleted.
     """
     image_files.delete_image_files(image.shop_id, before if image.is_referenced else image.key)
     return image.is_referenced

@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 
 from django.conf import settings
 from django.core import signing
@@ -39,13 +38,12 @@ class StoredImage:
     """A stored image file.
 
     Attributes:
-        shop_id: The shop that owns the image.
         key: The random key in the storage path and the URL.
         name: The sanitized file name.
         width: The width in pixels, as displayed.
         height: The height in pixels, as displayed.
-        source: The hash of the URL that the image was imported from.
         is_referenced: True if a row refers to the image. Otherwise, the file must be discarded.
+        source: The hash of the URL that the image was imported from.
     """
 
     shop_id: int
@@ -124,7 +122,6 @@ def parse_image_url(src: str) -> tuple[int, str, str] | None:
 
 
 def hash_source_url(src: str) -> str:
-    """Return the hash that identifies a source URL."""
     return hashlib.sha256(src.encode()).hexdigest()
 
 
@@ -133,18 +130,15 @@ def store_without_metadata(shop_id: int, key: str, name: str) -> StoredImage | N
 
     Raises:
         ImageRefused: The image is damaged.
-        StorageFailed: The storage cannot read the original or rejects the copy.
+        StorageFailed: The storage fails.
     """
     path = get_image_path(shop_id, key, name)
     with convert_storage_errors(path, "read"), default_storage.open(path) as file:
         data: bytes = file.read()
-    if strip_metadata(data) == data:
-        return None
-    return store_uploaded_image(shop_id, data, name)
+    return None if strip_metadata(data) == data else store_uploaded_image(shop_id, data, name)
 
 
 def get_image_folder(shop_id: int, key: str) -> str:
-    """Return the storage folder of an image and its smaller versions."""
     return f"images/{shop_id}/{key[:2]}/{key}"
 
 
@@ -154,7 +148,6 @@ def get_sizes_folder(shop_id: int, key: str) -> str:
 
 
 def get_image_path(shop_id: int, key: str, name: str) -> str:
-    """Return the storage path of an image."""
     return f"{get_image_folder(shop_id, key)}/{name}"
 
 
@@ -169,21 +162,19 @@ def get_local_image_url(shop_id: int, key: str, name: str) -> str:
 
 
 def discard_images(images: Iterable[StoredImage]) -> None:
-    """Delete image files that no row refers to."""
     for image in images:
         delete_image_files(image.shop_id, image.key)
 
 
 def delete_files_on_commit(shop_id: int, keys: Iterable[str]) -> None:
-    """Delete the image files of deleted rows after the transaction commits."""
     deleted_keys = [key for key in keys if key]
+
+    def delete_all() -> None:
+        for key in deleted_keys:
+            delete_image_files(shop_id, key)
+
     if deleted_keys:
-        transaction.on_commit(partial(_delete_all, shop_id, deleted_keys), robust=True)
-
-
-def _delete_all(shop_id: int, keys: Iterable[str]) -> None:
-    for key in keys:
-        delete_image_files(shop_id, key)
+        transaction.on_commit(delete_all, robust=True)
 
 
 def delete_image_files(shop_id: int, key: str) -> None:
@@ -202,16 +193,13 @@ _SALT = "catalog.staged-picture"
 
 
 class StagedImageUnavailable(DomainError):
-    """Raised when a staged image has expired or was never uploaded."""
-
     code = "not_staged"
     field = "pictures"
 
 
 def sign_ticket(image: StoredImage) -> str:
     """Return a signed ticket that identifies a stored image until a product uses the image."""
-    values = [image.shop_id, image.key, image.name, image.width, image.height]
-    return signing.dumps(values, salt=_SALT, compress=True)
+    return signing.dumps([image.shop_id, image.key, image.name, image.width, image.height], salt=_SALT, compress=True)
 
 
 def load_staged_image(ticket: str, shop_id: int) -> StoredImage:

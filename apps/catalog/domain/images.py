@@ -10,13 +10,13 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import F
 
-from apps.catalog.domain.image_files import StoredImage, delete_files_on_commit
+from apps.catalog.domain.image_files import delete_files_on_commit
 from apps.catalog.domain.inputs import ImageInput
 from apps.catalog.domain.locks import lock_product
 from apps.catalog.domain.positions import arrange_rows, renumber_rows
-from apps.catalog.domain.variants import UnknownRow, touch_product
+from apps.catalog.domain.variants import UnknownRow, touch_and_record
 from apps.catalog.models import Product, ProductImage, Variant
-from apps.core.events.recording import apply_changes, record_event
+from apps.core.events.recording import apply_changes
 from apps.core.exceptions import DomainError, RowDeleted
 from apps.core.i18n.error_messages import BLANK, INVALID
 from apps.core.i18n.messages import define_message
@@ -28,8 +28,6 @@ MAX_IMAGES = 250
 
 
 class TooManyImages(DomainError):
-    """Raised when a product would exceed the maximum number of images."""
-
     code = "too_many_images"
     field = "image"
 
@@ -44,19 +42,18 @@ def add_image(product_id: int, requested: ImageInput, *, actor: str, at: datetim
     """
     product = lock_product(product_id)
     count = ProductImage.objects.filter(product=product).count()
-    if count >= MAX_IMAGES:
-        raise _too_many_images()
+    _check_count(count + 1)
     position = min(max(requested.position or count + 1, 1), count + 1)
     ProductImage.objects.filter(product=product, position__gte=position).update(position=F("position") + 1)
     image = _build_image(product, requested, position, at)
     image.save(force_insert=True)
     _assign_variants(product, image, requested, actor=actor, at=at)
-    _touch_and_record(product, actor=actor, at=at)
+    touch_and_record(product, actor=actor, at=at)
     return image
 
 
 @transaction.atomic
-def update_image(image: ProductImage, requested: ImageInput, *, actor: str, at: datetime) -> ProductImage:
+def update_image(image: ProductImage, requested: ImageInput, *, actor: str, at: datetime) -> None:
     """Change the alternative text, position, variants or metafields of an image.
 
     Raises:
@@ -72,39 +69,30 @@ def update_image(image: ProductImage, requested: ImageInput, *, actor: str, at: 
     if changed:
         row.save(update_fields=changed)
     if _assign_variants(product, row, requested, actor=actor, at=at) or changed:
-        _touch_and_record(product, actor=actor, at=at)
-    return row
+        touch_and_record(product, actor=actor, at=at)
 
 
 @transaction.atomic
 def delete_image(image: ProductImage, *, actor: str, at: datetime) -> None:
-    """Delete an image and its file, and close the gap in the positions."""
     product = lock_product(image.product_id)
     row = _get_row(image)
     row.delete()
     ProductImage.objects.filter(product=product, position__gt=row.position).update(position=F("position") - 1)
     delete_files_on_commit(product.shop_id, [row.key])
-    _touch_and_record(product, actor=actor, at=at)
+    touch_and_record(product, actor=actor, at=at)
 
 
 def replace_images(product: Product, requested: Sequence[ImageInput], *, actor: str, at: datetime) -> bool:
     """Replace a product's images with a list: update images that have an id, create new images, delete all others.
 
-    Args:
-        product: The product, which is new or locked.
-        requested: The images in their order. An explicit position takes precedence over the order.
-        actor: The actor of the event.
-        at: The time of the event.
-
-    Returns:
-        True if anything changed.
+    The product must be new or locked. An explicit position takes precedence over the order of the list. Return True if
+    anything changed.
 
     Raises:
         TooManyImages: The product would exceed the maximum number of images.
         UnknownRow: An id is not an image or a variant of the product.
     """
-    if len(requested) > MAX_IMAGES:
-        raise _too_many_images()
+    _check_count(len(requested))
     current = {row.pk: row for row in ProductImage.objects.filter(product=product)}
     rows: list[ProductImage] = []
     for index, item in enumerate(requested):
@@ -137,8 +125,9 @@ def _save_positions(rows: Sequence[ProductImage]) -> bool:
     return bool(moved or new)
 
 
-def _too_many_images() -> TooManyImages:
-    return TooManyImages(_TOO_MANY_IMAGES(limit=MAX_IMAGES))
+def _check_count(count: int) -> None:
+    if count > MAX_IMAGES:
+        raise TooManyImages(_TOO_MANY_IMAGES(limit=MAX_IMAGES))
 
 
 def _get_row(image: ProductImage) -> ProductImage:
@@ -152,17 +141,14 @@ def _move_image(product: Product, row: ProductImage, position: int) -> None:
     """Move an image to a position, and shift the images in between by one position."""
     siblings = ProductImage.objects.filter(product=product).exclude(pk=row.pk)
     if position < row.position:
-        between = siblings.filter(position__gte=position, position__lt=row.position)
-        between.update(position=F("position") + 1)
+        siblings.filter(position__gte=position, position__lt=row.position).update(position=F("position") + 1)
     elif position > row.position:
-        between = siblings.filter(position__gt=row.position, position__lte=position)
-        between.update(position=F("position") - 1)
+        siblings.filter(position__gt=row.position, position__lte=position).update(position=F("position") - 1)
     row.position = position
 
 
 def _build_image(product: Product, requested: ImageInput, position: int, at: datetime) -> ProductImage:
-    stored_image: StoredImage | None = requested.image
-    if stored_image is None:
+    if (stored_image := requested.image) is None:
         raise UnknownRow(BLANK, field="image")
     stored_image.is_referenced = True
     return ProductImage(
@@ -177,11 +163,6 @@ def _build_image(product: Product, requested: ImageInput, position: int, at: dat
         created_at=at,
         **requested.attrs,
     )
-
-
-def _touch_and_record(product: Product, *, actor: str, at: datetime) -> None:
-    touch_product(product)
-    record_event("products/update", product, actor=actor, at=at)
 
 
 def _assign_variants(product: Product, image: ProductImage, requested: ImageInput, *, actor: str, at: datetime) -> bool:

@@ -8,8 +8,6 @@ from apps.core.db.case_folding import casefold_text
 from apps.core.types import Attrs
 from apps.metafields.domain.write import MetafieldInput
 
-__all__ = ["Attrs", "ImageInput", "OptionInput", "ProductParts", "VariantInput"]
-
 
 @dataclass(slots=True)
 class OptionInput:
@@ -25,11 +23,9 @@ class VariantInput:
     """A requested variant.
 
     Attributes:
-        attrs: Columns of ``Variant``. If a column is missing, an existing variant keeps the value, and a new variant
-            gets the default.
+        attrs: Columns of ``Variant``. Missing columns keep their value, or get the default in a new variant.
         item: Columns of the variant's ``InventoryItem``.
         id: The id of the variant to update, or None for a new variant.
-        metafields: Metafields to set on the variant.
         image: A new image from the same request that is assigned to the variant.
     """
 
@@ -45,12 +41,10 @@ class ImageInput:
     """A requested image.
 
     Attributes:
-        image: The stored file of a new image.
         id: The id of the image to update, or None for a new image.
         attrs: The alternative text as ``alt``, if the request contains it.
         position: The requested position. If None, the order of the list determines the position.
         variant_ids: The ids of the variants that use the image, or None to keep the current variants.
-        metafields: Metafields to set on the image.
     """
 
     image: StoredImage | None = None
@@ -71,19 +65,9 @@ class ProductParts:
     metafields: list[MetafieldInput] = field(default_factory=list)
 
 
-def split_tags(text: str) -> list[str]:
-    """Split the string in ``Product.tags`` into tags."""
-    return [name for name in text.split(", ") if name]
-
-
-def get_tag_key(name: str) -> str:
-    """Return the case-folded key for comparing tags."""
-    return casefold_text(name)
-
-
 def write_tags(product: Product) -> None:
     """Update the tag rows to match ``Product.tags``."""
-    names = {get_tag_key(name): name for name in split_tags(product.tags)}
+    names = {casefold_text(name): name for name in product.tags.split(", ") if name}
     rows = {tag.key: tag for tag in ProductTag.objects.filter(product=product)}
     obsolete_ids = [tag.pk for key, tag in rows.items() if names.get(key) != tag.name]
     if obsolete_ids:

@@ -3,7 +3,7 @@
 Products are locked first, in id order, as in all other catalog changes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -44,14 +44,7 @@ IN_STOCK, OUT_OF_STOCK = "variants/in_stock", "variants/out_of_stock"
 
 
 def sync_inventory_quantities(deltas: Mapping[int, int], *, batch: StatementBatch, actor: str, at: datetime) -> None:
-    """Add the quantity changes to the variants, and update the versions of their products.
-
-    Args:
-        deltas: The changes of the available quantity, keyed by item id.
-        batch: The batch to add the statements to.
-        actor: The actor of the events.
-        at: The time of the events.
-    """
+    """Add the changes of the available quantity, keyed by item id, to the variants. Update their products' versions."""
     _touch_products(sorted(deltas), batch)
     shop_id, now = get_current_shop().pk, connection.ops.adapt_datetimefield_value(timezone.now())
     for item_id in sorted(deltas):
@@ -88,11 +81,7 @@ def _record_stock_changes(deltas: Mapping[int, int], *, actor: str, at: datetime
 
 def touch_products_of_items(item_ids: Sequence[int]) -> None:
     """Update the versions of the products of these items, for example after a SKU changed."""
-    Product.objects.filter(pk__in=_lock_products(item_ids)).update()
-
-
-def _lock_products(item_ids: Iterable[int]) -> list[int]:
-    return [pk for (pk,) in _PRODUCTS.fetch(list(item_ids))]
+    Product.objects.filter(pk__in=[pk for (pk,) in _PRODUCTS.fetch(list(item_ids))]).update()
 
 
 def get_variant_item_names(item_ids: Sequence[int]) -> dict[int, str]:
@@ -109,10 +98,7 @@ def find_variant_items(term: str, most: int) -> list[Q]:
     matches the beginning of a title.
     """
     part = "contains" if len(term) >= MIN_TRIGRAM_LENGTH else "startswith"
-    titled = (
-        Product.objects.filter(**{f"title_key__{part}": term})
-        .order_by("-pk")
-        .values("pk")[: min(most, MAX_SEARCHED_PRODUCTS)]
-    )
+    products = Product.objects.filter(**{f"title_key__{part}": term}).order_by("-pk")
+    titled = products.values("pk")[: min(most, MAX_SEARCHED_PRODUCTS)]
     coded = Variant.objects.filter(barcode=term).order_by().values("inventory_item_id")[:most]
     return [in_materialized(titled, "variant__product"), in_materialized(coded)]

@@ -15,30 +15,19 @@ from apps.inventory.models import InventoryItem, InventoryLevel
 
 
 def lock_product(product_id: int) -> Product:
-    """Return the product, locked until the transaction ends, so that no other transaction can change its parts.
-
-    Raises:
-        RowDeleted: The product has been deleted.
-    """
+    """Return the product, locked so that no other transaction can change its parts. Raise ``RowDeleted`` if missing."""
     return get_for_update(Product, product_id, no_key=True)
 
 
 def lock_collection(collection_id: int) -> Collection:
-    """Return the collection, locked until the transaction ends.
-
-    Raises:
-        RowDeleted: The collection has been deleted.
-    """
+    """Return the collection, locked until the transaction ends. Raise ``RowDeleted`` if it is missing."""
     return get_for_update(Collection, collection_id, no_key=True)
 
 
 def lock_stock(*, product_id: int | None = None, variant_ids: Iterable[int] = (), deleting: bool = False) -> None:
     """Lock the inventory items and levels of a product or of variants. Must be called before the product is locked.
 
-    Args:
-        product_id: Lock the stock of all variants of this product. If None, ``variant_ids`` is used.
-        variant_ids: Lock the stock of these variants.
-        deleting: True if the items may be deleted, which requires a full lock.
+    ``deleting`` must be True if the items may be deleted, which requires a full lock.
     """
     condition = Q(variant__product_id=product_id) if product_id is not None else Q(variant__pk__in=list(variant_ids))
     items = InventoryItem.objects.filter(condition).order_by("pk")

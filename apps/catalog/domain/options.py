@@ -25,8 +25,6 @@ COLUMNS = ("option1", "option2", "option3")
 
 
 class OptionsRefused(DomainError):
-    """Raised when options and variants are inconsistent."""
-
     code = "options_refused"
     field = "options"
 
@@ -44,7 +42,6 @@ def check_options(requested: Sequence[OptionInput]) -> None:
 
 
 def get_options(product: Product) -> list[ProductOption]:
-    """Return a product's options, sorted by position."""
     return list(ProductOption.objects.filter(product=product).order_by("position", "id"))
 
 
@@ -52,10 +49,6 @@ def match_options(existing: Sequence[ProductOption], requested: Sequence[OptionI
     """Match each requested option with an existing option, or with None.
 
     Options are matched by id first, then by name. The remaining options are matched in order.
-
-    Args:
-        existing: The options of a product, in their order.
-        requested: The requested options.
     """
     unmatched = {option.pk: option for option in existing}
     matches: list[ProductOption | None] = [unmatched.pop(item.id or 0, None) for item in requested]
@@ -96,10 +89,7 @@ def fill_option_values(variants: Sequence[Variant], requested: Sequence[OptionIn
 def check_option_values(variants: Sequence[Variant], count: int, *, prefix: str = "variants.{}.") -> None:
     """Check that each variant has one value per option and a unique combination, and set the variant titles.
 
-    Args:
-        variants: All variants of a product, in their order.
-        count: The number of options.
-        prefix: The prefix of error keys, with ``{}`` for the index of the variant.
+    ``prefix`` is the prefix of error keys, with ``{}`` for the index of the variant.
 
     Raises:
         OptionsRefused: A variant is invalid. The exception contains ``{field: messages}``.
@@ -113,7 +103,8 @@ def check_option_values(variants: Sequence[Variant], count: int, *, prefix: str 
             if number <= count and not value:
                 errors[prefix.format(index) + column] = [BLANK]
             elif number > count and value:
-                errors[prefix.format(index) + column] = [_MUST_BE_BLANK(options=_format_option_count(count))]
+                options = ngettext("{number} option", "{number} options", count).format(number=count)
+                errors[prefix.format(index) + column] = [_MUST_BE_BLANK(options=options)]
         variant.title = " / ".join(variant.options)
     if errors:
         raise OptionsRefused(errors)
@@ -123,21 +114,8 @@ def check_option_values(variants: Sequence[Variant], count: int, *, prefix: str 
         raise OptionsRefused(_VARIANT_EXISTS(name=" / ".join(double)), field="base")
 
 
-def _format_option_count(count: int) -> str:
-    return ngettext("{number} option", "{number} options", count).format(number=count)
-
-
 def save_options(product: Product, requested: Sequence[OptionInput] | None, variants: Sequence[Variant]) -> bool:
-    """Save the options of a product so that they match its variants.
-
-    Args:
-        product: The product, which must be locked.
-        requested: The requested options, or None to keep the current options.
-        variants: All variants of the product.
-
-    Returns:
-        True if anything changed.
-    """
+    """Save the options of a locked product so that they match all its variants. Return True if anything changed."""
     existing = get_options(product)
     if requested is None:
         requested = [OptionInput(option.name, list(option.values), option.pk) for option in existing]

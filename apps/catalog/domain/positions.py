@@ -17,9 +17,7 @@ def arrange_rows(rows: Sequence[R], requests: Iterable[tuple[R, Position, Positi
     that changes its position then comes before the other row if it moves toward the front, and after the other row if
     it moves toward the end.
 
-    Args:
-        rows: All rows. Rows without a requested position keep this order.
-        requests: ``(row, requested position, current position)``. Positions count from 1, and None means no position.
+    A request is ``(row, requested position, current position)``. Positions count from 1, and None means no position.
     """
     requested = {
         id(row): (position, _move_direction(position, current))

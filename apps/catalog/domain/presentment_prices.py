@@ -6,8 +6,8 @@ from typing import TypedDict
 
 from apps.catalog.models import Variant
 from apps.core.money import format_decimal
+from apps.core.tenancy.currency_conversion import Presentment, find_presentment
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.presentment import Presentment, find_presentment
 
 
 class FixedPrice(TypedDict):
@@ -17,21 +17,15 @@ class FixedPrice(TypedDict):
     compare_at_price: str | None
 
 
-# The changed fixed prices, keyed by currency. None removes a fixed price.
-FixedPriceChanges = Mapping[str, FixedPrice | None]
-PricePair = tuple[Decimal, Decimal | None]
-
-
 def merge_fixed_prices(
-    current: Mapping[str, FixedPrice] | None, changes: FixedPriceChanges
+    current: Mapping[str, FixedPrice] | None, changes: Mapping[str, FixedPrice | None]
 ) -> dict[str, FixedPrice] | None:
-    """Merge changes into the fixed prices of a variant. Return None if no fixed price remains."""
-    result = {currency: price for currency, price in {**(current or {}), **changes}.items() if price is not None}
-    return {currency: result[currency] for currency in sorted(result)} or None
+    """Merge changes, keyed by currency, into fixed prices. None removes a price. Return None if no price remains."""
+    result = {**(current or {}), **changes}
+    return {currency: price for currency, price in sorted(result.items()) if price is not None} or None
 
 
 def build_fixed_price(price: Decimal, compare_at: Decimal | None, currency: str) -> FixedPrice:
-    """Return a fixed price in its stored form."""
     return {
         "price": format_decimal(price, currency),
         "compare_at_price": None if compare_at is None else format_decimal(compare_at, currency),
@@ -40,7 +34,7 @@ def build_fixed_price(price: Decimal, compare_at: Decimal | None, currency: str)
 
 def get_prices_in_currency(
     presentment: Presentment, price: Decimal, compare_at: Decimal | None, fixed_prices: Mapping[str, FixedPrice] | None
-) -> PricePair | None:
+) -> tuple[Decimal, Decimal | None] | None:
     """Return price and compare-at price in a currency, or None if neither a fixed price nor an exchange rate exists."""
     fixed_price = fixed_prices.get(presentment.currency) if fixed_prices else None
     if fixed_price is not None:
@@ -55,9 +49,7 @@ def get_price_in_currency(variant: Variant, shop: Shop, currency: str) -> Decima
     if currency == shop.currency:
         return variant.price
     presentment = find_presentment(shop, currency)
-    tag = (
-        get_prices_in_currency(presentment, variant.price, variant.compare_at_price, variant.fixed_prices)
-        if presentment
-        else None
-    )
+    if presentment is None:
+        return None
+    tag = get_prices_in_currency(presentment, variant.price, variant.compare_at_price, variant.fixed_prices)
     return tag[0] if tag else None

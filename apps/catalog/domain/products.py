@@ -24,12 +24,8 @@ FALLBACK_HANDLE = "product"
 def create_product(attrs: Attrs, parts: ProductParts, *, actor: str, at: datetime) -> Product:
     """Create a product with at least one variant.
 
-    Args:
-        attrs: Columns of ``Product``. If the vendor is missing, the shop's name is used. If the handle is missing, a
-            unique handle is derived from the title.
-        parts: The options, variants and images.
-        actor: The actor of the event.
-        at: The time of the event.
+    If the vendor is missing, the shop's name is used. If the handle is missing, a unique handle is derived from the
+    title.
 
     Raises:
         IntegrityError: Another product has the given handle.
@@ -92,11 +88,7 @@ def update_product(product: Product, attrs: Attrs, parts: ProductParts, *, actor
 
 @transaction.atomic
 def delete_product(product: Product, *, actor: str, at: datetime) -> None:
-    """Delete a product with its variants, stock, images, image files and collects.
-
-    Raises:
-        RowDeleted: The product has been deleted.
-    """
+    """Delete a product with its variants, stock, images, image files and collects."""
     lock_stock(product_id=product.pk, deleting=True)
     collects.lock_collections_of_product(product.pk)
     row = lock_product(product.pk)

@@ -22,11 +22,7 @@ def lock_sold_products(product_ids: Iterable[int]) -> None:
 
 
 def add_units_sold(units: Mapping[int, int]) -> None:
-    """Add the units sold to each product in the current transaction. Product versions do not change.
-
-    Args:
-        units: The units sold, keyed by product id. Negative numbers subtract units.
-    """
+    """Add the units sold, keyed by product id. Negative numbers subtract units. Product versions do not change."""
     shop_id = get_current_shop().pk
     execute_many(
         "UPDATE catalog_product SET units_sold = CASE WHEN units_sold + %s > 0 THEN units_sold + %s ELSE 0 END "

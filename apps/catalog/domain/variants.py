@@ -37,14 +37,10 @@ _StoredValues = Mapping[int, Mapping[str, object]]
 
 
 class TooManyVariants(DomainError):
-    """Raised when a product would exceed the maximum number of variants."""
-
     code = "too_many_variants"
 
 
 class LastVariant(DomainError):
-    """Raised when the last variant of a product would be deleted."""
-
     code = "last_variant"
 
 
@@ -72,13 +68,12 @@ def create_variant(product_id: int, requested: VariantInput, *, actor: str, at: 
     options.check_option_values(variants, max(_count_options(product), 1), prefix="")
     _save_variants(product, variants, {id(variant): requested}, before, actor=actor, at=at)
     options.save_options(product, None, variants)
-    touch_product(product)
-    record_event("products/update", product, actor=actor, at=at)
+    touch_and_record(product, actor=actor, at=at)
     return variant
 
 
 @transaction.atomic
-def update_variant(variant: Variant, requested: VariantInput, *, actor: str, at: datetime) -> Variant:
+def update_variant(variant: Variant, requested: VariantInput, *, actor: str, at: datetime) -> None:
     """Update a variant, its inventory item and its position.
 
     Raises:
@@ -98,9 +93,7 @@ def update_variant(variant: Variant, requested: VariantInput, *, actor: str, at:
     options.check_option_values(variants, max(_count_options(product), 1), prefix="")
     has_changes = _save_variants(product, variants, {id(changed): requested}, before, actor=actor, at=at)
     if options.save_options(product, None, variants) or has_changes:
-        touch_product(product)
-        record_event("products/update", product, actor=actor, at=at)
-    return changed
+        touch_and_record(product, actor=actor, at=at)
 
 
 @transaction.atomic
@@ -119,8 +112,7 @@ def delete_variant(variant: Variant, *, actor: str, at: datetime) -> None:
     _delete_variants([row for row in current if row.pk == variant.pk], actor=actor, at=at)
     _save_variants(product, remaining, {}, before, actor=actor, at=at)
     options.save_options(product, None, remaining)
-    touch_product(product)
-    record_event("products/update", product, actor=actor, at=at)
+    touch_and_record(product, actor=actor, at=at)
 
 
 def replace_variants(
@@ -133,15 +125,7 @@ def replace_variants(
 ) -> bool:
     """Replace a product's variants with a list: update variants that have an id, create new ones, delete all others.
 
-    Args:
-        product: The product, which is new or locked.
-        requested: The variants, or None to keep the current variants.
-        requested_options: The options, or None to keep the current options.
-        actor: The actor of the event.
-        at: The time of the event.
-
-    Returns:
-        True if anything changed.
+    The product must be new or locked. None keeps the current variants or options. Return True if anything changed.
 
     Raises:
         OptionsRefused: Options and variants are inconsistent.
@@ -164,7 +148,7 @@ def replace_variants(
         rows.append(row)
         by_row[id(row)] = item
     variants = arrange_rows(
-        rows, [(row, by_row[id(row)].attrs.get("position"), _get_current_position(row)) for row in rows]
+        rows, [(row, by_row[id(row)].attrs.get("position"), row.position if row.pk else None) for row in rows]
     )
     if requested_options is not None:
         options.fill_option_values(variants, requested_options)
@@ -181,13 +165,12 @@ def replace_variants(
 def assign_new_images(product: Product, requested: Sequence[VariantInput]) -> bool:
     """Assign the new images in a request to the variants. Return True if the request contains new images.
 
-    Args:
-        product: The product, which must be locked. Its variants and images must be saved.
-        requested: The inputs of all variants, sorted by position. The inputs contain no positions.
+    The product must be locked, and its variants and images must be saved. ``requested`` contains all variants, sorted
+    by position.
     """
-    if not any(item.image for item in requested):
-        return False
     keys = {item.image.key for item in requested if item.image}
+    if not keys:
+        return False
     images = {image.key: image for image in ProductImage.objects.filter(product=product, key__in=keys)}
     rows = Variant.objects.filter(product=product).order_by("position", "id")
     for row, item in zip(rows, requested, strict=True):
@@ -236,10 +219,6 @@ def _assign_attrs(variant: Variant, requested: VariantInput) -> None:
         setattr(variant, name, value)
 
 
-def _get_current_position(variant: Variant) -> int | None:
-    return variant.position if variant.pk else None
-
-
 def _count_options(product: Product) -> int:
     return ProductOption.objects.filter(product=product).count()
 
@@ -267,20 +246,10 @@ def _save_variants(
     actor: str,
     at: datetime,
 ) -> bool:
-    """Save the new and changed variants of a product, and update the product's lowest price.
+    """Save the new and changed variants of a locked product with their items and metafields, and its lowest price.
 
-    The inventory items and metafields of the variants are also saved.
-
-    Args:
-        product: The product, which must be locked.
-        variants: All variants of the product, in their new order.
-        inputs: The requested changes, keyed by ``id(variant)``.
-        before: The stored column values before the change.
-        actor: The actor of the event.
-        at: The time of the event.
-
-    Returns:
-        True if anything was saved.
+    ``variants`` contains all variants in their new order. ``inputs`` is keyed by ``id(variant)``. Return True if
+    anything was saved.
     """
     if len(variants) > MAX_VARIANTS:
         raise TooManyVariants(TOO_MANY_VARIANTS(limit=MAX_VARIANTS))
@@ -309,7 +278,6 @@ def _set_lowest_price(product: Product) -> None:
 
 
 def _update_variants(rows: Sequence[Variant], before: _StoredValues) -> None:
-    """Save the columns that changed in at least one variant."""
     excluded = {"id", "shop", "product", "inventory_item", "inventory_quantity", "created_at", "updated_at"}
     names = [
         field.name
@@ -344,6 +312,11 @@ def touch_product(product: Product) -> None:
     Product.objects.filter(pk=product.pk).update()
 
 
+def touch_and_record(product: Product, *, actor: str, at: datetime) -> None:
+    touch_product(product)
+    record_event("products/update", product, actor=actor, at=at)
+
+
 Combination = tuple[str, ...]
 
 
@@ -355,8 +328,7 @@ def list_new_combinations(
     Combinations of existing values are omitted, because staff may have removed those variants on purpose.
 
     Args:
-        options: The requested options with their ordered values. If an option has no values, it keeps the values that
-            the variants use.
+        options: The requested options. If an option has no values, it keeps the values that the variants use.
         present: The option values of the existing variants.
         new_values: The new values of each option.
 

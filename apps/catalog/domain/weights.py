@@ -26,13 +26,8 @@ def complete_weight(attrs: Attrs, *, weight: Decimal, unit: str, grams: int) -> 
     - If the grams change but not the weight, the weight is calculated from the grams.
     - If only the unit changes, the weight keeps its number and the grams are recalculated.
 
-    Unchanged values are ignored. A client can therefore send back ``grams`` without rounding the weight.
-
-    Args:
-        attrs: The changed columns. Missing columns are added in place.
-        weight: The current weight.
-        unit: The current unit.
-        grams: The current weight in whole grams.
+    Unchanged values are ignored. A client can therefore send back ``grams`` without rounding the weight. ``attrs`` is
+    changed in place. The other arguments are the current values.
     """
     for name, before in (("weight", weight), ("weight_unit", unit), ("grams", grams)):
         if attrs.get(name) == before:

@@ -1,9 +1,5 @@
-"""Models for the catalog."""
-
 from apps.catalog.models.collections import Collect, Collection, CustomCollection, ManualPlace, SmartCollection
-from apps.catalog.models.images import ProductImage
-from apps.catalog.models.products import Product, ProductOption, ProductTag
-from apps.catalog.models.ranks import ProductRank
+from apps.catalog.models.products import Product, ProductImage, ProductOption, ProductRank, ProductTag
 from apps.catalog.models.variants import Variant
 
 __all__ = (

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 class Collection(ShopOwned):
-    """A custom or smart collection."""
-
     class Kind(models.TextChoices):
         CUSTOM = "custom", gettext_lazy("Custom")
         SMART = "smart", gettext_lazy("Smart")
@@ -98,20 +96,15 @@ class Collection(ShopOwned):
 
     @property
     def is_smart(self) -> bool:
-        """Return True if the collection selects its products by rules."""
         return self.kind == self.Kind.SMART
 
 
 class _CustomManager(models.Manager["CustomCollection"]):
-    """Manager that returns only custom collections."""
-
     def get_queryset(self) -> "models.QuerySet[CustomCollection]":
         return super().get_queryset().filter(kind=Collection.Kind.CUSTOM)
 
 
 class _SmartManager(models.Manager["SmartCollection"]):
-    """Manager that returns only smart collections."""
-
     def get_queryset(self) -> "models.QuerySet[SmartCollection]":
         return super().get_queryset().filter(kind=Collection.Kind.SMART)
 

@@ -1,4 +1,4 @@
-"""Products with their options and tags."""
+"""Products with their options, tags, images and sort columns."""
 
 from django.db import models
 from django.db.models import Q
@@ -6,6 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from apps.core.db.case_folding import CaseFoldedField
+from apps.core.db.sort_tables import Rank, sort_table_key
 from apps.core.i18n.error_messages import BLANK
 from apps.core.models import MAX_FOLDED, VersionField
 from apps.core.tenancy.shop_owned import ShopOwned, unindexed_shop_fk
@@ -104,8 +105,6 @@ class Product(ShopOwned):
 
 
 class ProductOption(ShopOwned):
-    """An option of a product, such as its size. A product has at most three options."""
-
     product = models.ForeignKey(
         Product, on_delete=models.CASCADE, related_name="options", verbose_name=gettext_lazy("product")
     )
@@ -151,3 +150,55 @@ class ProductTag(ShopOwned):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ProductImage(ShopOwned):
+    """An image of a product.
+
+    The positions of a product's images are 1 to n without gaps, and the first image is the main image. ``key`` and
+    ``name`` locate the file (see ``apps.catalog.domain.image_files``). A file never changes, so browsers may cache its
+    URL forever.
+    """
+
+    product = models.ForeignKey(
+        Product, on_delete=models.CASCADE, related_name="images", verbose_name=gettext_lazy("product")
+    )
+    position = models.PositiveIntegerField(gettext_lazy("position"))
+    alt = models.CharField(gettext_lazy("alternative text"), max_length=512, null=True, blank=True)
+    key = models.CharField(max_length=64, editable=False)
+    name = models.CharField(gettext_lazy("file name"), max_length=255, editable=False)
+    source = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="The hash of the URL that the image was imported from. Blank if the image was uploaded.",
+    )
+    width = models.PositiveIntegerField(editable=False)
+    height = models.PositiveIntegerField(editable=False)
+
+    non_personal_fields = ("alt", "key", "name", "source")
+
+    class Meta:
+        verbose_name = gettext_lazy("product image")
+        verbose_name_plural = gettext_lazy("product images")
+        ordering = ("position", "id")
+        indexes = (models.Index(fields=("product", "position", "id"), name="catalog_image_by_position"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ProductRank(Rank):
+    """The last update and the units sold of a product, in a narrow table with indexes that are cheap to update."""
+
+    of = sort_table_key("catalog.Product")
+    updated_at = models.DateTimeField()
+    units_sold = models.PositiveBigIntegerField()
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("shop", "updated_at", "of"), name="catalog_rank_by_update"),
+            models.Index(fields=("shop", "-units_sold", "of"), name="catalog_rank_best_selling"),
+        )

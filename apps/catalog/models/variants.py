@@ -1,11 +1,8 @@
-"""Product variants."""
-
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
-from apps.catalog.models.images import ProductImage
-from apps.catalog.models.products import Product
+from apps.catalog.models.products import Product, ProductImage
 from apps.core.db.case_folding import CaseFoldedField
 from apps.core.i18n.error_messages import at_least
 from apps.core.tenancy.models import Shop
@@ -131,10 +128,8 @@ class Variant(ShopOwned):
 
     @property
     def event_label(self) -> str:
-        """Return the variant's name for events."""
         return self.full_name
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Return the variant's option values."""
         return tuple(value for value in (self.option1, self.option2, self.option3) if value is not None)

@@ -31,7 +31,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_@-]{0,199}\.(png|gif|jpe?g)", re.ASCI
 
 @require_safe
 def serve_image(request: HttpRequest, shop_id: int, key: str, name: str) -> HttpResponse:
-    """Serve an image, or a smaller version that is created on the first request."""
     if not _KEY.fullmatch(key) or not _NAME.fullmatch(name):
         raise Http404
     kind = _TYPES[name.rpartition(".")[2]]
@@ -54,7 +53,6 @@ def _read(shop_id: int, key: str, name: str) -> bytes | None:
 
 
 def _read_resized(shop_id: int, key: str, name: str, transformation: Transformation) -> bytes:
-    """Return the content of a smaller version of an image, and create the version if necessary."""
     if not _NAME.fullmatch(name):
         raise Http404
 

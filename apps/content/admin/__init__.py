@@ -1,5 +1,3 @@
-"""Panel pages for blogs, articles, mobile apps, script tags, files and themes."""
-
 from django.utils.translation import gettext_lazy
 
 from apps.content.admin import articles, mobile, script_tags, store_files, themes

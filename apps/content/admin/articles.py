@@ -1,5 +1,3 @@
-"""Panel pages for blogs and articles."""
-
 from datetime import datetime
 from typing import cast
 
@@ -61,28 +59,26 @@ class AutocompleteInput(ThemedTextInput):
     def render(
         self, name: str, value: object, attrs: Context | None = None, renderer: BaseRenderer | None = None
     ) -> SafeString:
-        """Render the input with its suggestions."""
         field = super().render(name, value, attrs, renderer)
         context = {"id": f"{self.kind}-known", "known": self.suggestions}
         return field + render_to_string("panel/articles/suggestions.html", context)
 
 
-class BlogForm(PanelForm[Blog]):
-    """Form for a blog. A blank handle is derived from the title."""
+_HANDLE_FIELD = forms.SlugField(
+    required=False,
+    max_length=255,
+    widget=ThemedTextInput(),
+    help_text=gettext_lazy("Part of the URL. Leave blank to create the handle from the title."),
+    label=gettext_lazy("Handle"),
+)
 
-    handle = forms.SlugField(
-        required=False,
-        max_length=255,
-        widget=ThemedTextInput(),
-        help_text=gettext_lazy("Part of the URL. Leave blank to create the handle from the title."),
-        label=gettext_lazy("Handle"),
-    )
+
+class BlogForm(PanelForm[Blog]):
+    handle = _HANDLE_FIELD
 
 
 @admin.register(Blog)
 class BlogAdmin(ShopOwnedAdmin[Blog]):
-    """Admin for blogs."""
-
     form = BlogForm
     menu = MenuItem(
         "Online store", "library_books", 20, search_terms=pgettext_lazy("search", "news, comments, magazine")
@@ -97,11 +93,9 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
     inlines = (MetafieldInline,)
 
     def storefront_path(self, instance: Blog) -> str:
-        """Return the storefront path of the blog."""
         return f"/blogs/{instance.handle}"
 
     def save_model(self, request: HttpRequest, obj: Blog, form: BlogForm, change: bool) -> None:
-        """Save the blog through ``domain.blogs``, which records an event."""
         attrs = {name: value for name, value in form.values_to_store.items() if name in self.fields}
         actor, now = self.actor(request), timezone.now()
         if change:
@@ -111,20 +105,13 @@ class BlogAdmin(ShopOwnedAdmin[Blog]):
             obj.__dict__.update(blog.__dict__)
 
     def delete_model(self, request: HttpRequest, obj: Blog) -> None:
-        """Delete the blog and its articles through ``domain.blogs``, which records the events."""
         blogs.delete_blog(obj, **self.event_kwargs(request))
 
 
 class ArticleForm(PanelForm[Article]):
     """Form for an article. The HTML is stored exactly as entered."""
 
-    handle = forms.SlugField(
-        required=False,
-        max_length=255,
-        widget=ThemedTextInput(),
-        help_text=gettext_lazy("Part of the URL. Leave blank to create the handle from the title."),
-        label=gettext_lazy("Handle"),
-    )
+    handle = _HANDLE_FIELD
     author = forms.CharField(
         required=False,
         max_length=255,
@@ -161,7 +148,6 @@ class ArticleForm(PanelForm[Article]):
     remove_picture = forms.BooleanField(required=False, label=gettext_lazy("Remove image"))
 
     def prepare(self) -> None:
-        """Set the suggestions for author and tags, and show the shop's time zone."""
         if "published_at" in self.fields:
             zone = timezone.get_current_timezone_name()
             self.fields["published_at"].help_text = _(
@@ -176,26 +162,20 @@ class ArticleForm(PanelForm[Article]):
             self.initial.setdefault("published_at", timezone.now())
 
     def clean_summary_html(self) -> str | None:
-        """Return the excerpt, or None if it is empty."""
         return self.cleaned_data["summary_html"] or None
 
     def clean_tags(self) -> str:
-        """Trim, deduplicate and sort the tags."""
         return str(validate_with_api_field(TagsField(), self.cleaned_data["tags"]))
 
 
 class VisibilityFilter(admin.SimpleListFilter):
-    """Filter articles by visibility."""
-
     title = gettext_lazy("visibility")
     parameter_name = "visibility"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return the visibility choices."""
         return [("visible", _("Visible")), ("scheduled", _("Scheduled")), ("hidden", _("Hidden"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Article]) -> QuerySet[Article]:
-        """Return the articles with the selected visibility."""
         now = timezone.now()
         states: dict[str | None, dict[str, datetime | None]] = {
             "visible": {"published_at__lte": now},
@@ -213,8 +193,6 @@ class _ArticleRequest(StaffRequest):
 
 @admin.register(Article)
 class ArticleAdmin(ShopOwnedAdmin[Article]):
-    """Admin for articles."""
-
     form = ArticleForm
     menu = MenuItem(
         "Online store", "article", 21, search_terms=pgettext_lazy("search", "blog post, news, text, writing, content")
@@ -243,18 +221,15 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
     )
 
     def storefront_path(self, instance: Article) -> str:
-        """Return the storefront path of the article."""
         return f"/blogs/{instance.blog.handle}/{instance.handle}"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> tuple[str, ...]:
-        """Make the blog read-only for existing articles."""
         return ("blog",) if obj else ()
 
     @display(
         description=gettext_lazy("Visibility"), label={"visible": "success", "scheduled": "info", "hidden": "warning"}
     )
     def visibility(self, article: Article) -> tuple[str, str]:
-        """Return the visibility and its label."""
         if article.published_at is None:
             return "hidden", _("Hidden")
         if article.published_at <= timezone.now():
@@ -262,7 +237,6 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         return "scheduled", _("Scheduled")
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the URLs of the preview and of earlier versions."""
         return [
             self.build_action_url("preview/", self.preview_view, "preview"),
             self.build_action_url("<path:object_id>/versions/<int:version_id>/", self.version_view, "version"),
@@ -297,7 +271,6 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         )
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """Render a sanitized preview of the submitted HTML."""
         require_permission(request, "content.view_article", "content.change_article", "content.add_article")
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
@@ -337,7 +310,6 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         )
 
     def _get_page_context(self, article: Article | None) -> Context:
-        """Return the current image and the earlier versions of the article."""
         if article is None:
             return {}
         versions = list(ArticleVersion.objects.filter(article=article).order_by("-id").defer("body_html"))
@@ -354,7 +326,6 @@ class ArticleAdmin(ShopOwnedAdmin[Article]):
         super().lock_row(instance)
 
     def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:
-        """Save the article through ``domain.articles``, which records an event."""
         attrs = {name: value for name, value in form.values_to_store.items() if name in self._attributes}
         image: ArticleImage | None = getattr(request, "image", None)
         actor, now = self.actor(request), timezone.now()

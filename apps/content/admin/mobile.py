@@ -1,5 +1,3 @@
-"""Panel pages for mobile apps."""
-
 import json
 from typing import ClassVar
 
@@ -20,8 +18,6 @@ grants.add(allow("preferences", "vacd", "content.mobileplatformapplication"))
 
 
 class MobileAppForm(PanelForm[MobilePlatformApplication]):
-    """Form for a mobile app, with one certificate fingerprint per line."""
-
     sha256_cert_fingerprints = forms.CharField(
         label=gettext_lazy("SHA-256 certificate fingerprints"),
         required=False,
@@ -30,19 +26,16 @@ class MobileAppForm(PanelForm[MobilePlatformApplication]):
     )
 
     def prepare(self) -> None:
-        """Show each fingerprint on its own line."""
         if "sha256_cert_fingerprints" in self.fields:
             self.initial["sha256_cert_fingerprints"] = "\n".join(self.instance.sha256_cert_fingerprints)
 
     def clean_sha256_cert_fingerprints(self) -> list[str]:
-        """Return the fingerprints in upper case."""
         try:
             return mobile_apps.parse_fingerprints(self.cleaned_data["sha256_cert_fingerprints"].split())
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
 
     def clean(self) -> Values | None:
-        """Check that the values fit the app's platform."""
         cleaned = super().clean() or self.cleaned_data
         errors = mobile_apps.validate_mobile_app(
             platform=cleaned.get("platform", ""),
@@ -57,8 +50,6 @@ class MobileAppForm(PanelForm[MobilePlatformApplication]):
 
 @admin.register(MobilePlatformApplication)
 class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
-    """Admin for mobile apps."""
-
     form = MobileAppForm
     menu = MenuItem(
         "Online store",
@@ -90,17 +81,14 @@ class MobilePlatformApplicationAdmin(ShopOwnedAdmin[MobilePlatformApplication]):
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: MobilePlatformApplication | None = None) -> tuple[Fieldset, ...]:
-        """Omit the association file for a new app."""
         return self.fieldsets if obj else self.fieldsets[:-1]
 
     @display(description=gettext_lazy("Opens links"), boolean=True)
     def links(self, app: MobilePlatformApplication) -> bool:
-        """Return True if links to the shop open in the app."""
         return app.enabled_universal_or_app_links
 
     @display(description=gettext_lazy("Association file"))
     def association_file(self, app: MobilePlatformApplication) -> str:
-        """Return the association file for the app's platform."""
         ios = app.platform == MobilePlatformApplication.Platform.IOS
         return json.dumps(
             mobile_apps.build_apple_app_site_association() if ios else mobile_apps.build_asset_links(), indent=2

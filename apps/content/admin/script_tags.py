@@ -1,5 +1,3 @@
-"""Panel pages for script tags."""
-
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
@@ -58,7 +56,6 @@ class ScriptTagAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[ScriptTag]):
 
     @display(description=gettext_lazy("Source"), ordering="src")
     def source(self, tag: ScriptTag) -> str:
-        """Return the URL of the script."""
         return tag.src
 
     @display(description=gettext_lazy("App"), ordering="app__name")
@@ -67,10 +64,8 @@ class ScriptTagAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[ScriptTag]):
 
     @display(description=gettext_lazy("Shown on"))
     def shown_on(self, tag: ScriptTag) -> str:
-        """Return the label of the display scope."""
         return tag.get_display_scope_display()
 
     @display(description=gettext_lazy("Cached"), boolean=True)
     def cached(self, tag: ScriptTag) -> bool:
-        """Return True if this installation serves a cached copy of the script."""
         return tag.cache

@@ -35,8 +35,6 @@ image_routes.register("files", "admin:content_storefile_pick")
 
 
 class StoreFileForm(PanelForm[StoreFile]):
-    """Form to upload a file."""
-
     file = forms.FileField(
         label=gettext_lazy("Image"),
         widget=ThemedFileInput(),
@@ -72,32 +70,26 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
     readonly_fields = ("picture", "name", "size", "address", "created_at")
 
     def get_fieldsets(self, request: HttpRequest, obj: StoreFile | None = None) -> tuple[Fieldset, ...]:
-        """Return the upload field for a new file or the details of an existing file."""
         return ((None, {"fields": self.readonly_fields if obj else ("file",)}),)
 
     def has_change_permission(self, request: HttpRequest, obj: StoreFile | None = None) -> bool:
-        """Return False, because an uploaded file cannot be changed."""
         return False
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the URL that the visual editor uses."""
         return [self.build_action_url("pick/", self.pick_view, "pick"), *super().get_urls()]
 
     @display(description=gettext_lazy("Image"))
     def picture(self, file: StoreFile) -> SafeString:
-        """Return a thumbnail of the image."""
         return format_html('<img src="{}" alt="" class="bo-thumb" loading="lazy">', _get_local_url(file, small=True))
 
     @display(description=gettext_lazy("Size"))
     def size(self, file: StoreFile) -> str:
-        """Return the width and height in pixels, and the size in bytes."""
         return _("{width} × {height} pixels, {size}").format(
             width=file.width, height=file.height, size=format_bytes(file.content.size)
         )
 
     @display(description=gettext_lazy("URL"))
     def address(self, file: StoreFile) -> str:
-        """Return the public URL, which staff can paste into descriptions and articles."""
         return get_store_file_url(file.shop, file.name, file.content.sha256)
 
     def changeform_view(
@@ -120,7 +112,6 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         return super().changeform_view(request, object_id, form_url, extra_context)
 
     def delete_model(self, request: HttpRequest, obj: StoreFile) -> None:
-        """Delete the file through ``domain.store_files``, which records an event."""
         store_files.delete_store_file(obj, **self.event_kwargs(request))
 
     def pick_view(self, request: HttpRequest) -> HttpResponse:
@@ -141,7 +132,6 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
         return JsonResponse({"files": [_render_file(file) for file in store_files.search_store_files(term)]})
 
     def _store_upload(self, request: HttpRequest, upload: UploadedFile[bytes]) -> StoreFile:
-        """Check the permission and the file size, then store the uploaded file."""
         require_permission(request, "content.add_storefile")
         if (upload.size or 0) > MAX_BYTES:
             raise UploadRefused(_("The image {refusal}.").format(refusal=translate(TOO_MANY_BYTES)))
@@ -149,13 +139,11 @@ class StoreFileAdmin(ShopOwnedAdmin[StoreFile]):
 
 
 def _get_local_url(file: StoreFile, *, small: bool = False) -> str:
-    """Return the URL of a file relative to the current host."""
     stem, _, suffix = file.name.rpartition(".")
     name = f"{stem}_160x160.{suffix}" if small else file.name
     return get_local_path(get_store_file_url(file.shop, name, file.content.sha256))
 
 
 def _render_file(file: StoreFile) -> dict[str, str]:
-    """Return a file's data for the visual editor: the name, the public URL and the path of a thumbnail."""
     url = get_store_file_url(file.shop, file.name, file.content.sha256)
     return {"name": file.name, "address": url, "path": _get_local_url(file, small=True)}

@@ -47,34 +47,25 @@ _IMAGE_SUFFIXES = (".png", ".gif", ".jpg", ".jpeg", ".webp", ".avif", ".svg", ".
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A line of a theme file that matches a search."""
-
     key: str
     line: int
     text: str
 
 
 def get_editor_language(key: str) -> str:
-    """Return the editor's syntax mode for a file."""
     name = key.lower().removesuffix(".liquid") if key.lower().endswith((".css.liquid", ".js.liquid")) else key.lower()
     return _LANGUAGES.get(name[name.rfind(".") :], "")
 
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """The text of a theme file. ``text`` is None for binary and lost files.
-
-    Attributes:
-        text: The text.
-        lost: True if the storage cannot read the file.
-    """
+    """The text of a theme file: None for binary files, and for ``lost`` files, which the storage cannot read."""
 
     text: str | None = None
     lost: bool = False
 
 
 def load_text(key: str, content: FileContent) -> FileText:
-    """Load the text of a theme file."""
     if not assets.is_text_file(key):
         return FileText()
     try:
@@ -90,7 +81,6 @@ def _read_current(asset: Asset | None) -> FileText:
 
 
 def search_theme(theme: Theme, term: str) -> list[SearchHit]:
-    """Search the lines of a theme's text files, ignoring case."""
     folded_term = term.casefold()
     hits: list[SearchHit] = []
     for asset in Asset.objects.select_related("content").filter(theme=theme).order_by("key")[:SEARCHED_FILES]:
@@ -126,15 +116,13 @@ def _get_editor_url(theme_id: int, key: str = "") -> str:
 
 
 class ThemeEditorPages(ShopOwnedAdmin[Theme]):
-    """Base class that adds the editor pages to the theme admin."""
-
-    def get_editor_urls(self) -> Iterable[URLPattern]:
-        """Return the URLs of the editor."""
-        return (
+    def get_urls(self) -> list[URLPattern]:
+        return [
             self.build_action_url("<path:object_id>/code/", self.code_view, "code"),
             self.build_action_url("<path:object_id>/code/delete/", self.delete_file_view, "delete_file"),
             self.build_action_url("<path:object_id>/code/versions/<int:version_id>/", self.version_view, "version"),
-        )
+            *super().get_urls(),
+        ]
 
     def code_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the file tree and the file that the query string selects. On POST, save the file."""
@@ -189,7 +177,6 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         error: str = "",
         **context: object,
     ) -> HttpResponse:
-        """Render the editor page for one file with the saved or submitted text. The status code reflects any error."""
         asset = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
         history = _get_history_context(theme, key, asset)
         may_change = has_permission(request, CHANGE_ASSET) and theme.previewable
@@ -216,7 +203,6 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
         return response
 
     def delete_file_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Delete a file of the theme, but keep the file's versions."""
         require_permission(request, CHANGE_ASSET)
         theme = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -269,7 +255,6 @@ class ThemeEditorPages(ShopOwnedAdmin[Theme]):
 
 
 def _get_tree_context(theme: Theme) -> Context:
-    """Return the theme's files, grouped by folder, and the keys of deleted files."""
     files = Asset.objects.filter(theme=theme)
     keys = list(files.order_by("key").values_list("key", flat=True))
     deleted_versions = AssetVersion.objects.filter(theme=theme).exclude(key__in=keys)
@@ -282,7 +267,6 @@ def _get_tree_context(theme: Theme) -> Context:
 def _get_content_context(
     theme: Theme, key: str, asset: Asset | None, *, submitted: str | None, conflict: bool
 ) -> Context:
-    """Return the template context for a file's saved content or for the submitted text."""
     saved = _read_current(asset)
     return {
         "lost": saved.lost,
@@ -297,7 +281,6 @@ def _get_content_context(
 
 
 def _get_history_context(theme: Theme, key: str, asset: Asset | None) -> Context:
-    """Return the versions of a file with their actors, and the actor who saved the current content."""
     versions = list(AssetVersion.objects.filter(theme=theme, key=key).order_by("-id")) if key else []
     names = get_actor_names([*(version.actor for version in versions), *([asset.actor] if asset else [])])
     return {
@@ -307,7 +290,6 @@ def _get_history_context(theme: Theme, key: str, asset: Asset | None) -> Context
 
 
 def _get_image_path(theme: Theme, asset: Asset) -> str:
-    """Return the local URL of an image file, or an empty string for any other file."""
     url = get_asset_url(theme.shop, theme.pk, asset.key, asset.content.md5)
     if url is None or not asset.key.lower().endswith(_IMAGE_SUFFIXES):
         return ""

@@ -56,8 +56,6 @@ CONFIRM_TEXTS = {
 
 
 class ThemeForm(forms.Form):
-    """Form to create a theme from an archive, a URL or the starter theme."""
-
     name = forms.CharField(max_length=255, label=gettext_lazy("Name"))
     archive = forms.FileField(
         label=gettext_lazy("ZIP archive"),
@@ -89,7 +87,6 @@ class ThemeForm(forms.Form):
     )
 
     def clean_src(self) -> str:
-        """Check that downloads from the URL are allowed."""
         src: str = self.cleaned_data["src"]
         if src:
             try:
@@ -99,7 +96,6 @@ class ThemeForm(forms.Form):
         return src
 
     def clean_archive(self) -> UploadedFile[bytes] | None:
-        """Check the size of the archive."""
         archive: UploadedFile[bytes] | None = self.cleaned_data["archive"]
         if archive is not None and (archive.size or 0) > DEFAULT_LIMITS.packed_bytes:
             raise forms.ValidationError(
@@ -109,15 +105,11 @@ class ThemeForm(forms.Form):
 
 
 class NameForm(forms.Form):
-    """Form to rename a theme."""
-
     name = forms.CharField(max_length=255, label=gettext_lazy("Name"))
 
 
 @admin.register(Theme)
 class ThemeAdmin(ThemeEditorPages):
-    """Admin for themes."""
-
     menu = MenuItem(
         "Online store",
         "palette",
@@ -133,7 +125,6 @@ class ThemeAdmin(ThemeEditorPages):
     ordering = ("name", "id")
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the URLs of the theme actions."""
         return [
             self.build_action_url("<path:object_id>/download/", self.download_view, "download"),
             self.build_action_url(
@@ -147,12 +138,10 @@ class ThemeAdmin(ThemeEditorPages):
             self.build_action_url(
                 "<path:object_id>/retry/", self._build_action_view(CHANGE, themes.retry_theme), "retry"
             ),
-            *self.get_editor_urls(),
             *super().get_urls(),
         ]
 
     def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Render the themes as cards."""
         require_permission(request, VIEW, CHANGE)
         rows = sorted(
             self.get_queryset(request), key=lambda theme: (theme.role != Theme.Role.MAIN, theme.name, theme.pk)
@@ -183,7 +172,6 @@ class ThemeAdmin(ThemeEditorPages):
         }
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
-        """Create a theme."""
         require_permission(request, ADD)
         form = ThemeForm(request.POST or None, request.FILES or None)
         if request.method == "POST" and form.is_valid():
@@ -212,7 +200,6 @@ class ThemeAdmin(ThemeEditorPages):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show the form to rename a theme. On POST, rename the theme."""
         require_permission(request, VIEW, CHANGE)
         theme = self.get_row_or_404(request, object_id)
         form = NameForm(request.POST or None, initial={"name": theme.name})
@@ -230,11 +217,9 @@ class ThemeAdmin(ThemeEditorPages):
         return self.page(request, "panel/themes/detail.html", theme.name, **context)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Ask for confirmation, then delete the theme."""
         return self._build_confirm_view("delete", DELETE, themes.delete_theme)(request, object_id)
 
     def download_view(self, request: HttpRequest, object_id: str) -> FileResponse | HttpResponse:
-        """Download the theme as a ZIP archive."""
         require_permission(request, VIEW, CHANGE)
         theme = self.get_row_or_404(request, object_id)
         if not theme.previewable:
@@ -252,8 +237,6 @@ class ThemeAdmin(ThemeEditorPages):
         return FileResponse(archive, as_attachment=True, filename=f"theme-{theme.pk}.zip")
 
     def _build_action_view(self, permission: str, service: Callable[..., object]) -> Callable[..., HttpResponse]:
-        """Return a view that calls a service function with the theme on POST."""
-
         def view(request: HttpRequest, object_id: str) -> HttpResponse:
             require_permission(request, permission)
             theme = self.get_row_or_404(request, object_id)
@@ -300,14 +283,12 @@ class ThemeAdmin(ThemeEditorPages):
 
 
 def _get_badge(theme: Theme) -> str:
-    """Return the badge style for the theme's state."""
     if theme.role == Theme.Role.MAIN:
         return "success"
     return "danger" if theme.failed else "warning" if theme.processing else "info"
 
 
 def _get_job(theme: Theme) -> Job | None:
-    """Return the latest job that installs the theme's files."""
     return Job.rows().filter(task=themes.EXTRACT_TASK, arguments={"theme_id": theme.pk}).order_by("-id").first()
 
 

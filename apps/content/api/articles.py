@@ -1,5 +1,3 @@
-"""Serializer, filters and views for articles."""
-
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -126,18 +124,13 @@ def _set_published_at(attrs: Attrs, instance: Article | None) -> None:
 
 
 class TagFilter(ApiFilter):
-    """Filter articles by tag, ignoring case."""
-
     field_class = TextFilter.field_class
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return the articles with the tag."""
         return qs if value is None else qs.filter(tag_rows__key=value.strip().casefold())
 
 
 class ArticleFilter(ResourceFilter):
-    """Filters for articles."""
-
     author = TextFilter("author")
     handle = TextFilter("handle")
     tag = TagFilter()
@@ -162,7 +155,6 @@ class ArticleViewSet(ShopViewSet[Article]):
     remove_image = False
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schemas of the image and the metafields."""
         return {"image": IMAGE_SCHEMA, "metafields": METAFIELDS_SCHEMA}
 
     def prepare_write(self) -> None:
@@ -182,10 +174,7 @@ class ArticleViewSet(ShopViewSet[Article]):
             raise Unprocessable({"image": [INVALID]})
 
     def _without_current_url(self, image: RequestData, instance: Article | None) -> RequestData:
-        """Remove the URL of the current image from the image object.
-
-        Clients often send a whole article back. The article's current image must not be downloaded again.
-        """
+        """Remove the URL of the current image, because clients that send a whole article back need no download."""
         src = image.get("src")
         if instance is None or instance.image is None or not isinstance(src, str):
             return image
@@ -195,7 +184,6 @@ class ArticleViewSet(ShopViewSet[Article]):
         return {name: value for name, value in image.items() if name != "src"}
 
     def get_validated_attributes(self, instance: Article | None = None) -> Attrs:
-        """Validate the body, including the alternative text of the image."""
         attrs = super().get_validated_attributes(instance)
         image = self.unwrap_body("article").get("image")
         if isinstance(image, dict) and "alt" in image:
@@ -208,11 +196,9 @@ class ArticleViewSet(ShopViewSet[Article]):
         return attrs
 
     def metafields(self) -> list[MetafieldInput]:
-        """Validate the metafields in the body."""
         return validate_metafields(self.unwrap_body("article").get("metafields"))
 
     def perform_create(self, attrs: Attrs) -> Article:
-        """Create the article."""
         return articles.create_article(
             self.kwargs["blog_id"],
             attrs,
@@ -228,7 +214,6 @@ class ArticleViewSet(ShopViewSet[Article]):
         super().lock_instance(instance)
 
     def perform_update(self, instance: Article, attrs: Attrs) -> None:
-        """Update the article."""
         articles.update_article(
             instance,
             attrs,
@@ -240,13 +225,10 @@ class ArticleViewSet(ShopViewSet[Article]):
         )
 
     def perform_destroy(self, instance: Article) -> None:
-        """Delete the article."""
         articles.delete_article(instance, actor=self.actor, at=self.at)
 
 
 class ArticleValuesView(ApiView):
-    """Views for the lists of distinct authors and tags."""
-
     # The tag of these routes in the OpenAPI document.
     plural = "articlewords"
     scope = "content"
@@ -260,7 +242,6 @@ class ArticleValuesView(ApiView):
     }
 
     def load_parents(self) -> None:
-        """Check that the blog in the path exists."""
         blog_id = self.kwargs.get("blog_id")
         if blog_id is not None and not Blog.objects.filter(pk=blog_id).exists():
             raise Http404

@@ -1,5 +1,3 @@
-"""Serializer and views for theme files."""
-
 from base64 import b64encode
 
 from django.db import transaction
@@ -29,8 +27,6 @@ def _public_url(context: RenderContext, key: str, theme_id: int, md5: str) -> st
 
 
 class AssetSerializer(ResourceSerializer[Asset]):
-    """A theme file without its content."""
-
     id = None
     key = ReadOnlyColumn()
     public_url = ComputedField(_public_url, "key", "theme_id", "content__md5", schema={"type": ["string", "null"]})
@@ -88,7 +84,6 @@ class AssetViewSet(ShopViewSet[Asset]):
             raise ScopeMissing(PROTECTED_SCOPE)
 
     def load_parents(self) -> None:
-        """Load the theme that the path identifies."""
         theme = Theme.objects.filter(pk=self.kwargs["theme_id"]).first()
         if theme is None:
             raise Http404

@@ -1,5 +1,3 @@
-"""Serializer, filters and views for blogs."""
-
 from collections.abc import Mapping
 
 from apps.content.domain import blogs
@@ -30,8 +28,6 @@ class BlogSerializer(ResourceSerializer[Blog]):
 
 
 class BlogFilter(ResourceFilter):
-    """Filters for blogs."""
-
     handle = TextFilter("handle")
 
 
@@ -46,21 +42,16 @@ class BlogViewSet(ShopViewSet[Blog]):
     version_columns = ("version",)
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schema of the metafields."""
         return {"metafields": METAFIELDS_SCHEMA}
 
     def metafields(self) -> list[MetafieldInput]:
-        """Validate the metafields in the body."""
         return validate_metafields(self.unwrap_body("blog").get("metafields"))
 
     def perform_create(self, attrs: Attrs) -> Blog:
-        """Create the blog."""
         return blogs.create_blog(attrs, metafield_drafts=self.metafields(), actor=self.actor, at=self.at)
 
     def perform_update(self, instance: Blog, attrs: Attrs) -> None:
-        """Update the blog."""
         blogs.update_blog(instance, attrs, metafield_drafts=self.metafields(), actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Blog) -> None:
-        """Delete the blog and its articles."""
         blogs.delete_blog(instance, actor=self.actor, at=self.at)

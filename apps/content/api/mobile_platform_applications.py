@@ -1,5 +1,3 @@
-"""Serializer and views for mobile platform applications."""
-
 from typing import TypeVar
 
 from rest_framework import serializers
@@ -16,12 +14,9 @@ V = TypeVar("V")
 
 
 class FingerprintsField(ApiField):
-    """A list of certificate fingerprints."""
-
     schema = {"type": "array", "items": {"type": "string"}}
 
     def to_internal_value(self, data: object) -> list[str]:
-        """Return the fingerprints in upper case."""
         try:
             return mobile_apps.parse_fingerprints(data)
         except ValueError as error:
@@ -32,12 +27,10 @@ class SwitchField(BooleanField):
     """A boolean field that also accepts an object with one boolean member."""
 
     def __init__(self, inner: str) -> None:
-        """Initialize the field with the name of the boolean member."""
         super().__init__(required=False, default=False)
         self.inner = inner
 
     def to_internal_value(self, data: object) -> bool:
-        """Return the boolean, after unwrapping it from an object if necessary."""
         if isinstance(data, dict):
             if data.keys() != {self.inner}:
                 raise serializers.ValidationError(INVALID)
@@ -60,8 +53,6 @@ class MobilePlatformApplicationSerializer(ResourceSerializer[MobilePlatformAppli
         model = MobilePlatformApplication
 
     def validate_across_fields(self, attrs: Attrs, instance: MobilePlatformApplication | None, errors: Errors) -> None:
-        """Check that the values fit the app's platform."""
-
         def value(name: str, default: V) -> V:
             current: V = attrs.get(name, getattr(instance, name, default))
             return current

@@ -36,14 +36,10 @@ class ScriptTagSerializer(ResourceSerializer[ScriptTag]):
 
 
 class ScriptTagFilter(ResourceFilter):
-    """Filters for script tags."""
-
     src = TextFilter("src")
 
 
 class ScriptTagViewSet(ShopViewSet[ScriptTag]):
-    """Views for ``/script_tags``, limited to the script tags of the calling app."""
-
     scope = "script_tags"
     model = ScriptTag
     serializer_class = ScriptTagSerializer
@@ -54,9 +50,7 @@ class ScriptTagViewSet(ShopViewSet[ScriptTag]):
     deprecated = {"count": Deprecation("script-tag-count")}
 
     def get_queryset(self) -> QuerySet[ScriptTag]:
-        """Return the script tags of the calling app."""
         return ScriptTag.objects.filter(app_id=self.access.installation.app_id)
 
     def perform_create(self, attrs: Attrs) -> ScriptTag:
-        """Create a script tag for the calling app."""
         return create_script_tag(self.access.installation, attrs, actor=self.actor, at=self.at)

@@ -1,5 +1,3 @@
-"""Serializer, filters and views for themes."""
-
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpResponse
@@ -50,8 +48,6 @@ class ThemeSerializer(ResourceSerializer[Theme]):
 
 
 class ThemeFilter(ResourceFilter):
-    """Filters for themes."""
-
     name = TextFilter("name")
     role = TextFilter("role")
 
@@ -68,7 +64,6 @@ class ThemeViewSet(ShopViewSet[Theme]):
     responses = {"destroy": BARE}
 
     def perform_create(self, attrs: Attrs) -> Theme:
-        """Create the theme. A job installs its files."""
         attrs = {name: value for name, value in attrs.items() if name in {"name", "role", "src"}}
         return themes.create_theme(**attrs, actor=self.actor, at=self.at)
 

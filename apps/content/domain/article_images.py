@@ -29,8 +29,6 @@ MAX_URL = 4096
 
 @dataclass(frozen=True, slots=True)
 class ArticleImage:
-    """A stored image for an article."""
-
     content: FileContent
     name: str
     width: int
@@ -38,13 +36,7 @@ class ArticleImage:
 
 
 def store_article_image_from_body(values: Mapping[str, Any]) -> ArticleImage | None:
-    """Store the image from a request body. Return None if the body has no image.
-
-    Must be called before the transaction starts, because the image may have to be downloaded.
-
-    Raises:
-        UploadRefused: The body has both an attachment and a URL, or the image is invalid or cannot be downloaded.
-    """
+    """Store the image from a request body, if it has one. Call this before the transaction, as it may download."""
     attachment, src, filename = values.get("attachment"), values.get("src"), values.get("filename")
     if attachment is None and src is None:
         return None
@@ -59,11 +51,6 @@ def store_article_image_from_body(values: Mapping[str, Any]) -> ArticleImage | N
 
 
 def store_article_image(data: bytes, name: str) -> ArticleImage:
-    """Store an image under a sanitized name.
-
-    Raises:
-        UploadRefused: The content is not a supported image.
-    """
     return _store_image(uploads.load_uploaded_image(data, name))
 
 
@@ -72,7 +59,6 @@ def _store_image(image: uploads.ValidatedImage) -> ArticleImage:
 
 
 def get_image_format(name: str) -> ImageFormat:
-    """Return the image format of a stored file name."""
     suffix = name.rpartition(".")[2].lower()
     return ImageFormat.JPEG if suffix in {"jpg", "jpeg"} else ImageFormat(suffix)
 

@@ -35,21 +35,7 @@ def create_article(
     actor: str,
     at: datetime,
 ) -> Article:
-    """Create an article in a blog.
-
-    Args:
-        blog_id: The ID of a blog in the current shop.
-        attrs: Columns of ``Article``. Without a handle, a unique handle is derived from the title. The author defaults
-            to the shop's name.
-        image: The stored image, or None.
-        metafield_drafts: Metafields to set on the article.
-        actor: The actor of the event.
-        at: The time of the event.
-
-    Raises:
-        RowDeleted: The blog has been deleted.
-        IntegrityError: Another article of the blog already has the handle.
-    """
+    """Create an article. By default, the handle is derived from the title, and the author is the shop's name."""
     blog = get_for_update(Blog, blog_id, no_key=True)
     article = Article(shop=get_current_shop(), blog=blog, created_at=at)
     _set_author(article, attrs.pop("author", None))
@@ -57,7 +43,8 @@ def create_article(
     for name, value in attrs.items():
         setattr(article, name, value)
     article.handle = handle or find_free_handle(Article.objects.filter(blog=blog), article.title, fallback="article")
-    _set_image(article, image, at)
+    if image is not None:
+        _set_image(article, image, at)
     article.save()
     if article.tags:
         _save_tags(article, blog)
@@ -77,23 +64,7 @@ def update_article(
     actor: str,
     at: datetime,
 ) -> None:
-    """Update an article. Columns that are not in ``attrs`` stay unchanged, and a new title does not change the handle.
-
-    If the text changes, the previous text is saved as a version.
-
-    Args:
-        article: The article, which is updated in place.
-        attrs: The changed columns.
-        image: A new stored image, or None.
-        remove_image: True to remove the image.
-        metafield_drafts: Metafields to set on the article.
-        actor: The actor of the event.
-        at: The time of the event.
-
-    Raises:
-        RowDeleted: The article has been deleted.
-        IntegrityError: Another article of the blog already has the handle.
-    """
+    """Update an article in place. A new title does not change the handle. If the text changes, a version is saved."""
     blog = get_for_update(Blog, article.blog_id, no_key=True)
     refresh_for_update(article, no_key=True)
     if "handle" in attrs:
@@ -130,38 +101,21 @@ def restore_article_version(version: ArticleVersion, *, actor: str, at: datetime
 
 @transaction.atomic
 def delete_article(article: Article, *, actor: str, at: datetime) -> None:
-    """Delete an article.
-
-    Raises:
-        RowDeleted: The article has been deleted.
-    """
     blog = get_for_update(Blog, article.blog_id, no_key=True)
     refresh_for_update(article)
-    record_article_deletion(article, actor=actor, at=at)
+    record_event("articles/delete", article, actor=actor, at=at)
     had_tags = bool(article.tags)
     article.delete()
     if had_tags:
         _refresh_tags(blog)
 
 
-def record_article_deletion(article: Article, *, actor: str, at: datetime) -> None:
-    """Record the event for a deleted article. Must be called in the transaction that deletes the article."""
-    record_event("articles/delete", article, actor=actor, at=at)
-
-
 def list_authors() -> list[str]:
-    """Return the distinct authors of the shop's articles, sorted."""
     return list(Article.objects.order_by("author").values_list("author", flat=True).distinct())
 
 
 def list_tags(*, blog_id: int | None = None, limit: int | None = None, popular: bool = False) -> list[str]:
-    """Return the distinct tags of the shop's articles, ignoring case.
-
-    Args:
-        blog_id: Return only the tags of this blog.
-        limit: The maximum number of tags.
-        popular: True to sort by frequency instead of by name.
-    """
+    """Return the distinct tags of the shop or a blog, ignoring case, by name or, if ``popular``, by frequency."""
     rows = ArticleTag.objects.all() if blog_id is None else ArticleTag.objects.filter(blog_id=blog_id)
     counted = rows.values("key").annotate(used=Count("id"), shown=Max("name"))
     ordered = counted.order_by("-used", "key") if popular else counted.order_by("key")
@@ -183,9 +137,7 @@ def _set_author(article: Article, name: str | None) -> None:
     article.user = find_user_by_name(name) if name else None
 
 
-def _set_image(article: Article, image: ArticleImage | None, at: datetime) -> None:
-    if image is None:
-        return
+def _set_image(article: Article, image: ArticleImage, at: datetime) -> None:
     article.image = image.content
     article.image_name = image.name
     article.image_width = image.width
@@ -200,7 +152,6 @@ def _clear_image(article: Article) -> None:
 
 
 def _save_tags(article: Article, blog: Blog) -> None:
-    """Save the article's comma-separated tags as tag rows, then update the blog's tags."""
     names = {name.casefold(): name for name in article.tags.split(", ") if name}
     ArticleTag.objects.filter(article=article).delete()
     ArticleTag.objects.bulk_create(

@@ -42,39 +42,27 @@ _COMMENT = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
 
 
 class AssetRefused(DomainError):
-    """Raised when a theme cannot have a file with this key or content."""
-
     code = "asset_refused"
     field = "asset"
 
 
 class AssetNotFound(DomainError):
-    """Raised when a theme file does not exist."""
-
     code = "asset_not_found"
     field = "asset"
     status = 404
 
 
 class EditConflict(DomainError):
-    """Raised when the file has been changed since the actor loaded it."""
-
     code = "asset_edit_conflict"
     field = "asset"
     status = 409
 
 
 def is_text_file(key: str) -> bool:
-    """Return True if a file with this key contains text."""
     return key[key.rfind(".") :].lower() in TEXT_SUFFIXES if "." in key.rpartition("/")[2] else False
 
 
 def check_asset_key(key: object) -> str:
-    """Return the key if it is valid for a theme file.
-
-    Raises:
-        AssetRefused: The key is invalid.
-    """
     if key is None or key == "":
         raise AssetRefused(_KEY_IS(problem=BLANK))
     if not isinstance(key, str):
@@ -87,11 +75,7 @@ def check_asset_key(key: object) -> str:
 
 
 def check_asset_content(key: str, data: bytes) -> None:
-    """Check the content of a theme file against the rules for the file type.
-
-    Raises:
-        AssetRefused: The content is too large, or is not the valid text or JSON that the file type requires.
-    """
+    """Check the size of a theme file and the text or JSON that its file type requires."""
     limit = DEFAULT_LIMITS.asset_bytes(key)
     if len(data) > limit:
         raise AssetRefused(_TOO_LARGE(key=key, size=format_bytes(limit)))
@@ -122,17 +106,9 @@ def _reject_constant(name: str) -> NoReturn:
 
 
 def store_asset_content(theme: Theme, values: Mapping[str, object]) -> tuple[str, FileContent]:
-    """Store the content from a request. Must be called before the transaction, because it may download a file.
+    """Store the content from ``key`` and exactly one of ``SOURCES``. Return the key and the content.
 
-    Args:
-        theme: The theme.
-        values: ``key`` and exactly one of ``SOURCES``.
-
-    Returns:
-        The key and the stored content.
-
-    Raises:
-        AssetRefused: The key or the content is not allowed.
+    Must be called before the transaction, because it may download a file.
     """
     key = check_asset_key(values.get("key"))
     sources = [name for name in SOURCES if values.get(name) is not None]
@@ -176,20 +152,13 @@ def _download_content(src: str) -> bytes:
 def save_asset(
     theme: Theme, key: str, content: FileContent, *, actor: str, at: datetime, expected: str | None = None
 ) -> Asset:
-    """Save stored content as a theme file.
+    """Save stored content as a theme file. The key must be valid.
 
-    Args:
-        theme: The theme.
-        key: The key of the file, which must be valid.
-        content: The result of ``store_asset_content`` or ``blob_store.store_blob``.
-        actor: The actor of the event.
-        at: The time of the event.
-        expected: The checksum of the content that the actor edited, or "" for a new file. If None, the
-            conflict check is skipped.
+    ``expected`` is the checksum of the content that the actor edited, or "" for a new file. If it is None, the conflict
+    check is skipped.
 
     Raises:
         AssetRefused: The theme's files are not installed yet, or the theme would exceed the limits of an archive.
-        Theme.DoesNotExist: The theme has been deleted.
         EditConflict: The file has been changed since the actor loaded it.
     """
     asset: Asset | None = Asset.objects.select_related("content").filter(theme=theme, key=key).first()
@@ -216,12 +185,7 @@ def save_asset(
 
 @transaction.atomic
 def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
-    """Delete a theme file, but keep the file's versions, so that it can be restored.
-
-    Raises:
-        AssetNotFound: The file does not exist.
-        AssetRefused: Every theme requires this file.
-    """
+    """Delete a theme file, but keep the file's versions, so that it can be restored."""
     if key == LAYOUT:
         raise AssetRefused(_("The file {layout} cannot be deleted").format(layout=LAYOUT))
     _lock_and_touch(theme)
@@ -235,11 +199,6 @@ def delete_asset(theme: Theme, key: str, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def restore_asset_version(version: AssetVersion, *, actor: str, at: datetime) -> Asset:
-    """Restore an earlier version of a theme file.
-
-    Raises:
-        StorageFailed: The storage has lost the content.
-    """
     blob_store.open_blob(version.content).close()
     blob_store.protect_blobs([version.content_id])
     return save_asset(version.theme, version.key, version.content, actor=actor, at=at)
@@ -253,11 +212,7 @@ def _lock_and_touch(theme: Theme) -> None:
 
 
 def _check_key_conflicts(theme: Theme, key: str) -> None:
-    """Reject a key that conflicts with the key of another file.
-
-    Some file systems cannot store two files with conflicting keys. If a theme contained both, its ZIP archive could not
-    be uploaded again.
-    """
+    """Reject a key if some file systems can't store it with another key, so that an archive can be uploaded again."""
     folders = [key[:end] for end, character in enumerate(key) if character == "/"]
     conflict = Q(key__iexact=key) | Q(key__istartswith=f"{key}/")
     for folder in folders:
@@ -273,7 +228,6 @@ def _check_key_conflicts(theme: Theme, key: str) -> None:
 
 
 def _check_theme_limits(theme: Theme, asset: Asset | None, content: FileContent) -> None:
-    """Check that the theme stays within the limits for archives if the file is saved."""
     other_assets = Asset.objects.filter(theme=theme)
     if asset is not None:
         other_assets = other_assets.exclude(pk=asset.pk)

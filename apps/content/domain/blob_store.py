@@ -102,32 +102,20 @@ def release_blobs(rows: Iterable[FileContent]) -> None:
 
 
 def read_blob(content: FileContent) -> bytes:
-    """Return the bytes of a blob.
-
-    Raises:
-        StorageFailed: The storage cannot read the file.
-    """
+    """Return the bytes of a blob, or raise ``StorageFailed``."""
     with open_blob(content) as file, _convert_errors(content, "read"):
         data: bytes = file.read()
     return data
 
 
 def open_blob(content: FileContent) -> IO[bytes]:
-    """Open the file of a blob. The caller must close the file.
-
-    Raises:
-        StorageFailed: The storage cannot open the file.
-    """
+    """Open the file of a blob, or raise ``StorageFailed``. The caller must close the file."""
     with _convert_errors(content, "read"):
         return get_content_storage().open(content.name)
 
 
 def is_blob_intact(content: FileContent) -> bool:
-    """Return True if the file of a blob exists and has not changed.
-
-    Raises:
-        StorageFailed: The storage does not respond.
-    """
+    """Return True if the file of a blob exists and has not changed. Raise ``StorageFailed`` if that is unknown."""
     digest = hashlib.sha256()
     try:
         with _convert_errors(content, "read"), get_content_storage().open(content.name) as file:
@@ -166,7 +154,6 @@ def get_unreferenced_blobs() -> QuerySet[FileContent]:
 
 
 def describe_uses(content: FileContent) -> list[str]:
-    """Return a short description of each row that refers to a blob."""
     return [
         f"{model._meta.verbose_name} {row.pk} ({row})"
         for model, column in _iterate_referring_columns()
@@ -175,7 +162,6 @@ def describe_uses(content: FileContent) -> list[str]:
 
 
 def _iterate_referring_columns() -> Iterator[tuple[type[Model], str]]:
-    """Yield the models and columns that refer to blobs."""
     for relation in FileContent._meta.get_fields(include_hidden=True):
         if isinstance(relation, ForeignObjectRel):
             yield relation.related_model, relation.field.name

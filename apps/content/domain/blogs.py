@@ -1,11 +1,8 @@
-"""Create, update and delete blogs."""
-
 from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
 
-from apps.content.domain import articles
 from apps.content.models import Article, ArticleTag, ArticleVersion, Blog
 from apps.core.db.row_locks import get_for_update, refresh_for_update
 from apps.core.events.recording import apply_changes, record_event
@@ -22,11 +19,7 @@ ARTICLES_AT_ONCE = 50
 
 @transaction.atomic
 def create_blog(attrs: Attrs, *, metafield_drafts: Sequence[MetafieldInput] = (), actor: str, at: datetime) -> Blog:
-    """Create a blog with optional metafields. Without a handle, a unique handle is derived from the title.
-
-    Raises:
-        IntegrityError: Another blog already has the handle.
-    """
+    """Create a blog. Without a handle, a unique handle is derived from the title."""
     shop = get_current_shop()
     handle = build_handle(attrs.pop("handle", None) or "")
     if not handle:
@@ -43,12 +36,7 @@ def create_blog(attrs: Attrs, *, metafield_drafts: Sequence[MetafieldInput] = ()
 def update_blog(
     blog: Blog, attrs: Attrs, *, metafield_drafts: Sequence[MetafieldInput] = (), actor: str, at: datetime
 ) -> None:
-    """Update a blog and set metafields. A new title does not change the handle.
-
-    Raises:
-        RowDeleted: The blog has been deleted.
-        IntegrityError: Another blog already has the handle.
-    """
+    """Update a blog. A new title does not change the handle."""
     refresh_for_update(blog, no_key=True)
     if "handle" in attrs:
         attrs["handle"] = build_handle(attrs["handle"] or "") or blog.handle
@@ -60,15 +48,10 @@ def update_blog(
 
 @transaction.atomic
 def delete_blog(blog: Blog, *, actor: str, at: datetime) -> None:
-    """Delete a blog and its articles.
-
-    Raises:
-        RowDeleted: The blog has been deleted.
-    """
     # The full lock prevents other transactions from adding articles.
     get_for_update(Blog, blog.pk)
     for article in Article.objects.filter(blog=blog).order_by("id").iterator(ARTICLES_AT_ONCE):
-        articles.record_article_deletion(article, actor=actor, at=at)
+        record_event("articles/delete", article, actor=actor, at=at)
     record_event("blogs/delete", blog, actor=actor, at=at)
     ArticleTag.objects.filter(blog=blog).delete()
     ArticleVersion.objects.filter(article__blog=blog).only("pk").delete()

@@ -1,5 +1,3 @@
-"""Determine the media types of theme files from their names."""
-
 _TYPES = {
     ".avif": "image/avif",
     ".css": "text/css",
@@ -48,13 +46,12 @@ _SAFE_TYPES = frozenset(
 
 
 def get_media_type(key: str) -> str:
-    """Return the media type that the REST API shows for a theme file."""
     name = key.rpartition("/")[2].lower()
     return _TYPES.get(name[name.rfind(".") :], UNKNOWN) if "." in name else UNKNOWN
 
 
 def get_served_type(key: str) -> str:
-    """Return the media type used to serve a theme file. Unsafe files are served as plain text or binary data."""
+    """Return the media type for the storefront. Unsafe files are served as plain text or binary data."""
     kind = get_media_type(key)
     if kind not in _SAFE_TYPES:
         return "text/plain; charset=utf-8" if kind.startswith("text/") or "liquid" in kind else UNKNOWN

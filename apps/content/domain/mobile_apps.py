@@ -12,11 +12,7 @@ _FINGERPRINT = re.compile(r"[0-9A-F]{2}(?::[0-9A-F]{2}){31}")
 
 
 def parse_fingerprints(value: object) -> list[str]:
-    """Parse certificate fingerprints, convert them to upper case and remove duplicates.
-
-    Raises:
-        ValueError: The value is not a list of SHA-256 fingerprints, each with 32 bytes in the form ``AA:BB:…``.
-    """
+    """Parse SHA-256 fingerprints of the form ``AA:BB:…`` to upper case without duplicates, or raise ``ValueError``."""
     if not isinstance(value, list) or len(value) > MAX_FINGERPRINTS:
         raise ValueError(INVALID)
     fingerprints = [item.strip().upper() if isinstance(item, str) else "" for item in value]
@@ -28,7 +24,7 @@ def parse_fingerprints(value: object) -> list[str]:
 def validate_mobile_app(
     *, platform: str, application_id: str, fingerprints: Sequence[str], app_clip_application_id: str | None
 ) -> dict[str, str]:
-    """Check that the values are valid for the platform. Return the errors, keyed by field name."""
+    """Return the errors for the platform, keyed by field name."""
     errors: dict[str, str] = {}
     if not APPLICATION_ID.fullmatch(application_id):
         errors["application_id"] = INVALID
@@ -40,7 +36,6 @@ def validate_mobile_app(
 
 
 def build_apple_app_site_association() -> dict[str, object]:
-    """Return the association file for iOS, which lists the apps that open links, share passwords or have app clips."""
     apps = list(
         MobilePlatformApplication.objects.filter(platform=MobilePlatformApplication.Platform.IOS).order_by("id")
     )
@@ -54,7 +49,6 @@ def build_apple_app_site_association() -> dict[str, object]:
 
 
 def build_asset_links() -> list[dict[str, object]]:
-    """Return the Android association file, which lists the apps that open links and their certificate fingerprints."""
     apps = MobilePlatformApplication.objects.filter(
         platform=MobilePlatformApplication.Platform.ANDROID, enabled_universal_or_app_links=True
     )

@@ -8,17 +8,14 @@ from apps.core.tenancy.models import Shop
 
 
 def get_storefront_url(shop: Shop, path: str) -> str:
-    """Return a public URL of a shop."""
     return f"{settings.BASE_URL}/storefront/{shop.domain}/{path}"
 
 
 def get_article_image_url(shop: Shop, article_id: int, name: str, sha256: str) -> str:
-    """Return the public URL of an article's image. A new image gets a new query string."""
     return get_storefront_url(shop, f"articles/{article_id}/{quote(name)}?v={get_image_version(sha256)}")
 
 
 def get_store_file_url(shop: Shop, name: str, sha256: str) -> str:
-    """Return the public URL of an uploaded file. The query string identifies the content."""
     return get_storefront_url(shop, f"files/{quote(name)}?v={get_image_version(sha256)}")
 
 

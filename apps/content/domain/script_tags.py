@@ -14,27 +14,18 @@ from apps.core.events.recording import record_event
 from apps.core.http.errors import HttpRequestFailed
 from apps.core.http.sync_client import MIB, Limits, download_file
 from apps.core.media.storage import StorageFailed
-from apps.core.tenancy.models import Installation, Shop
+from apps.core.tenancy.models import Installation
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Attrs
 
 
 def create_script_tag(installation: Installation, attrs: Attrs, *, actor: str, at: datetime) -> ScriptTag:
-    """Create a script tag for an installed app.
-
-    Args:
-        installation: The installation of the app.
-        attrs: Validated columns of ``ScriptTag``.
-        actor: The actor of the event.
-        at: The time of the event.
-    """
     tag = ScriptTag.objects.create(shop_id=installation.shop_id, app_id=installation.app_id, **attrs)
     record_event("script_tags/create", tag, actor=actor, at=at)
     return tag
 
 
 def delete_script_tags(installation: Installation, at: datetime) -> None:
-    """Delete the script tags of an app that is being uninstalled."""
     for tag in ScriptTag.objects.filter(app_id=installation.app_id).order_by("id"):
         record_event("script_tags/delete", tag, actor="system", at=at)
         tag.delete()
@@ -73,34 +64,26 @@ def is_vintage(theme: Theme) -> bool:
 
 
 def render_script_loader(scope: str) -> str:
-    """Return the JavaScript that loads the script tags of a display scope in order of creation."""
     main = Theme.objects.filter(role=Theme.Role.MAIN).first()
     tags = ScriptTag.objects.filter(display_scope__in=(scope, ScriptTag.DisplayScope.ALL)).order_by("id")
     shop = get_current_shop()
-    sources = [_get_source_url(shop, tag) for tag in tags] if main is not None and is_vintage(main) else []
+    urls = (get_storefront_url(shop, f"scripts/{tag.pk}.js") if tag.cache else tag.src for tag in tags)
+    sources = list(urls) if main is not None and is_vintage(main) else []
     # Escape "<", so that "</script>" in a URL cannot end an inline script.
     return _LOADER % json.dumps(sources, indent=2).replace("<", "\\u003c")
 
 
-def _get_source_url(shop: Shop, tag: ScriptTag) -> str:
-    return get_storefront_url(shop, f"scripts/{tag.pk}.js") if tag.cache else tag.src
-
-
 def get_cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
-    """Return the cached copy of a script. The copy is at most 15 minutes old if the script's server responds.
+    """Return a copy of a script that is at most 15 minutes old if the script's server responds.
 
     If the copy has expired, one of several concurrent requests downloads the script. The others return the old copy.
-
-    Raises:
-        ScriptUnavailable: There is no copy, and the script cannot be downloaded.
     """
+    expired: Attrs = {"content": None, "fetched_at": None, "tried_at": at - COPY_MAX_AGE - RETRY_DELAY}
     copy, _ = ScriptCopy.objects.select_related("content").get_or_create(
-        tag=tag, defaults={"shop": tag.shop, "src": tag.src, "tried_at": at - COPY_MAX_AGE - RETRY_DELAY}
+        tag=tag, defaults={"shop": tag.shop, "src": tag.src, **expired}
     )
     if copy.src != tag.src:
-        ScriptCopy.objects.filter(pk=copy.pk, src=copy.src).update(
-            src=tag.src, content=None, fetched_at=None, tried_at=at - COPY_MAX_AGE - RETRY_DELAY
-        )
+        ScriptCopy.objects.filter(pk=copy.pk, src=copy.src).update(src=tag.src, **expired)
         copy.refresh_from_db()
     if _claim_download(copy, at):
         _download_copy(copy, at)
@@ -110,9 +93,7 @@ def get_cached_script(tag: ScriptTag, *, at: datetime) -> bytes:
         return blob_store.read_blob(copy.content)
     except StorageFailed as failure:
         # Mark the copy as expired, so that the next request downloads the script again.
-        ScriptCopy.objects.filter(pk=copy.pk, content=copy.content).update(
-            content=None, fetched_at=None, tried_at=at - COPY_MAX_AGE - RETRY_DELAY
-        )
+        ScriptCopy.objects.filter(pk=copy.pk, content=copy.content).update(**expired)
         raise ScriptUnavailable(failure.sentence) from failure
 
 

@@ -20,19 +20,13 @@ MAX_LISTED_FILES = 60
 
 
 def search_store_files(term: str) -> list[StoreFile]:
-    """Return the newest files with names that start with the search term."""
     return list(
         StoreFile.objects.filter(name__istartswith=term).select_related("content").order_by("-id")[:MAX_LISTED_FILES]
     )
 
 
 def save_store_file(data: bytes, name: str, *, actor: str, at: datetime) -> StoreFile:
-    """Store an image under a sanitized name. Return the existing file if it has the same name and content.
-
-    Raises:
-        UploadRefused: The file is not a supported image.
-        StorageFailed: The storage cannot write the file.
-    """
+    """Store an image under a sanitized name. Return the existing file if it has the same name and content."""
     image = article_images.store_article_image(data, name)
     path = PurePath(image.name)
     # A name such as "hat_large.png" cannot be used, because it requests a resized version of "hat.png".
@@ -57,7 +51,7 @@ def delete_store_file(file: StoreFile, *, actor: str, at: datetime) -> None:
 
 
 def find_store_file(name: str) -> StoreFile | None:
-    """Return the file with this name. If the name requests a resized version, return the original file."""
+    """Return the file with this name, or the original if the name requests a resized version."""
     files = StoreFile.objects.select_related("content")
     file = files.filter(name=name).first()
     parsed = None if file else parse_transformation(name)

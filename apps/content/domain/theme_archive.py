@@ -12,7 +12,6 @@ from apps.core.i18n.error_messages import format_bytes
 from apps.core.i18n.messages import define_message, define_text
 from apps.core.media.zip_reader import (
     MIB,
-    ArchiveRefused,
     EntryReader,
     ValidatedZip,
     ZipEntry,
@@ -20,18 +19,6 @@ from apps.core.media.zip_reader import (
     quote_name,
     refuse_if,
 )
-
-__all__ = [
-    "DEFAULT_LIMITS",
-    "LAYOUT",
-    "TEXT_SUFFIXES",
-    "ArchiveLimits",
-    "ArchiveRefused",
-    "EntryReader",
-    "ThemeArchive",
-    "is_theme_key",
-    "open_theme",
-]
 
 DIRECTORIES = frozenset({"assets", "blocks", "config", "layout", "locales", "sections", "snippets", "templates"})
 TEXT_SUFFIXES = frozenset(
@@ -58,12 +45,8 @@ class ArchiveLimits:
     """Limits of a theme archive.
 
     Attributes:
-        packed_bytes: Maximum size of the ZIP file.
         unpacked_bytes: Maximum total size of all entries.
         entries: Maximum number of entries, including directories and skipped entries.
-        text_bytes: Maximum size of a text file.
-        binary_bytes: Maximum size of any other file.
-        text_suffixes: Lower-case file name suffixes of text files.
     """
 
     packed_bytes: int = 50 * MIB
@@ -71,19 +54,16 @@ class ArchiveLimits:
     entries: int = 10_000
     text_bytes: int = 256 * 1024
     binary_bytes: int = 20 * MIB
-    text_suffixes: frozenset[str] = TEXT_SUFFIXES
 
     def asset_bytes(self, key: str) -> int:
-        """Return the maximum size of the file with this key."""
         _, dot, suffix = key.rpartition("/")[2].lower().rpartition(".")
-        return self.text_bytes if dot + suffix in self.text_suffixes else self.binary_bytes
+        return self.text_bytes if dot + suffix in TEXT_SUFFIXES else self.binary_bytes
 
 
 DEFAULT_LIMITS = ArchiveLimits()
 
 
 def is_theme_key(key: str) -> bool:
-    """Return True if the key is valid for a theme file, both in an archive and as a single file."""
     return (
         _KEY.fullmatch(key) is not None and is_plain_path(key) and "/" in key and key.partition("/")[0] in DIRECTORIES
     )
@@ -104,7 +84,6 @@ class ThemeArchive:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Return the keys of all theme files in archive order."""
         return tuple(self._key(asset) for asset in self._assets)
 
     def __len__(self) -> int:
@@ -119,17 +98,11 @@ class ThemeArchive:
 
 
 def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> ThemeArchive:
-    """Validate the central directory of a theme archive without unpacking any file.
+    """Validate the central directory of a theme archive without unpacking any file, or raise ``ArchiveRefused``.
 
     If a single folder contains all files, the keys do not include the name of this folder. Entries outside the theme
-    directories are checked like all others, and then skipped.
-
-    Args:
-        file: A seekable binary file, which must stay open as long as the result is used.
-        limits: The limits of the archive.
-
-    Raises:
-        ArchiveRefused: The archive is unsafe, damaged or too large, or contains no theme.
+    directories are checked like all others, and then skipped. The seekable file must stay open while the result is
+    used.
     """
     archive = ValidatedZip(
         file,
@@ -144,10 +117,7 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> The
         directory, slash, _ = key.partition("/")
         if entry.is_dir or not slash or directory not in DIRECTORIES:
             continue
-        refuse_if(
-            not is_theme_key(key),
-            _BAD_NAME(key=quote_name(key)),
-        )
+        refuse_if(not is_theme_key(key), _BAD_NAME(key=quote_name(key)))
         limit = limits.asset_bytes(key)
         refuse_if(entry.size > limit, _TOO_LARGE(key=quote_name(key), size=format_bytes(limit)))
         assets.append(entry)
@@ -156,9 +126,6 @@ def open_theme(file: BinaryIO, *, limits: ArchiveLimits = DEFAULT_LIMITS) -> The
 
 
 def _get_single_folder(entries: tuple[ZipEntry, ...]) -> str:
-    """Return the top-level folder that contains all other entries, with a trailing slash, or an empty string.
-
-    The result is empty if there are several top-level entries, or if the folder is one of the theme directories.
-    """
+    """Return the only top-level folder with a trailing slash, or "" if there are several or it is a theme directory."""
     roots = {entry.name.partition("/")[0] for entry in entries} - _MACOS_ENTRIES
     return "" if len(roots) != 1 or roots <= DIRECTORIES else f"{roots.pop()}/"

@@ -16,7 +16,7 @@ from typing import IO, Any, BinaryIO, cast
 from django.utils import timezone
 
 from apps.content.domain import blob_store, themes
-from apps.content.domain.theme_archive import DEFAULT_LIMITS, LAYOUT, ArchiveRefused, open_theme
+from apps.content.domain.theme_archive import DEFAULT_LIMITS, LAYOUT, open_theme
 from apps.content.models import Asset, FileContent, Theme
 from apps.core.events.recording import record_event
 from apps.core.http.errors import HttpRequestFailed
@@ -25,7 +25,7 @@ from apps.core.i18n.messages import as_message, define_message
 from apps.core.jobs.models import Job
 from apps.core.jobs.queue import GiveUp, report_progress
 from apps.core.media.storage import StorageFailed
-from apps.core.media.zip_reader import refuse_if
+from apps.core.media.zip_reader import ArchiveRefused, refuse_if
 from apps.core.tenancy.models import Shop
 
 _NO_LAYOUT = define_message("theme_archive.no_layout", "The archive has no {key}. Every theme needs this file.")
@@ -36,15 +36,9 @@ DOWNLOAD = Limits(max_bytes=DEFAULT_LIMITS.packed_bytes, total_seconds=30)
 BATCH_FILES = 100
 BATCH_BYTES = 2 * 1024 * 1024
 
-ProgressCallback = Callable[[int, int], None]
-
 
 def extract_theme(job: Job, **arguments: Any) -> None:
-    """Install the files of the theme ``theme_id`` if the theme is processing. The job can safely run more than once.
-
-    Raises:
-        GiveUp: The archive cannot be downloaded or is invalid. The message contains the reason.
-    """
+    """Install the files of the theme ``theme_id`` if the theme is processing. The job can safely run more than once."""
     theme_id: int = arguments["theme_id"]
     themes.resume_processing(theme_id)
     theme = Theme.objects.select_related("upload").filter(pk=theme_id, processing=True).first()
@@ -64,22 +58,13 @@ def extract_theme(job: Job, **arguments: Any) -> None:
 
 
 def record_extraction_failure(job: Job) -> None:
-    """Store the job's error on the theme as the reason why the installation failed."""
     themes.mark_theme_failed(int(job.arguments["theme_id"]), reason=job.error, actor=job.actor, at=timezone.now())
 
 
-def store_archive_files(file: BinaryIO, progress: ProgressCallback) -> dict[str, FileContent]:
-    """Store the files of a theme archive.
+def store_archive_files(file: BinaryIO, progress: Callable[[int, int], None]) -> dict[str, FileContent]:
+    """Store the files of a seekable theme archive, and report the numbers of stored and of all files.
 
-    Args:
-        file: The archive, which must be seekable.
-        progress: A function that is called with the number of stored files and the total number.
-
-    Returns:
-        The blobs, keyed by the key of the theme file. No row refers to these blobs yet.
-
-    Raises:
-        ArchiveRefused: The archive is invalid. The blobs stored so far are released.
+    Return the blobs, keyed by theme file. No row refers to them yet. If the archive is invalid, they are released.
     """
     archive = open_theme(file)
     refuse_if(LAYOUT not in archive.keys, _NO_LAYOUT(key=LAYOUT))
@@ -112,14 +97,12 @@ def store_archive_files(file: BinaryIO, progress: ProgressCallback) -> dict[str,
 
 
 def store_folder(folder: Path) -> dict[str, FileContent]:
-    """Store the files of a bundled theme, and return the blobs, keyed by the key of the theme file."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     keys = [path.relative_to(folder).as_posix() for path in paths]
     return dict(zip(keys, blob_store.store_blobs([path.read_bytes() for path in paths]), strict=True))
 
 
 def create_starter_theme(shop: Shop, at: datetime) -> None:
-    """Create the starter theme of a new shop and publish it."""
     files = store_folder(STARTER)
     theme = Theme.objects.create(
         shop=shop, name="Starter", role=Theme.Role.MAIN, processing=False, previewable=True, created_at=at
@@ -131,11 +114,7 @@ def create_starter_theme(shop: Shop, at: datetime) -> None:
 
 
 def create_theme_archive(theme: Theme) -> IO[bytes]:
-    """Return a theme's files as a ZIP archive in a temporary file. The caller must close the file.
-
-    Raises:
-        StorageFailed: The storage cannot read a file.
-    """
+    """Return a theme's files as a ZIP archive in a temporary file. The caller must close the file."""
     file = SpooledTemporaryFile(max_size=BATCH_BYTES)  # noqa: SIM115 - the caller closes it
     try:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -150,7 +129,6 @@ def create_theme_archive(theme: Theme) -> IO[bytes]:
 
 @contextmanager
 def _open_archive(theme: Theme) -> Iterator[BinaryIO]:
-    """Open a theme's archive, which is either an upload or a download from a URL."""
     if theme.upload is not None:
         with blob_store.open_blob(theme.upload) as file:
             yield cast("BinaryIO", file)

@@ -29,33 +29,23 @@ _COPY_BATCH = 500
 
 
 class TooManyThemes(DomainError):
-    """Raised when the shop has the maximum number of themes."""
-
     code = "too_many_themes"
 
 
 class NotPublishable(DomainError):
-    """Raised when a theme cannot be published, because of its role or because it has no files."""
-
     code = "theme_not_publishable"
     field = "role"
 
 
 class NotDeletable(DomainError):
-    """Raised when a theme cannot be deleted because it is processing or published."""
-
     code = "theme_not_deletable"
 
 
 class NotCopyable(DomainError):
-    """Raised when a theme cannot be duplicated because it has no files yet."""
-
     code = "theme_not_copyable"
 
 
 class NotRetryable(DomainError):
-    """Raised when a theme's installation cannot be retried because it has not failed."""
-
     code = "theme_not_retryable"
 
 
@@ -69,18 +59,9 @@ def create_theme(
     actor: str,
     at: datetime,
 ) -> Theme:
-    """Create a theme. A job installs its files.
+    """Create a theme. A job installs its files from a stored ZIP archive, a URL or the starter theme.
 
-    Args:
-        name: The name of the theme.
-        role: ``main`` publishes the theme once its files are installed.
-        src: The URL of a ZIP archive. Without a URL or an upload, the theme gets the files of the starter theme.
-        upload: A stored ZIP archive.
-        actor: The actor of the event.
-        at: The time of the event.
-
-    Raises:
-        TooManyThemes: The shop has the maximum number of themes.
+    With the role ``main``, the theme is published once its files are installed.
     """
     shop = lock_shop()
     _check_theme_count()
@@ -103,11 +84,7 @@ def create_theme(
 
 @transaction.atomic
 def install_theme_files(theme_id: int, files: dict[str, FileContent], *, actor: str, at: datetime) -> bool:
-    """Add all files to a theme in one transaction and publish it if requested.
-
-    Returns:
-        True if the theme was still processing.
-    """
+    """Add all files to a theme and publish it if requested. Return True if the theme was still processing."""
     shop = lock_shop()
     moved = Theme.objects.filter(pk=theme_id, processing=True).update(
         processing=False, previewable=True, failure="", upload=None
@@ -131,7 +108,7 @@ def install_theme_files(theme_id: int, files: dict[str, FileContent], *, actor: 
 
 @transaction.atomic
 def mark_theme_failed(theme_id: int, *, reason: str, actor: str, at: datetime) -> None:
-    """Record that the installation of a theme's files failed. The installation can be retried."""
+    """Record that the installation of a theme's files failed. It can be retried."""
     moved = Theme.objects.filter(pk=theme_id, processing=True).update(processing=False, failure=reason)
     if moved:
         theme = Theme.objects.get(pk=theme_id)
@@ -147,11 +124,6 @@ def mark_theme_failed(theme_id: int, *, reason: str, actor: str, at: datetime) -
 
 @transaction.atomic
 def retry_theme(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Retry the installation of a failed theme.
-
-    Raises:
-        NotRetryable: The theme has not failed.
-    """
     if not resume_processing(theme.pk):
         raise NotRetryable(_("Only a failed installation can be retried."))
     theme.refresh_from_db()
@@ -167,11 +139,6 @@ def resume_processing(theme_id: int) -> bool:
 
 @transaction.atomic
 def rename_theme(theme: Theme, name: str, *, actor: str, at: datetime) -> None:
-    """Rename a theme.
-
-    Raises:
-        RowDeleted: The theme has been deleted.
-    """
     refresh_for_update(theme, no_key=True)
     if name == theme.name:
         return
@@ -190,13 +157,7 @@ def lock_theme(theme: Theme) -> None:
 
 @transaction.atomic
 def publish_theme(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Publish a theme. The previously published theme becomes a draft.
-
-    A processing theme is published once its files are installed.
-
-    Raises:
-        NotPublishable: The theme has a demo or development role, or its installation failed.
-    """
+    """Publish a theme, now or once its files are installed. The previously published theme becomes a draft."""
     lock_theme(theme)
     theme.refresh_from_db()
     if theme.role not in PUBLISHABLE:
@@ -217,12 +178,7 @@ def publish_theme(theme: Theme, *, actor: str, at: datetime) -> None:
 
 @transaction.atomic
 def duplicate_theme(theme: Theme, *, name: str = "", actor: str, at: datetime) -> Theme:
-    """Copy a theme as a draft. Both themes refer to the same blobs.
-
-    Raises:
-        TooManyThemes: The shop has the maximum number of themes.
-        NotCopyable: The theme has no files yet.
-    """
+    """Copy a theme as a draft. Both themes refer to the same blobs."""
     shop = lock_shop()
     _check_theme_count()
     theme.refresh_from_db()
@@ -247,11 +203,7 @@ def duplicate_theme(theme: Theme, *, name: str = "", actor: str, at: datetime) -
 
 @transaction.atomic
 def delete_theme(theme: Theme, *, actor: str, at: datetime) -> None:
-    """Delete a theme and its files. The cleanup later deletes blobs that no other row uses.
-
-    Raises:
-        NotDeletable: The theme is processing or published.
-    """
+    """Delete a theme and its files. The cleanup later deletes blobs that no other row uses."""
     lock_shop()
     # Changes to theme files also lock the theme first, so the same order here avoids deadlocks.
     refresh_for_update(theme)

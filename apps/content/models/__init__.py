@@ -1,5 +1,3 @@
-"""Models for the content app."""
-
 from apps.content.models.blogs import Article, ArticleTag, ArticleVersion, Blog
 from apps.content.models.files import FileContent, StoreFile
 from apps.content.models.mobile import MobilePlatformApplication

@@ -1,5 +1,3 @@
-"""Blogs and articles."""
-
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy
@@ -11,11 +9,7 @@ from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class Blog(ShopOwned):
-    """A series of articles.
-
-    ``tags`` contains the sorted tags of the blog's articles. The tags are derived from the articles and never set
-    directly.
-    """
+    """A series of articles. ``tags`` contains the sorted tags of the articles, and is never set directly."""
 
     class Commentable(models.TextChoices):
         NO = "no", gettext_lazy("No comments")
@@ -47,10 +41,9 @@ class Blog(ShopOwned):
 
 
 class Article(ShopOwned):
-    """A post in a blog.
+    """A post in a blog. It is not visible before ``published_at``.
 
-    ``body_html`` is stored exactly as received. The panel sanitizes the HTML before display. An article with
-    ``published_at`` in the future is not visible yet.
+    ``body_html`` is stored exactly as received. The panel sanitizes the HTML before display.
     """
 
     blog = models.ForeignKey(Blog, on_delete=models.CASCADE, related_name="articles", verbose_name=gettext_lazy("blog"))

@@ -16,8 +16,6 @@ class FileContent(ShopOwned):
     The row is inserted before the file is written, and deleted after the file is deleted. So every file has a row.
 
     Attributes:
-        sha256: The digest that identifies the content.
-        md5: The checksum that the REST API shows.
         stored: True once the file is complete. Until then, no row may refer to the blob.
         used_at: The time of the last request to store the blob. Recently used blobs are never deleted.
         is_new: True if the blob was first stored through this instance.
@@ -44,20 +42,15 @@ class FileContent(ShopOwned):
 
     @property
     def name(self) -> str:
-        """Return the path of the file in the file storage, which includes the shop ID."""
         return f"shops/{self.shop_id}/content/{self.sha256[0]}/{self.sha256}"
 
     @property
     def renditions(self) -> str:
-        """Return the storage folder for resized versions of the image."""
         return f"shops/{self.shop_id}/renditions/{self.sha256}"
 
 
 class StoreFile(ShopOwned):
-    """An image that staff uploaded for descriptions and articles.
-
-    A file never changes, because each new image is a new file. Browsers may therefore cache the image forever.
-    """
+    """An image for descriptions and articles. It never changes, so browsers may cache it forever."""
 
     name = models.CharField(gettext_lazy("name"), max_length=255, editable=False)
     content = models.ForeignKey(

@@ -1,5 +1,3 @@
-"""Mobile apps that can open a shop's links."""
-
 from django.db import models
 from django.utils.translation import gettext_lazy
 
@@ -9,8 +7,6 @@ from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class MobilePlatformApplication(ShopOwned):
-    """A mobile app that is associated with the shop's domain."""
-
     class Platform(models.TextChoices):
         IOS = "ios", gettext_lazy("iOS")
         ANDROID = "android", gettext_lazy("Android")

@@ -1,5 +1,3 @@
-"""Script tags and cached copies of their scripts."""
-
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -13,10 +11,7 @@ from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class ScriptTag(ShopOwned):
-    """A remote script that the storefront loads on every page in its display scope.
-
-    A script tag belongs to the app that created it, and is deleted when the app is uninstalled.
-    """
+    """A remote script that the storefront loads on every page in its display scope. Uninstalling the app deletes it."""
 
     class Event(models.TextChoices):
         ONLOAD = "onload", gettext_lazy("When the page has loaded")
@@ -60,11 +55,7 @@ class ScriptTag(ShopOwned):
 
 
 class ScriptCopy(ShopOwned):
-    """A cached copy of a script tag's script.
-
-    ``src`` is the URL that the copy was downloaded from. If the URL of the script tag changes, the copy is out of date
-    and is never served.
-    """
+    """A cached copy of a script. If ``src`` is no longer the script tag's URL, the copy is never served."""
 
     tag = models.OneToOneField(
         ScriptTag, on_delete=models.CASCADE, related_name="copy", verbose_name=gettext_lazy("tag")

@@ -1,5 +1,3 @@
-"""Themes and their files."""
-
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
@@ -67,15 +65,11 @@ class Theme(ShopOwned):
 
     @property
     def failed(self) -> bool:
-        """Return True if the files could not be installed."""
         return not self.processing and not self.previewable
 
 
 class Asset(ShopOwned):
-    """A file of a theme.
-
-    ``key`` is the path of the file in the theme, and ``actor`` is the actor who saved the current content.
-    """
+    """A file of a theme. ``key`` is its path, and ``actor`` is the actor who saved the current content."""
 
     theme = models.ForeignKey(
         Theme, on_delete=models.CASCADE, related_name="assets", editable=False, verbose_name=gettext_lazy("theme")
@@ -105,10 +99,7 @@ class Asset(ShopOwned):
 
 
 class AssetVersion(ShopOwned):
-    """An earlier version of a theme file, with the actor and the time of the save.
-
-    A version is created when the content is overwritten or the file is deleted.
-    """
+    """An earlier version of an overwritten or deleted theme file, with the actor and the time of the save."""
 
     theme = models.ForeignKey(
         Theme, on_delete=models.CASCADE, related_name="asset_versions", verbose_name=gettext_lazy("theme")

@@ -1,1 +1,0 @@
-"""Public views for the content app."""

@@ -1,5 +1,3 @@
-"""Public URLs for the content app, outside the REST API."""
-
 from django.urls import path
 
 from apps.content.storefront import views

@@ -26,18 +26,20 @@ from apps.core.tenancy.scope import shop_scope
 
 SHORT_CACHE = timedelta(minutes=1)
 LONG_CACHE = timedelta(days=365)
+JAVASCRIPT = "application/javascript; charset=utf-8"
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
 
 View = Callable[..., HttpResponse]
 
 
-def in_scope_of_domain(view: View) -> View:
-    """Decorate a view so that it runs in the scope of the shop that the domain in the path belongs to."""
+def _in_scope_of_domain(view: View) -> View:
+    """Run a view in the scope of the shop with the domain in the path or, if there is none, in the Host header."""
 
     @require_safe
     @wraps(view)
-    def scoped(request: HttpRequest, domain: str, **kwargs: object) -> HttpResponse:
-        shop = Shop.objects.filter(domain=domain).first()
+    def scoped(request: HttpRequest, domain: str | None = None, **kwargs: object) -> HttpResponse:
+        host_domain = getattr(request, "host_shop_domain", "")
+        shop = Shop.objects.filter(domain=host_domain if domain is None else domain).first()
         if shop is None:
             raise Http404
         with shop_scope(shop):
@@ -49,36 +51,16 @@ def in_scope_of_domain(view: View) -> View:
     return scoped
 
 
-def _in_scope_of_host(view: View) -> View:
-    """Decorate a view so that it runs in the scope of the shop that the domain in the Host header belongs to."""
-
-    @require_safe
-    @wraps(view)
-    def scoped(request: HttpRequest) -> HttpResponse:
-        shop = Shop.objects.filter(domain=getattr(request, "host_shop_domain", "")).first()
-        if shop is None:
-            raise Http404
-        with shop_scope(shop):
-            return view(request)
-
-    return scoped
-
-
-@in_scope_of_domain
+@_in_scope_of_domain
 def serve_script_loader(request: HttpRequest) -> HttpResponse:
-    """Serve the script that loads a shop's script tags."""
     scope = request.GET.get("scope", script_tags.SCOPES[0])
     if scope not in script_tags.SCOPES:
         return HttpResponse("scope must be online_store or order_status", status=400, content_type="text/plain")
-    body = script_tags.render_script_loader(scope).encode()
-    return _create_response(
-        request, body, "application/javascript; charset=utf-8", etag=build_etag(body), max_age=SHORT_CACHE
-    )
+    return _serve_text(request, script_tags.render_script_loader(scope).encode(), JAVASCRIPT)
 
 
-@in_scope_of_domain
+@_in_scope_of_domain
 def serve_script(request: HttpRequest, tag_id: int) -> HttpResponse:
-    """Serve the cached copy of a script."""
     tag = ScriptTag.objects.filter(pk=tag_id, cache=True).first()
     if tag is None:
         raise Http404
@@ -86,14 +68,11 @@ def serve_script(request: HttpRequest, tag_id: int) -> HttpResponse:
         body = script_tags.get_cached_script(tag, at=timezone.now())
     except script_tags.ScriptUnavailable:
         return HttpResponse(status=503, headers={"Retry-After": str(script_tags.RETRY_DELAY.seconds)})
-    return _create_response(
-        request, body, "application/javascript; charset=utf-8", etag=build_etag(body), max_age=SHORT_CACHE
-    )
+    return _serve_text(request, body, JAVASCRIPT)
 
 
-@in_scope_of_domain
+@_in_scope_of_domain
 def serve_asset(request: HttpRequest, theme_id: int, key: str) -> HttpResponse:
-    """Serve a theme file under ``assets/``."""
     theme_file = Asset.objects.select_related("content").filter(theme_id=theme_id, key=f"assets/{key}").first()
     if theme_file is None:
         raise Http404
@@ -103,18 +82,16 @@ def serve_asset(request: HttpRequest, theme_id: int, key: str) -> HttpResponse:
     )
 
 
-@in_scope_of_domain
+@_in_scope_of_domain
 def serve_article_image(request: HttpRequest, article_id: int, name: str) -> HttpResponse:
-    """Serve the image of an article, or a resized version of it."""
     article = Article.objects.select_related("image").filter(pk=article_id).exclude(image=None).first()
     if article is None or article.image is None:
         raise Http404
     return _serve_image(request, article.image, article.image_name, name)
 
 
-@in_scope_of_domain
+@_in_scope_of_domain
 def serve_store_file(request: HttpRequest, name: str) -> HttpResponse:
-    """Serve an uploaded image, or a resized version of it."""
     file = store_files.find_store_file(name)
     if file is None:
         raise Http404
@@ -141,21 +118,18 @@ def _serve_image(request: HttpRequest, content: FileContent, original: str, name
     return _create_response(request, body, content_type, etag=etag, max_age=max_age)
 
 
-@_in_scope_of_host
+@_in_scope_of_domain
 def serve_apple_app_site_association(request: HttpRequest) -> HttpResponse:
-    """Serve the association file for iOS."""
-    return _create_json_response(request, mobile_apps.build_apple_app_site_association())
+    return _serve_text(request, orjson.dumps(mobile_apps.build_apple_app_site_association()), "application/json")
 
 
-@_in_scope_of_host
+@_in_scope_of_domain
 def serve_asset_links(request: HttpRequest) -> HttpResponse:
-    """Serve the association file for Android."""
-    return _create_json_response(request, mobile_apps.build_asset_links())
+    return _serve_text(request, orjson.dumps(mobile_apps.build_asset_links()), "application/json")
 
 
-def _create_json_response(request: HttpRequest, value: object) -> HttpResponse:
-    body = orjson.dumps(value)
-    return _create_response(request, body, "application/json", etag=build_etag(body), max_age=SHORT_CACHE)
+def _serve_text(request: HttpRequest, body: bytes, content_type: str) -> HttpResponse:
+    return _create_response(request, body, content_type, etag=build_etag(body), max_age=SHORT_CACHE)
 
 
 def _serve_content(request: HttpRequest, content: FileContent, content_type: str, *, current: bool) -> HttpResponse:

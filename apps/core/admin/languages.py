@@ -19,18 +19,15 @@ _CUSTOMER_PATHS = re.compile(r"\A/(account|orders)/")
 
 
 class LanguageMiddleware:
-    """Middleware that activates the user's language for translated pages."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Handle the request in the user's language if the path belongs to a translated page."""
         is_of_staff = bool(_STAFF_PATHS.match(request.path_info))
         if not is_of_staff and not _CUSTOMER_PATHS.match(request.path_info):
             return self.get_response(request)
         preferred = request.user.language if is_of_staff and isinstance(request.user, User) else ""
-        browser_language = formats.match_browser_language(_get_accept_language(request))
+        browser_language = formats.match_browser_language(str(request.META.get("HTTP_ACCEPT_LANGUAGE", "")))
         language = formats.match_language(preferred) if preferred else browser_language
         with translation.override(language):
             response = self.get_response(request)
@@ -38,10 +35,6 @@ class LanguageMiddleware:
         if isinstance(response, StreamingHttpResponse) and not isinstance(response, FileResponse):
             response.streaming_content = _stream_in_language(language, response.streaming_content)
         return response
-
-
-def _get_accept_language(request: HttpRequest) -> str:
-    return str(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
 
 
 def _stream_in_language(language: str, parts: Any) -> Iterator[bytes]:

@@ -50,6 +50,9 @@ class MenuItem:
     title: StrOrPromise = ""
     search_terms: StrOrPromise = ""
 
+    def build_entry(self, title: str, link: str) -> "PageEntry":
+        return PageEntry(self.section, title, self.icon, self.order, link, str(self.search_terms))
+
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
@@ -64,22 +67,17 @@ class PageEntry:
 
     @property
     def section_name(self) -> str:
-        """Return the translated name of the section."""
         return str(SECTIONS.get(self.section, self.section))
 
     def get_rank(self, query: PaletteQuery) -> int | None:
-        """Return the rank of this page for a palette query, or None if the page does not match."""
         return query.rank_page(self.title, self.search_terms, self.section_name)
 
 
 @dataclass(frozen=True, slots=True)
 class AddFormEntry(PageEntry):
-    """An entry for the add form of a model. ``noun`` is the model's name."""
-
     noun: str = ""
 
     def get_rank(self, query: PaletteQuery) -> int | None:
-        """Return the rank of this form for a palette query, or None if the form does not match."""
         return query.rank_add_form(self.noun, self.search_terms)
 
 
@@ -96,30 +94,21 @@ pages = Registry[str, Page]("menu pages", get_key=attrgetter("url_name"))
 
 
 def get_page_entries(request: HttpRequest) -> list[PageEntry]:
-    """Return the entries that the user may open, in menu order."""
     menu_entries = [
-        PageEntry(
-            page_menu.section,
-            str(page_menu.title),
-            page_menu.icon,
-            page_menu.order,
-            reverse(f"admin:{page.url_name}"),
-            str(page_menu.search_terms),
-        )
+        page.menu.build_entry(str(page.menu.title), reverse(f"admin:{page.url_name}"))
         for page in pages.values()
-        if page.is_allowed(request) and (page_menu := page.menu)
+        if page.is_allowed(request)
     ]
     for model, model_admin in admin.site._registry.items():
         menu: MenuItem | None = getattr(model_admin, "menu", None)
         if menu and model_admin.has_view_or_change_permission(request):
             title = str(menu.title) or capfirst(str(model._meta.verbose_name_plural))
             link = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-            menu_entries.append(PageEntry(menu.section, title, menu.icon, menu.order, link, str(menu.search_terms)))
+            menu_entries.append(menu.build_entry(title, link))
     return sorted(menu_entries, key=lambda entry: (_ORDER.index(entry.section), entry.order, entry.title))
 
 
 def get_add_form_entries(request: HttpRequest) -> list[AddFormEntry]:
-    """Return the add forms that the user may open, in menu order."""
     add_entries = []
     for model, model_admin in admin.site._registry.items():
         menu: MenuItem | None = getattr(model_admin, "menu", None)
@@ -157,21 +146,16 @@ def build_navigation(request: HttpRequest) -> list[Context]:
 
 
 def get_shop_name(request: HttpRequest) -> str:
-    """Return the title above the menu: the shop's name, or the product's name on pages outside any shop."""
     return str(get_request_shop(request) or "Backoffice")
 
 
 def get_shop_domain(request: HttpRequest) -> str:
-    """Return the subtitle above the menu: the shop's domain, or an empty string on pages outside any shop."""
     shop = get_request_shop(request)
     return shop.domain if shop else ""
 
 
 def build_shop_switcher(request: HttpRequest) -> list[Context]:
-    """Return links to the user's other shops and to the shop chooser.
-
-    Return an empty list if the user has no other shop and is not an operator.
-    """
+    """Return links to the user's other shops and the shop chooser, or nothing if there is only one shop to open."""
     shop = get_request_shop(request)
     if shop is None or not isinstance(request.user, User):
         return []
@@ -183,7 +167,6 @@ def build_shop_switcher(request: HttpRequest) -> list[Context]:
 
 
 def get_account_page_entries() -> list[PageEntry]:
-    """Return the user's account pages, which do not belong to a shop."""
     profile, factors = get_global_url("profile"), get_global_url("mfa_index")
     pages = (
         (_("My profile"), profile, pgettext("search", "account, name, e-mail, phone, about me")),
@@ -202,5 +185,4 @@ def get_account_page_entries() -> list[PageEntry]:
 
 
 def get_account_links(request: HttpRequest) -> list[Context]:
-    """Return the links of the user menu."""
     return [{"title": page.title, "link": page.link} for page in get_account_page_entries()]

@@ -1,5 +1,3 @@
-"""Middleware that resolves the shop of a panel request and checks the user's access."""
-
 import re
 from collections.abc import Callable
 
@@ -36,7 +34,6 @@ class ShopMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Serve requests for a shop's panel inside the shop scope, and all other requests unchanged."""
         if path_match := _PANEL.match(request.path_info):
             return self._enter(request, path_match["handle"], path_match["rest"])
         if path_match := _INCOMPLETE.match(request.path_info):
@@ -44,7 +41,6 @@ class ShopMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> None:
-        """Respond with 404 if a row was deleted while the request was using it."""
         if isinstance(exception, RowDeleted):
             raise Http404 from exception
 

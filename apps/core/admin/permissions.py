@@ -1,5 +1,3 @@
-"""Permission checks, second-factor checks and session activity for panel requests."""
-
 from allauth.account.authentication import get_authentication_records
 from allauth.mfa.utils import is_mfa_enabled
 from allauth.usersessions.models import UserSession
@@ -20,31 +18,23 @@ class MissingPermission(PermissionDenied):
     """Raised when the user has none of the Django permissions that the page requires."""
 
     def __init__(self, *permissions: str) -> None:
-        """Create the error for a page that requires any one of the permissions."""
         super().__init__(_("Required permission: {permissions}.").format(permissions=_(" or ").join(permissions)))
         self.permissions = permissions
 
 
 def require_permission(request: HttpRequest, *permissions: str) -> None:
-    """Check that the user has at least one of the permissions in this shop.
-
-    Raises:
-        MissingPermission: The user has none of the permissions.
-    """
     if not has_permission(request, *permissions):
         raise MissingPermission(*permissions)
 
 
 def has_permission(request: HttpRequest, *permissions: str) -> bool:
-    """Return True if the user has at least one of the permissions in this shop."""
     return any(request.user.has_perm(permission) for permission in permissions)
 
 
 def is_second_factor_missing(request: HttpRequest) -> bool:
     """Return True if the user has a second factor but logged in without it.
 
-    The login form already asks for the second factor. This check also finds sessions that were created without the
-    login form or before the user set up a second factor.
+    The login form asks for the factor, but sessions may be older than the factor or created without the form.
     """
     records = get_authentication_records(request, request.user)
     if any(record.get("method") == "mfa" for record in records):

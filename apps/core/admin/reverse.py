@@ -17,13 +17,11 @@ PANEL_URLS = "apps.core.admin.urls"
 
 
 def get_panel_prefix(shop: Shop) -> str:
-    """Return the URL prefix of a shop's panel."""
     return f"/s/{shop.handle}/admin/"
 
 
 @contextmanager
 def override_urlconf(urlconf: str, prefix: str) -> Iterator[None]:
-    """Make ``reverse`` use this URL configuration and prefix inside the context."""
     urlconf_before, prefix_before = get_urlconf(), get_script_prefix()
     set_urlconf(urlconf)
     set_script_prefix(prefix)
@@ -35,22 +33,18 @@ def override_urlconf(urlconf: str, prefix: str) -> Iterator[None]:
 
 
 def use_panel_urls(shop: Shop) -> AbstractContextManager[None]:
-    """Return a context manager in which ``reverse`` returns URLs of this shop's panel."""
     return override_urlconf(PANEL_URLS, get_panel_prefix(shop))
 
 
 def use_global_urls() -> AbstractContextManager[None]:
-    """Return a context manager in which ``reverse`` returns global URLs instead of panel URLs."""
     return override_urlconf(settings.ROOT_URLCONF, "/")
 
 
 def get_panel_url(shop: Shop, name: str = "admin:index", *args: object) -> str:
-    """Return the URL of a page in a shop's panel."""
     with use_panel_urls(shop):
         return reverse(name, args=args)
 
 
 def get_global_url(name: str, *args: object) -> str:
-    """Return the URL of a page that does not belong to a shop."""
     with use_global_urls():
         return reverse(name, args=args)

@@ -50,7 +50,6 @@ class StaffSite(ThemedSite):
             super().register(model_or_iterable, admin_class, **options)
 
     def each_context(self, request: HttpRequest) -> Context:
-        """Add the form key and the user's position in the tour to the context of every page."""
         return {
             **super().each_context(request),
             FORM_KEY_FIELD: create_form_key(request),
@@ -78,10 +77,7 @@ class StaffSite(ThemedSite):
         ]
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[object]:
-        """Return an empty list, because the menu replaces Django's list of apps.
-
-        The default implementation costs four queries per model on every page.
-        """
+        """Return nothing, because the menu replaces Django's list of apps, which costs four queries per model."""
         return []
 
     def index(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
@@ -101,12 +97,9 @@ class StaffSite(ThemedSite):
         return HttpResponseRedirect(reverse("admin:index"))
 
     def links(self, request: HttpRequest) -> HttpResponse:
-        """Return the link targets that match ``q`` as JSON, for the rich text editor."""
-        targets = palette_search.search_link_targets(request, request.GET.get("q", ""))
-        return JsonResponse({"links": [target._asdict() for target in targets]})
+        return JsonResponse({"links": list(palette_search.search_link_targets(request, request.GET.get("q", "")))})
 
     def search(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Render the results of the command palette."""
         started_at = time.monotonic()
         results = palette_search.search_panel(request, request.GET.get("s", ""))
         paginator = Paginator(results, per_page=100)
@@ -150,7 +143,6 @@ class StaffSite(ThemedSite):
         return HttpResponseRedirect(str(settings.LOGOUT_REDIRECT_URL))
 
     def password_change(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
-        """Redirect to the password page of the account."""
         return HttpResponseRedirect(get_global_url("account_change_password"))
 
     def password_change_done(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:

@@ -13,12 +13,7 @@ Context: TypeAlias = dict[str, Any]
 
 
 class StaffRequest(HttpRequest):
-    """A request inside a shop, prepared by ``ShopMiddleware``.
-
-    Attributes:
-        two_factor_due: The day from which the user needs a second factor, or None if there is no deadline.
-        domain_error: The domain error that this form's submission raised.
-    """
+    """A request inside a shop, prepared by ``ShopMiddleware``, with the error that this form's submission raised."""
 
     user: User
     shop: Shop
@@ -27,17 +22,13 @@ class StaffRequest(HttpRequest):
 
 
 class EventKwargs(TypedDict):
-    """The keyword arguments for domain functions that record events: actor and time."""
-
     actor: str
     at: datetime
 
 
 def as_staff_request(request: HttpRequest) -> StaffRequest:
-    """Cast a request to ``StaffRequest``, because Django's type hints always use ``HttpRequest``."""
     return cast("StaffRequest", request)
 
 
 def get_request_shop(request: HttpRequest) -> Shop | None:
-    """Return the shop of the request, or None for a page that does not belong to a shop."""
     return getattr(request, "shop", None)

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     Column = TypeVar("Column", bound=Callable[..., object])
 
     class ThemedAdmin(ModelAdmin[M]):
-        """A model admin with the theme's additional options."""
-
         list_filter_sheet: bool
         list_filter_submit: bool
         warn_unsaved_form: bool
@@ -110,10 +108,7 @@ ActionForm.base_fields["action"].widget.attrs["class"] = "bo-action"
 
 
 class ReadOnlyField(UnfoldAdminReadonlyField):
-    """A read-only field that formats its value with the form field's ``render_read_only`` method, if there is one.
-
-    Without this method, decimal values are shown without trailing zeros.
-    """
+    """A read-only field that uses the form field's ``render_read_only``, or shows decimals without final zeros."""
 
     @cached_property
     def contents(self) -> SafeString:
@@ -127,7 +122,6 @@ class ReadOnlyField(UnfoldAdminReadonlyField):
         )
 
     def get_admin_url(self, remote_field: "ForeignObjectRel", remote_obj: Model) -> str:
-        """Return the name of a related row, as a link if the user may open the row."""
         request = getattr(self.form, "request", None)
         model_admin = self.model_admin.admin_site._registry.get(remote_field.model)
         if request and model_admin and not model_admin.has_view_or_change_permission(request, remote_obj):

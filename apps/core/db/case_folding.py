@@ -25,12 +25,9 @@ def casefold_text(text: str) -> str:
 
 
 class CaseFoldedField(models.TextField[str, str]):
-    """The case-folded copy of another column. Values that are compared with this column are folded, too.
+    """The case-folded copy of the column ``of``. Values that are compared with this column are folded, too.
 
     The copy is updated by ``save``, ``bulk_create``, ``bulk_update`` and ``update`` (see ``apps.core.models``).
-
-    Args:
-        of: The name of the other column.
     """
 
     def __init__(self, *args: Any, of: str = "", **kwargs: Any) -> None:
@@ -38,22 +35,18 @@ class CaseFoldedField(models.TextField[str, str]):
         super().__init__(*args, **{"blank": True, "default": "", "editable": False, **kwargs})
 
     def deconstruct(self) -> Any:
-        """Return the field's definition for migrations."""
         name, path, args, kwargs = super().deconstruct()
         return name, path, args, {**kwargs, "of": self.of}
 
     def pre_save(self, model_instance: models.Model, add: bool) -> str:
-        """Fold the current value of the other column."""
         value = self.fold_value(getattr(model_instance, self.of))
         setattr(model_instance, self.attname, value)
         return value
 
     def fold_value(self, value: str | None) -> str:
-        """Return the folded form of a value of the other column."""
         return casefold_text(value or "")
 
     def get_prep_value(self, value: Any) -> Any:
-        """Fold the value that the column is compared with."""
         return self.fold_value(value) if isinstance(value, str) else super().get_prep_value(value)
 
 
@@ -61,30 +54,17 @@ class _FoldedPatternLookup(PatternLookup):
     """Folds the pattern of a lookup, because Django passes the pattern unchanged."""
 
     def get_prep_lookup(self) -> Any:
-        """Return the folded pattern."""
         return casefold_text(self.rhs) if isinstance(self.rhs, str) else super().get_prep_lookup()
 
 
-@CaseFoldedField.register_lookup
-class _FoldedContains(_FoldedPatternLookup, Contains):
-    pass
-
-
-@CaseFoldedField.register_lookup
-class _FoldedStart(_FoldedPatternLookup, StartsWith):
-    pass
-
-
-@CaseFoldedField.register_lookup
-class _FoldedEnd(_FoldedPatternLookup, EndsWith):
-    pass
+for _lookup in (Contains, StartsWith, EndsWith):
+    CaseFoldedField.register_lookup(type(f"Folded{_lookup.__name__}", (_FoldedPatternLookup, _lookup), {}))
 
 
 class _CaseInsensitiveLookup(PatternLookup):
     """Folds both sides on SQLite if the pattern is not ASCII. This costs a Python call per row."""
 
     def as_sqlite(self, compiler: SQLCompiler, connection: Any) -> tuple[str, tuple[Any, ...]]:
-        """Render SQL that folds both sides."""
         if not isinstance(self.rhs, str) or self.rhs.isascii():
             return super().as_sql(compiler, connection)
         lhs, parameters = self.process_lhs(compiler, connection)
@@ -93,26 +73,17 @@ class _CaseInsensitiveLookup(PatternLookup):
         return f"folded({lhs}) {operator}", (*parameters, *(casefold_text(str(text)) for text in pattern))
 
 
-@models.CharField.register_lookup
-@models.TextField.register_lookup
-class _ContainsInAnyCase(_CaseInsensitiveLookup, IContains):
-    pass
-
-
-@models.CharField.register_lookup
-@models.TextField.register_lookup
-class _StartInAnyCase(_CaseInsensitiveLookup, IStartsWith):
-    pass
+for _lookup in (IContains, IStartsWith):
+    for _field in (models.CharField, models.TextField):
+        _field.register_lookup(type(f"Folded{_lookup.__name__}", (_CaseInsensitiveLookup, _lookup), {}))
 
 
 @receiver(connection_created)
 def _create_sqlite_function(connection: BaseDatabaseWrapper, **_: object) -> None:
     if connection.vendor == "sqlite":
-        connection.connection.create_function("folded", 1, _folded_or_null, deterministic=True)
-
-
-def _folded_or_null(text: str | None) -> str | None:
-    return None if text is None else casefold_text(text)
+        connection.connection.create_function(
+            "folded", 1, lambda text: None if text is None else casefold_text(text), deterministic=True
+        )
 
 
 @cache

@@ -59,16 +59,9 @@ class AnyOf(Lookup[IdList]):
     prepare_rhs = False
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
-        """Render SQL for SQLite. The ids are passed as JSON, because SQLite has no arrays."""
+        """Render SQL. The ids are passed as an array, or as JSON on SQLite, which has no arrays."""
         lhs, parameters = self.process_lhs(compiler, connection)
-        return f"{lhs} {_ANY['sqlite']}", (*parameters, self.rhs)
-
-    def as_postgresql(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
-    ) -> tuple[str, tuple[str | int, ...]]:
-        """Render SQL for PostgreSQL. The ids are passed as an array."""
-        lhs, parameters = self.process_lhs(compiler, connection)
-        return f"{lhs} {_ANY['postgresql']}", (*parameters, self.rhs)
+        return f"{lhs} {_ANY[connection.vendor]}", (*parameters, self.rhs)
 
     def get_db_prep_lookup(self, value: Any, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         """Return the list unchanged, because it is only adapted when the statement runs."""
@@ -83,9 +76,8 @@ def bind_ids(ids: Sequence[int]) -> list[int] | str:
 class CompiledQuery(Generic[R]):
     """A query that is compiled when it runs for the first time.
 
-    Args:
-        build: Builds the queryset (ending in ``values_list``) from one placeholder per argument.
-        kinds: The types of the arguments: ``int`` for a number, ``list`` for ids of an ``any`` lookup.
+    ``build`` builds the queryset (ending in ``values_list``) from one placeholder per argument. ``kinds`` are the types
+    of the arguments: ``int`` for a number, ``list`` for ids of an ``any`` lookup.
     """
 
     def __init__(self, build: Callable[..., QuerySet[M, R]], *kinds: type) -> None:
@@ -105,7 +97,6 @@ class CompiledQuery(Generic[R]):
         return StatementCall(compiled.sql, compiled.values(arguments))
 
     def convert(self, rows: Rows) -> Sequence[R]:
-        """Apply the query's converters to rows from the database."""
         return self._ensure_compiled().convert(rows)
 
     def _ensure_compiled(self) -> "_Compiled[R]":
@@ -133,7 +124,7 @@ def _build_parameter(value: object, sentinels: Sequence[IdList | int]) -> Parame
     if isinstance(value, int) and not isinstance(value, bool):
         # psycopg chooses the database type of an integer by its size. A fixed wrapper ensures that the type, and
         # therefore the prepared statement, is the same for all values.
-        wrap = type(value) if type(value) is not int else int
+        wrap = type(value)
         if value == _SHOP:
             return -1, wrap, None
         for index, sentinel in enumerate(sentinels):
@@ -154,7 +145,6 @@ class _Compiled(Generic[R]):
         self._column_converters = compiler.get_converters(selected)
 
     def values(self, arguments: Sequence[object]) -> list[object]:
-        """Return the parameters: the current shop, the arguments, and constants."""
         shop_id = get_current_shop().pk
         return [
             constant if slot is None else wrap(shop_id if slot < 0 else arguments[slot])
@@ -162,7 +152,6 @@ class _Compiled(Generic[R]):
         ]
 
     def convert(self, rows: Rows) -> Sequence[R]:
-        """Apply the columns' converters to rows."""
         if not self._column_converters:
             return rows
         converted: Rows = [tuple(row) for row in self._compiler.apply_converters(rows, self._column_converters)]
@@ -170,13 +159,7 @@ class _Compiled(Generic[R]):
 
 
 class CompiledModelQuery(Generic[Owned]):
-    """A ``CompiledQuery`` that returns model instances.
-
-    Args:
-        model: The model.
-        build: Builds the queryset of the model from one placeholder per argument.
-        kinds: The types of the arguments, as for a ``CompiledQuery``.
-    """
+    """A ``CompiledQuery`` that returns model instances."""
 
     def __init__(self, model: type[Owned], build: Callable[..., QuerySet[Owned]], *kinds: type) -> None:
         self._model = model
@@ -186,7 +169,6 @@ class CompiledModelQuery(Generic[Owned]):
         )
 
     def fetch(self, *arguments: object) -> list[Owned]:
-        """Run the statement in the current shop and return all instances."""
         return self._build_instances(self._statement.fetch(*arguments))
 
     def build_returned_instances(self, rows: Rows) -> list[Owned]:

@@ -17,13 +17,9 @@ from django.db.models.constraints import BaseConstraint
 
 from apps.core.i18n.error_messages import INVALID, TAKEN
 
-_DEFAULT = BaseConstraint.default_violation_error_message
-
 
 @dataclass(frozen=True, slots=True)
 class ConstraintViolation:
-    """The field and the message for a violated constraint."""
-
     field: str
     message: str
 
@@ -64,19 +60,15 @@ def _by_columns() -> dict[frozenset[str], ConstraintViolation]:
     violations: dict[frozenset[str], ConstraintViolation] = {}
     for model, constraint in _constraints():
         if isinstance(constraint, UniqueConstraint) and constraint.fields:
-            columns = frozenset(f"{model._meta.db_table}.{_column(model, name)}" for name in constraint.fields)
-            violations[columns] = _build_violation(model, constraint)
+            columns = [model._meta.get_field(name).column for name in constraint.fields]  # type: ignore[union-attr]
+            key = frozenset(f"{model._meta.db_table}.{column}" for column in columns)
+            violations[key] = _build_violation(model, constraint)
     for model in apps.get_models():
         for field in model._meta.local_concrete_fields:
             if field.unique and not field.primary_key:
-                violations[frozenset({f"{model._meta.db_table}.{field.column}"})] = ConstraintViolation(
-                    field.name, TAKEN
-                )
+                key = frozenset({f"{model._meta.db_table}.{field.column}"})
+                violations[key] = ConstraintViolation(field.name, TAKEN)
     return violations
-
-
-def _column(model: type[Model], name: str) -> str:
-    return str(model._meta.get_field(name).column)  # type: ignore[union-attr]
 
 
 def _constraints() -> Iterator[tuple[type[Model], UniqueConstraint | CheckConstraint]]:
@@ -89,7 +81,7 @@ def _constraints() -> Iterator[tuple[type[Model], UniqueConstraint | CheckConstr
 def _build_violation(model: type[Model], constraint: UniqueConstraint | CheckConstraint) -> ConstraintViolation:
     """Return the message and the field. The field is the ``violation_error_code`` if set, otherwise the first field."""
     message = constraint.violation_error_message
-    if message == _DEFAULT:
+    if message == BaseConstraint.default_violation_error_message:
         message = TAKEN if isinstance(constraint, UniqueConstraint) else INVALID
     return ConstraintViolation(constraint.violation_error_code or _first_field(model, constraint), str(message))
 

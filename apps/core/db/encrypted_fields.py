@@ -23,11 +23,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(encrypted: str) -> str:
-    """Decrypt a string that ``encrypt`` returned.
-
-    Raises:
-        InvalidToken: The string was not encrypted with any of the current keys.
-    """
+    """Decrypt a string. Raise ``InvalidToken`` if it was not encrypted with any of the current keys."""
     return _keys().decrypt(encrypted.encode()).decode()
 
 
@@ -37,10 +33,7 @@ def is_encrypted(text: str) -> bool:
 
 
 class SecretField(models.TextField[str, str]):
-    """A text field that is encrypted in the database and plain on the instance.
-
-    The field cannot be searched, because encrypting the same string again gives a different result.
-    """
+    """A text field that is encrypted in the database and plain on the instance. The field cannot be searched."""
 
     def get_prep_value(self, value: object) -> object:
         return None if value is None else encrypt(str(value))

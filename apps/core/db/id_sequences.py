@@ -40,24 +40,22 @@ def initialize_sequences(*, using: str, **_: Any) -> None:
         if connection.vendor == "postgresql":
             _move_into_range(connection, tables)
             return
-        names = [(table,) for table in tables]
         cursor.executemany(
             "INSERT INTO sqlite_sequence (name, seq) SELECT %s, 0 WHERE NOT EXISTS"
             " (SELECT 1 FROM sqlite_sequence WHERE name = %s)",
-            [(*name, *name) for name in names],
+            [(table, table) for table in tables],
         )
         cursor.executemany(
             "UPDATE sqlite_sequence SET seq = max(seq, %s) WHERE name = %s",
-            [(LAST_RESERVED_ID, *name) for name in names],
+            [(LAST_RESERVED_ID, table) for table in tables],
         )
 
 
 def advance_sequences(*, using: str = DEFAULT_DB_ALIAS) -> None:
     """Advance each sequence past ids that were inserted explicitly. SQLite does this automatically."""
     connection = connections[using]
-    if connection.vendor != "postgresql":
-        return
-    _advance(connection, _get_id_columns())
+    if connection.vendor == "postgresql":
+        _advance(connection, _get_id_columns())
 
 
 def _move_into_range(connection: Any, tables: dict[str, str]) -> None:
@@ -78,7 +76,6 @@ def _advance(connection: Any, tables: dict[str, str]) -> None:
 
 
 def _get_id_columns() -> dict[str, str]:
-    """Return the name of the id column for each of our tables with an id sequence."""
     return {
         model._meta.db_table: str(model._meta.pk.column)
         for model in apps.get_models()

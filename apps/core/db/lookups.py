@@ -27,26 +27,15 @@ class InMaterialized(In):
     lookup_name = "among"
 
     def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[Any, ...]]:
-        """Render SQL for PostgreSQL, with an array built from the subquery."""
         lhs, parameters = self.process_lhs(compiler, connection)
         rhs, rhs_parameters = self.process_rhs(compiler, connection)
         return f"{lhs} = ANY(ARRAY{rhs})", (*parameters, *rhs_parameters)
 
 
 def sort_without_index(rows: QuerySet[M, Any], order: Iterable[object]) -> QuerySet[M, Any]:
-    """Order rows by expressions that have no index, so that the database uses an index for the filter instead.
-
-    Args:
-        rows: The matching rows.
-        order: Column names, with a leading minus for descending order.
-    """
-    names = [str(name) for name in order]
-    return rows.order_by(*(OrderBy(_hide_from_indexes(name), descending=name.startswith("-")) for name in names))
-
-
-def _hide_from_indexes(name: str) -> Coalesce:
-    column = F(name.lstrip("-"))
-    return Coalesce(column, column)
+    """Order rows by expressions without an index, so that the database uses an index for the filter instead."""
+    columns = [(F(str(name).lstrip("-")), str(name).startswith("-")) for name in order]
+    return rows.order_by(*(OrderBy(Coalesce(column, column), descending=descending) for column, descending in columns))
 
 
 def in_materialized(ids: QuerySet[Model, Any], column: str = "pk") -> Q:

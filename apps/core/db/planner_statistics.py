@@ -29,14 +29,7 @@ def refresh_statistics() -> None:
 
 
 def refresh_statistics_while_writing(before: int, after: int) -> None:
-    """Refresh the statistics during a long write, if a refresh is due.
-
-    Without a refresh, the planner would continue to scan whole tables, because the tables were small at the beginning.
-
-    Args:
-        before: The number of rows written before the previous call.
-        after: The number of rows written so far.
-    """
+    """Refresh the statistics if a refresh became due between ``before`` and ``after`` written rows."""
     step = FIRST_REFRESH
     while step <= before:
         step *= REFRESH_FACTOR
@@ -66,7 +59,11 @@ def set_shop_id_statistics(*, using: str, **_: Any) -> None:
     connection = connections[using]
     if connection.vendor != "postgresql":
         return
-    shop_tables = {model._meta.db_table for model in apps.get_models() if _is_shared_by_shops(model)}
+    shop_tables = {
+        model._meta.db_table
+        for model in apps.get_models()
+        if any(field.column == "shop_id" and not field.unique for field in model._meta.concrete_fields)
+    }
     with connection.cursor() as cursor:
         cursor.execute(_UNSET_TABLES_SQL, [f"n_distinct={ASSUMED_SHOPS}", sorted(shop_tables)])
         for table, has_rows in cursor.fetchall():
@@ -74,10 +71,6 @@ def set_shop_id_statistics(*, using: str, **_: Any) -> None:
             cursor.execute(f"ALTER TABLE {name} ALTER COLUMN shop_id SET (n_distinct = {ASSUMED_SHOPS})")
             if has_rows:
                 cursor.execute(f"ANALYZE {name}")
-
-
-def _is_shared_by_shops(model: Any) -> bool:
-    return any(field.column == "shop_id" and not field.unique for field in model._meta.concrete_fields)
 
 
 _UNSET_TABLES_SQL = """

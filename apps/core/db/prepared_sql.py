@@ -51,19 +51,13 @@ class StatementCall(NamedTuple):
     is_reusable: bool = True
 
     def fetch(self) -> Rows:
-        """Run the statement and return all rows."""
         return execute_prepared(self.sql, self.parameters, keep=self.is_reusable)
 
 
 def execute_prepared(sql: str, parameters: Parameters, *, keep: bool = True) -> Rows:
-    """Run a statement and return all rows.
+    """Run a statement and return all rows. If it will run again, ``keep`` prepares the statement.
 
     On PostgreSQL, the server binds the parameters and caches the query plan. Django's cursor does neither.
-
-    Args:
-        sql: The statement.
-        parameters: The values.
-        keep: True to prepare the statement, because it will run again.
     """
     # Look up the connection once, because Django's proxy looks up the connection at each access.
     connection = connections[DEFAULT_DB_ALIAS]
@@ -80,7 +74,9 @@ def execute_prepared(sql: str, parameters: Parameters, *, keep: bool = True) -> 
         # retry.
         if connection.in_atomic_block or not is_stale_plan(error):
             raise
-        _deallocate_statements(connection)
+        with connection.cursor() as cursor:
+            # psycopg then also clears its own list of statements.
+            cursor.execute("DEALLOCATE ALL")
         rows = _run_bound(connection, sql, parameters, keep=keep)
     if connection.queries_logged:
         connection.queries_log.append({"sql": sql, "time": f"{time.monotonic() - started:.3f}"})
@@ -145,12 +141,6 @@ def _run_bound(connection: BaseDatabaseWrapper, sql: str, parameters: Parameters
             return []
 
 
-def _deallocate_statements(connection: BaseDatabaseWrapper) -> None:
-    """Deallocate the connection's prepared statements. psycopg then also clears its own list of statements."""
-    with connection.cursor() as cursor:
-        cursor.execute("DEALLOCATE ALL")
-
-
 def _server_cursor(raw: "Connection[TupleRow]") -> "Cursor[TupleRow]":
     """Return a cursor that binds parameters on the server and uses psycopg's compiled timestamp loader.
 
@@ -190,21 +180,13 @@ def execute_many(sql: str, parameters: Iterable[Parameters]) -> None:
 
 
 def insert_row(instance: Model, fields: Sequence[AnyField], returning: Sequence[AnyField]) -> Rows | None:
-    """Insert one row with a statement that is built once per model.
-
-    Returns:
-        The returned columns, or None if a value is an expression, which only the ORM can write.
-    """
+    """Insert a row with a statement that is built once per model. Return None if the ORM must write a value."""
     call = _build_single_insert(instance, fields, returning)
     return None if call is None else call.fetch()
 
 
 def build_inserts(instances: Sequence[Model]) -> Iterator[tuple[Sequence[Model], StatementCall]]:
-    """Yield the statements that insert rows of one model, each with its rows. Each statement returns the rows' keys.
-
-    Raises:
-        TypeError: A value is an expression, which only the ORM can write.
-    """
+    """Yield the statements that insert rows of one model and return their keys, each with its rows."""
     if not instances:
         return
     meta, connection = type(instances[0])._meta, connections[DEFAULT_DB_ALIAS]
@@ -239,11 +221,7 @@ def _build_single_insert(
 
 
 def insert_rows(instances: Sequence[Model], fields: Sequence[AnyField], returning: Sequence[AnyField]) -> Rows | None:
-    """Insert rows of one model in one statement, in order. This avoids the ORM's two method calls per value.
-
-    Returns:
-        The returned columns of each row, as for ``insert_row``.
-    """
+    """Insert rows of one model in one statement, in order. This avoids the ORM's two method calls per value."""
     call = _build_bulk_insert(instances, fields, returning)
     return None if call is None else call.fetch()
 
@@ -273,10 +251,7 @@ def _build_bulk_insert(
 def _build_unnest(kinds: Sequence[str], columns: Sequence[list[Any]], *, fold: bool) -> tuple[str, list[Any]]:
     """Return the SQL that builds rows from columns, and the parameters: one list of values per column.
 
-    Args:
-        kinds: The column types.
-        columns: The column values.
-        fold: If True, a column with the same value in all rows is passed as a single value. This changes the SQL.
+    With ``fold``, a column with the same value in all rows is passed as a single value. This changes the SQL.
     """
     placeholders, parameters = [], list[Any]()
     for kind, values in zip(kinds, columns, strict=True):
@@ -395,18 +370,13 @@ def _get_pre_save(field: AnyField) -> Callable[[Model, bool], object] | None:
 
 
 def _accepted_types(field: AnyField) -> frozenset[type]:
-    """Return the types of field values that the driver accepts unchanged."""
     if connections[DEFAULT_DB_ALIAS].vendor == "postgresql":
         return _map_field_types(field, _TEXTS | {DateTimeField: datetime, UUIDField: UUID})
     return _map_field_types(field, _TEXTS | _NUMBERS)
 
 
 def _accepted_list_types(field: AnyField) -> frozenset[type]:
-    """Return the types that the driver accepts within lists.
-
-    Lists of integers are accepted because the statement casts each list. The driver would choose the type of a single
-    integer by its size.
-    """
+    """Return the types that the driver accepts within lists. Integers are accepted because the SQL casts lists."""
     return _map_field_types(field, _TEXTS | _NUMBERS | {DateTimeField: datetime, UUIDField: UUID})
 
 

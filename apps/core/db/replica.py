@@ -36,7 +36,6 @@ SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0')::bi
 
 
 def has_replica() -> bool:
-    """Return True if the installation has a replica."""
     return REPLICA_ALIAS in connections.settings
 
 
@@ -51,11 +50,9 @@ class ReplicaStatus:
 
     At most once per second, a read samples the primary's position. All changes between two samples count as if they
     were made at the time of the earlier sample, so the lag may be overestimated, but never underestimated.
-
-    Attributes:
-        lag: The last measured lag in seconds, or None if the replica does not respond or was not used yet.
     """
 
+    # The last measured lag in seconds, or None if the replica does not respond or was not used yet.
     lag: float | None = None
     _samples: deque[tuple[float, int]] = field(default_factory=deque)
     _asked_at: float = float("-inf")
@@ -77,7 +74,6 @@ class ReplicaStatus:
                 self._samples.popleft()
 
     def is_backing_off(self) -> bool:
-        """Return True if the replica recently failed to respond."""
         return time.monotonic() < self._away_until
 
     def back_off(self) -> None:
@@ -108,15 +104,9 @@ def read_on_replica(
 ) -> T:
     """Run read-only work on the replica if possible, otherwise on the primary.
 
-    The work runs again on the primary if the replica fails, or if the work finds nothing, because the row may not be on
+    The replica is only used if it has replayed the required position and has the same version of the shop. The work
+    runs again on the primary if the replica fails, or if the work raises ``not_found``, because the row may not be on
     the replica yet.
-
-    Args:
-        work: The function to run. Its queries use the database alias of the primary.
-        shop_id: The id of the shop.
-        shop_version: The shop's version. The replica is only used if it has the same version.
-        required_position: The position that the replica must have replayed.
-        not_found: The exception that the work raises if it finds nothing.
     """
     if replica_status.is_backing_off() or connections[DEFAULT_DB_ALIAS].in_atomic_block:
         return work()
@@ -137,11 +127,7 @@ def read_on_replica(
 
 
 def _replayed(shop_id: int) -> tuple[int | None, int | None]:
-    """Return the replica's position (None if the replica must not be used), and the version of the shop on the replica.
-
-    Raises:
-        Error: The replica does not respond. The replica is then not used for a while.
-    """
+    """Return the replica's position, or None if the replica must not be used, and its version of the shop."""
     connection = connections[REPLICA_ALIAS]
     # Skip Django's health check, because the following query checks the connection.
     connection.health_check_done = True  # type: ignore[attr-defined]

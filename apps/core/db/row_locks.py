@@ -12,16 +12,10 @@ from apps.core.models import M
 
 
 def refresh_for_update(row: models.Model, *, no_key: bool = False) -> None:
-    """Lock a loaded row, and refresh the instance from the database.
+    """Lock a loaded row, and refresh the instance. Raise ``RowDeleted`` if the row was deleted.
 
-    Call this before comparing or merging with stored values, because values read before the lock may be outdated.
-
-    Args:
-        row: The instance, which is refreshed in place.
-        no_key: If True, other transactions can still add rows that refer to this row.
-
-    Raises:
-        RowDeleted: The row was deleted.
+    Call this before comparing or merging with stored values, because values read before the lock may be outdated. With
+    ``no_key``, other transactions can still add rows that refer to this row.
     """
     rows = type(row)._default_manager.select_for_update(no_key=no_key)
     try:
@@ -31,15 +25,9 @@ def refresh_for_update(row: models.Model, *, no_key: bool = False) -> None:
 
 
 def get_for_update(model: type[M], pk: object, *, no_key: bool = False) -> M:
-    """Lock a row until the transaction ends, and return the row. SQLite needs no lock, as it allows only one writer.
+    """Lock a row until the transaction ends, and return it, or raise ``RowDeleted``. SQLite allows only one writer.
 
-    Args:
-        model: The model. Shop-owned rows are looked up in the current shop.
-        pk: The primary key.
-        no_key: If True, other transactions can still add rows that refer to this row.
-
-    Raises:
-        RowDeleted: The row was deleted.
+    Shop-owned rows are looked up in the current shop. With ``no_key``, other transactions can still refer to this row.
     """
     rows: models.Manager[M] = model._default_manager
     row = rows.select_for_update(no_key=no_key).filter(pk=pk).first()

@@ -22,9 +22,6 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from django.db import connections, models, transaction
-from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.migrations.operations.base import Operation
-from django.db.migrations.state import ProjectState
 from django.db.models import F, Q, QuerySet
 
 from apps.core.tenancy.scope import get_current_shop
@@ -103,23 +100,12 @@ def join_sort_tables(rows: QuerySet[M, Any]) -> QuerySet[M, Any]:
 
 
 def get_first_keys(rows: QuerySet[M, Any], order: Iterable[str], limit: int) -> QuerySet[Any, Any]:
-    """Sort a shop's rows, and return the keys of the first rows, read from a single index.
-
-    Args:
-        rows: The rows of the current shop.
-        order: The column names to sort by, mapped by ``map_to_sort_columns``.
-        limit: The maximum number of rows.
-    """
+    """Sort a shop's rows by names from ``map_to_sort_columns``, and return the first keys from a single index."""
     return order_in_sort_table(rows, order).values("pk")[:limit]
 
 
 def order_in_sort_table(rows: QuerySet[M, Any], order: Iterable[str]) -> QuerySet[Any, Any]:
-    """Sort a shop's rows. If one sort table has all columns, return its sorted entries, which have the same keys.
-
-    Args:
-        rows: All rows of the current shop.
-        order: The column names to sort by, mapped by ``map_to_sort_columns``.
-    """
+    """Sort all rows of a shop. If one sort table has all columns, return its entries, which have the same keys."""
     names = tuple(order)
     used = get_used_sort_tables(rows.model, names)
     if len(used) != 1:
@@ -131,12 +117,9 @@ def order_in_sort_table(rows: QuerySet[M, Any], order: Iterable[str]) -> QuerySe
 
 def filter_sort_column(model: type[models.Model], name: str, lookup: str, value: object) -> Q:
     """Return a condition on a column. If a sort table has the column, the condition uses an index of the sort table."""
-    rank = _map_columns(model).get(name)
-    return (
-        add_shop_condition(Q(**{f"{rank}__{name}__{lookup}": value}), rank)
-        if rank
-        else Q(**{f"{name}__{lookup}": value})
-    )
+    if rank := _map_columns(model).get(name):
+        return add_shop_condition(Q(**{f"{rank}__{name}__{lookup}": value}), rank)
+    return Q(**{f"{name}__{lookup}": value})
 
 
 def add_shop_condition(condition: Q, rank: str = "ranked") -> Q:
@@ -195,45 +178,6 @@ def create_sort_triggers(rank: type[Rank], using: str) -> None:
                 cursor.execute(statement)
     if missing or _has_missing_entries(rank, using):
         _fill(rank, using)
-
-
-def drop_sort_triggers(rank: type[Rank], using: str) -> None:
-    """Drop the triggers of a sort table, before the table itself is dropped."""
-    database = connections[using]
-    on_row = f" ON {_get_row_model(rank)._meta.db_table}" if database.vendor == "postgresql" else ""
-    with database.cursor() as cursor:
-        for event in _TRIGGER_EVENTS:
-            cursor.execute(f"DROP TRIGGER IF EXISTS {rank._meta.db_table}_{event}{on_row}")
-        if database.vendor == "postgresql":
-            cursor.execute(f"DROP FUNCTION IF EXISTS {rank._meta.db_table}_follow()")
-
-
-class DropSortTriggers(Operation):
-    """Drops the triggers when the migration that creates a sort table is reversed.
-
-    The triggers and the table are dropped in the same transaction, because triggers without the table would make all
-    writes fail, and the table would become outdated without the triggers.
-    """
-
-    def __init__(self, name: str) -> None:
-        """Create an operation for the model of a sort table."""
-        self.name = name
-
-    def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        """Leave the model state unchanged."""
-
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        """Do nothing, because ``create_all_sort_triggers`` creates the triggers after all migrations."""
-
-    def database_backwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
-    ) -> None:
-        drop_sort_triggers(from_state.apps.get_model(app_label, self.name), schema_editor.connection.alias)
-
-    def describe(self) -> str:
-        return f"Drop the triggers of {self.name} when its table is dropped"
 
 
 def _get_row_model(rank: type[Rank]) -> type[models.Model]:

@@ -39,7 +39,6 @@ class StatementBatch:
         self._callbacks.append(callback)
 
     def run(self) -> None:
-        """Run the statements, then the callbacks."""
         self._results = execute_batch(self._calls)
         for callback in self._callbacks:
             callback()
@@ -56,8 +55,7 @@ def _give_keys(instances: Sequence[Model], rows: Rows) -> None:
 def collect_statements(batch: StatementBatch | None = None) -> Iterator[StatementBatch]:
     """Collect statements, and run them as a batch when the block ends. Must be used inside a transaction.
 
-    Args:
-        batch: An outer batch to add the statements to. The caller runs the outer batch.
+    The statements are added to the outer batch if one is given. The caller runs the outer batch.
     """
     if batch is not None:
         yield batch

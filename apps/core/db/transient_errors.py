@@ -10,10 +10,8 @@ RETRY_AFTER = "2.0"
 
 # The error message of the database trigger that prevents writes to a read-only shop.
 READ_ONLY_ERROR = "the shop can only be read"
-# The message that users see when the shop is read-only.
 SHOP_MOVING_MESSAGE = "This shop is being moved and is read-only for now. Try again later."
 
-_STALE_PLAN = "cached plan must not change result type"
 _DISK_FULL_CODES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # The SQLSTATE codes of conflicts between transactions: serialization failure, deadlock.
 _ROLLBACK_CODES = frozenset({"40001", "40P01"})
@@ -33,7 +31,6 @@ def is_transient_db_error(error: BaseException | None) -> bool:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Return True if a disk is full, for example during an upload."""
     return any(isinstance(cause, OSError) and cause.errno in _DISK_FULL_CODES for cause in _iterate_causes(error))
 
 
@@ -43,15 +40,11 @@ def is_rolled_back(error: BaseException) -> bool:
 
 
 def is_stale_plan(error: BaseException) -> bool:
-    """Return True if a column's type changed after the statement was prepared.
-
-    PostgreSQL then returns this error each time the statement runs.
-    """
-    return _STALE_PLAN in str(error)
+    """Return True if a column changed after the statement was prepared. The error occurs each time it runs."""
+    return "cached plan must not change result type" in str(error)
 
 
 def is_lock_timeout(error: BaseException) -> bool:
-    """Return True if a lock was not granted in time."""
     return any(
         _get_sqlstate(cause) == "55P03" or "database is locked" in str(cause) for cause in _iterate_causes(error)
     )
@@ -73,7 +66,6 @@ def _get_sqlstate(error: BaseException) -> str:
 
 
 def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the error and the chain of its causes."""
     while error is not None:
         yield error
         error = error.__cause__

@@ -5,12 +5,9 @@ from django.db.models.signals import post_migrate
 
 
 class EventsConfig(AppConfig):
-    """Registers the triggers that protect the audit log."""
-
     name = "apps.core.events"
 
     def ready(self) -> None:
-        """Register the triggers."""
         from apps.core.events import redaction
 
         post_migrate.connect(redaction.create_event_triggers, sender=self, dispatch_uid="events.guarding")

@@ -29,13 +29,11 @@ _cause: ContextVar[EventContext | None] = ContextVar("cause", default=None)
 
 
 def get_event_context() -> EventContext:
-    """Return the current context, or a new context if there is none."""
     return _cause.get() or EventContext()
 
 
 @contextmanager
 def event_context(*, request_id: str = "", address: str | None = None) -> Iterator[EventContext]:
-    """Record all events in this block with the same request id, IP address and group id."""
     context = EventContext(request_id, address)
     token = _cause.set(context)
     try:

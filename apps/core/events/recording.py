@@ -31,14 +31,9 @@ Changes = dict[str, list[object]]
 
 
 def compute_changes(row: Model, values: Mapping[str, object], *, personal: Container[str] = ()) -> Changes:
-    """Return the changes that new values would make to a row.
+    """Return the changes that new values would make to a row. Changes of ``personal`` fields contain no values.
 
     Times are compared in whole seconds, because the API renders whole seconds.
-
-    Args:
-        row: The row before the change.
-        values: The new values, keyed by field name.
-        personal: Fields with personal data. Changes of these fields are recorded without values.
     """
     changed = {
         name: (before, after)
@@ -53,9 +48,6 @@ def apply_changes(row: Model, values: Mapping[str, object], *, personal: Contain
 
     If there are no changes, a service must not save the row or record an event. Otherwise an app that writes back
     values after every webhook would cause an endless series of webhooks.
-
-    Returns:
-        The changes, in the format of ``compute_changes``.
     """
     changes = compute_changes(row, values, personal=personal)
     for name in changes:
@@ -64,7 +56,6 @@ def apply_changes(row: Model, values: Mapping[str, object], *, personal: Contain
 
 
 def build_changes(changed: Mapping[str, tuple[object, object]], *, personal: Container[str] = ()) -> Changes:
-    """Build changes from pairs of old and new values, keyed by field name."""
     return {
         name: hide_change(before, after) if name in personal else [_plain(before), _plain(after)]
         for name, (before, after) in changed.items()
@@ -130,8 +121,8 @@ def record_event(
     Args:
         topic: A registered topic, e.g. ``script_tags/create``.
         instance: The row after the change. For a deletion, the row before the deletion.
-        actor: The actor: ``staff:17``, ``app:4``, ``system``.
-        at: The time of the change, timezone-aware.
+        actor: ``staff:17``, ``app:4`` or ``system``.
+        at: The time of the change.
         changes: ``{field: [before, after]}`` for the audit log, without secrets.
         message: A message for the timeline, if the topic's label is not specific enough.
 
@@ -158,18 +149,10 @@ def record_event(
 def record_events(
     inputs: Sequence[EventInput], *, actor: str, at: datetime, batch: StatementBatch | None = None
 ) -> list[Event]:
-    """Bulk variant of ``record_event``: record several events in order, with few statements.
+    """Record several events in order, with few statements. The errors are the same as in ``record_event``.
 
-    Args:
-        inputs: The events.
-        actor: As for ``record_event``.
-        at: As for ``record_event``.
-        batch: Collects statements, so that the events are written together with other rows. Event ids are set and
-            callbacks are called only when the batch runs.
-
-    Raises:
-        TransactionManagementError: No transaction is open.
-        NotRegistered: A topic is not registered.
+    ``batch`` collects statements, so that the events are written together with other rows. Event ids are set and
+    callbacks are called only when the batch runs.
     """
     _require_transaction()
     shop = get_current_shop()
@@ -202,7 +185,6 @@ def record_events(
 
 
 def has_audience(topic: str) -> bool:
-    """Return True if an audience listens to a topic of the current shop."""
     return bool(_ask_audiences(get_current_shop(), topic)[0])
 
 
@@ -211,10 +193,6 @@ def record_secondary_events(inputs: Sequence[EventInput], *, actor: str, at: dat
 
     For example, a changed inventory level can put a variant back in stock. The audit log already has the main event, so
     secondary events without an audience are not recorded.
-
-    Raises:
-        TransactionManagementError: No transaction is open.
-        NotRegistered: A topic is not registered.
     """
     if needed := [event_input for event_input in inputs if has_audience(event_input.topic)]:
         record_events(needed, actor=actor, at=at)

@@ -35,7 +35,6 @@ def allow_redaction() -> Iterator[None]:
 
 
 def create_event_triggers(using: str = "default", **_: object) -> None:
-    """Create the triggers (a receiver of ``post_migrate``)."""
     database = connections[using]
     if TABLE not in database.introspection.table_names():
         return
@@ -46,7 +45,6 @@ def create_event_triggers(using: str = "default", **_: object) -> None:
 
 
 def _set_redaction(*, enabled: bool) -> None:
-    """Allow or forbid redaction in the following statements of this transaction."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT set_config(%s, %s, true)", [_SETTING, "on" if enabled else ""])
@@ -71,10 +69,7 @@ def _build_violation_condition(distinct: str, closed: str) -> str:
 
 
 def _sqlite() -> list[str]:
-    """Return the SQLite statements that create the triggers.
-
-    ``REPLACE`` bypasses the delete trigger, so there is also a trigger for inserts.
-    """
+    # ``REPLACE`` bypasses the delete trigger, so there is also a trigger for inserts.
     action = f"BEGIN SELECT RAISE(ABORT, '{_ERROR_MESSAGE}'); END"
     delete_trigger, update_trigger, _, insert_trigger = TRIGGERS
     condition = _build_violation_condition("IS NOT", "NOT EXISTS (SELECT 1 FROM events_redaction)")
@@ -105,10 +100,8 @@ def _postgresql() -> list[str]:
     ]
 
 
-# A function that is called with the redacted rows and their events, e.g. to clear stored responses.
-RedactionHook = Callable[[type[Model], Collection[int], "QuerySet[Event]"], None]
-
-redaction_hooks = Registry[str, RedactionHook]("redaction hooks")
+# Functions that are called with the redacted rows and their events, e.g. to clear stored responses.
+redaction_hooks = Registry[str, Callable[[type[Model], Collection[int], "QuerySet[Event]"], None]]("redaction hooks")
 _BATCH = 500
 
 
@@ -133,13 +126,11 @@ def redact_events(model: type[Model], ids: Collection[int]) -> None:
 
 
 def clear_payloads(events: QuerySet[Event]) -> int:
-    """Remove the payloads of events and return how many events were updated."""
     with allow_redaction():
         return events.update(payload=None)
 
 
 def _find_events_with_values(events: QuerySet[Event], columns: Collection[str]) -> list[int]:
-    """Return the ids of events with changes that contain a value of one of these columns."""
     has_column = Q()
     for column in columns:
         has_column |= Q(changes__has_key=column)
@@ -148,6 +139,5 @@ def _find_events_with_values(events: QuerySet[Event], columns: Collection[str]) 
 
 
 def _has_values(changes: dict[str, object], columns: Collection[str]) -> bool:
-    """Return True if changes contain a value of one of these columns."""
     pairs = [pair for column in columns if isinstance(pair := changes.get(column), list)]
     return any(value not in (HIDDEN_VALUE, "", None, [], {}) for pair in pairs for value in pair)

@@ -16,19 +16,12 @@ def get_topic_label(topic: str) -> str:
 
 
 def describe_event(event: Event) -> str:
-    """Describe an event in a sentence."""
     return translate(event.message) or get_topic_label(event.topic)
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A resource that has a timeline for each row.
-
-    Attributes:
-        plural: The resource's name in paths, e.g. ``orders``.
-        model: The resource's model.
-        scope: The access scope of the timeline, without ``read_``.
-    """
+    """A resource with a timeline for each row. ``plural`` is its name in paths, and ``scope`` omits ``read_``."""
 
     plural: str
     model: type[ShopOwned]

@@ -17,10 +17,8 @@ class Caller:
 
     @property
     def shop(self) -> Shop:
-        """Return the token's shop."""
         return self.access.shop
 
     @property
     def actor(self) -> str:
-        """Return the caller as the actor for the audit log."""
         return self.access.actor

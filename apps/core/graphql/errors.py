@@ -67,9 +67,6 @@ def _format_error(error: GraphQLError) -> dict[str, Any]:
             extensions={"code": INTERNAL, "requestId": request_id.get()},
         )
     formatted: dict[str, Any] = dict(error.formatted)
-    formatted.setdefault("extensions", {"code": _find_code(error.message)})
+    code = next((code for pattern, code in _CODES if re.match(pattern, error.message)), BAD_REQUEST)
+    formatted.setdefault("extensions", {"code": code})
     return formatted
-
-
-def _find_code(message: str) -> str:
-    return next((code for pattern, code in _CODES if re.match(pattern, message)), BAD_REQUEST)

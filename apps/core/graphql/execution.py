@@ -16,11 +16,7 @@ from apps.core.rest.requests import throttling
 def execute_document(
     query: str, variables: dict[str, Any] | None, operation: str | None, caller: Caller
 ) -> dict[str, Any]:
-    """Execute a document and return the body of the response.
-
-    Raises:
-        Exception: The database or a disk is unavailable. Nothing was changed.
-    """
+    """Execute a document and return the body of the response. Raise if the database or a disk is unavailable."""
     points = throttling.spend_points(1, app_id=caller.access.installation.app_id, shop=caller.shop)
     if not points.admitted:
         return {"errors": format_errors([graphql_error("Throttled", THROTTLED)])}

@@ -75,7 +75,6 @@ class CostLimiter(SchemaExtension):
         self.points = self._spend(self.actual - self.requested)
 
     def get_results(self) -> dict[str, Any]:
-        """Return the ``extensions`` of the response."""
         points = self.points or self._spend(0)
         return {
             "cost": {
@@ -148,16 +147,11 @@ class CostCalculator:
         fragments: Mapping[str, FragmentDefinitionNode],
         variables: VariableValues,
     ) -> None:
-        """Create a calculator for a valid operation."""
         self._schema, self._operation, self._fragments, self._variables = schema, operation, fragments, variables
         self._visited_fields = 0
 
     def compute_maximum(self) -> int:
-        """Return the maximum cost.
-
-        Raises:
-            GraphQLError: The operation is too deep, or has too many fields.
-        """
+        """Return the maximum cost. Raise ``GraphQLError`` if the operation is too deep, or has too many fields."""
         return self._cost([self._operation.selection_set], self._root, depth=1, rows=1, data=None)
 
     def compute_actual(self, data: Mapping[str, Any]) -> int:

@@ -7,16 +7,12 @@ from typing import Any
 from apps.core.registry import Registry
 from apps.core.rest.versions import ALL_VERSIONS, VersionRange
 
-# A function that returns the object with this number, or None if it does not exist or the caller cannot see it.
-FindFunction = Callable[[Any, int], object | None]
-
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A type for ``node(id:)``."""
-
     type: type
-    find: FindFunction
+    # Returns the object with this number, or None if it does not exist or the caller cannot see it.
+    find: Callable[[Any, int], object | None]
 
 
 # Classes of root query fields and of root mutation fields.

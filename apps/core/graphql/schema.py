@@ -38,15 +38,12 @@ MAX_NODES = 250
 
 @strawberry.type(description="A version of the API.")
 class ApiVersion:
-    """A version of the API."""
-
     handle: str
     display_name: str
     supported: bool
 
 
 def build_api_version(version: str) -> ApiVersion:
-    """Build the GraphQL object of a version."""
     labels = {settings.API_VERSIONS[-1]: f"{version} (Latest)", UNSTABLE: UNSTABLE}
     return ApiVersion(handle=version, display_name=labels.get(version, version), supported=version != UNSTABLE)
 
@@ -57,12 +54,10 @@ class RootFields:
 
     @strawberry.field(description="Return an object by its global id.")
     def node(self, info: Info, id: strawberry.ID) -> Node | None:
-        """Return one object, or null if this shop does not have it."""
         return _find_node(info, id)
 
     @strawberry.field(description="Return several objects by their global ids, in order.")
     def nodes(self, info: Info, ids: list[strawberry.ID]) -> list[Node | None]:
-        """Return several objects, with null for each missing object."""
         if len(ids) > MAX_NODES:
             raise graphql_error(
                 f"The input array size of {len(ids)} is greater than the maximum allowed of {MAX_NODES}."
@@ -71,7 +66,6 @@ class RootFields:
 
     @strawberry.field(description="All served versions of the API.")
     def public_api_versions(self) -> list[ApiVersion]:
-        """Return the versions, oldest first."""
         return [build_api_version(version) for version in get_served_versions()]
 
 
@@ -88,7 +82,6 @@ class VersionSchema(strawberry.Schema):
     """The schema of one version, without fields of other versions."""
 
     def __init__(self, version: str) -> None:
-        """Build the schema from the registered fields."""
         self._version = version
         super().__init__(
             query=merge_types("QueryRoot", (RootFields, *registry.queries.values())),
@@ -107,7 +100,6 @@ class VersionSchema(strawberry.Schema):
         """Do not log errors, because ``apps.core.graphql.errors`` logs unexpected exceptions."""
 
     def _adapt_field(self, field: StrawberryField) -> StrawberryField:
-        """Return a copy of a field with this version's arguments and deprecations."""
         versioned = field.__copy__()
         versioned.deprecation_reason = (
             registry.get_deprecation_reason(field.metadata, self._version) or field.deprecation_reason
@@ -130,13 +122,11 @@ class VersionSchema(strawberry.Schema):
 
 @lru_cache(maxsize=16)
 def get_schema(version: str) -> VersionSchema:
-    """Return the schema of a version."""
     autodiscover("graphql")
     return VersionSchema(version)
 
 
 def list_schema_features(version: str) -> Features:
-    """Return the types, fields, arguments and values of a version's schema."""
     types = get_schema(version)._schema.type_map.values()
     return dict(entry for kind in types if not kind.name.startswith("__") for entry in _list_type(kind))
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Generic, NewType, TypeVar
+from typing import Annotated, Generic, NewType, TypeVar
 
 import strawberry
 from django.conf import settings
@@ -60,7 +60,6 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 
 
 def build_global_id(kind: str, number: int) -> strawberry.ID:
-    """Build the global id of a row."""
     return strawberry.ID(f"gid://{settings.BRAND}/{kind}/{number}")
 
 
@@ -80,15 +79,11 @@ def parse_number_of_type(text: str, kind: str) -> int | None:
 
 @strawberry.interface(description="An object with a global id.")
 class Node:
-    """An object that ``node(id:)`` can find."""
-
     id: Annotated[strawberry.ID, strawberry.field(description="The global id.")]
 
 
 @strawberry.interface(description="An object that has a numeric id in the REST API.")
 class LegacyInteroperability:
-    """An object that has a numeric id in the REST API."""
-
     legacy_resource_id: UnsignedInt64
 
 
@@ -99,8 +94,6 @@ _signer = Signer(salt="apps.core.graphql.types")
 
 @strawberry.type(description="The position of a page in a connection.")
 class PageInfo:
-    """The position of a page in a connection."""
-
     has_next_page: bool
     has_previous_page: bool
     start_cursor: str | None
@@ -109,13 +102,7 @@ class PageInfo:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionArguments:
-    """The arguments of a connection.
-
-    Attributes:
-        first, last: The number of rows from the start or the end. Exactly one of these arguments is set.
-        after, before: The cursors that the page begins after and ends before.
-        reverse: True to reverse the sort order.
-    """
+    """The arguments of a connection. Exactly one of ``first`` and ``last`` is set."""
 
     first: int | None = None
     after: str | None = None
@@ -134,16 +121,7 @@ class Page(Generic[M]):
 
 
 def read_connection_page(rows: QuerySet[M], order: keyset_pagination.Order, window: ConnectionArguments) -> Page[M]:
-    """Return the requested page.
-
-    Args:
-        rows: All rows of the connection.
-        order: ORM orderings; the last ordering is unique.
-        window: The arguments of the connection.
-
-    Raises:
-        GraphQLError: The arguments are invalid, or a cursor was created for another sort order.
-    """
+    """Return the requested page. The last ordering must be unique. Invalid arguments raise ``GraphQLError``."""
     count = _get_count(window)
     if window.reverse:
         order = tuple(map(keyset_pagination.reverse_ordering, order))
@@ -158,18 +136,13 @@ def read_connection_page(rows: QuerySet[M], order: keyset_pagination.Order, wind
     if backwards:
         page_rows.reverse()
     cursors = [_sign_cursor(row, order) for row in page_rows]
-    return Page(page_rows, cursors, _build_page_info(window, cursors, has_more=has_more, backwards=backwards))
-
-
-def _build_page_info(
-    window: ConnectionArguments, cursors: Sequence[str], *, has_more: bool, backwards: bool
-) -> PageInfo:
-    return PageInfo(
+    info = PageInfo(
         has_next_page=window.before is not None if backwards else has_more,
         has_previous_page=has_more if backwards else window.after is not None,
         start_cursor=cursors[0] if cursors else None,
         end_cursor=cursors[-1] if cursors else None,
     )
+    return Page(page_rows, cursors, info)
 
 
 def _get_count(window: ConnectionArguments) -> int:
@@ -195,16 +168,14 @@ def _read_cursor(cursor: str | None, order: keyset_pagination.Order) -> keyset_p
         return None
     invalid_cursor = graphql_error("Invalid cursor for current pagination sort.")
     try:
-        name, *values = _signer.unsign_object(cursor)
+        order_name, *values = _signer.unsign_object(cursor)
     except (BadSignature, ValueError):
         raise invalid_cursor from None
-    if name != _get_order_name(order):
+    if order_name != _get_order_name(order):
         raise invalid_cursor
-    return tuple(_parse_value(field, value) for field, value in zip(order, values, strict=True))
-
-
-def _parse_value(field: str, value: Any) -> Any:
-    return parse_datetime(value) if field.lstrip("-").endswith("_at") else value
+    return tuple(
+        parse_datetime(value) if name.endswith("_at") else value for name, value in zip(order, values, strict=True)
+    )
 
 
 def _get_order_name(order: keyset_pagination.Order) -> str:

@@ -1,5 +1,3 @@
-"""The GraphQL route."""
-
 from apps.core.graphql.views import GraphqlView
 from apps.core.rest.routing import api_path
 

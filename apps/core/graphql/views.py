@@ -1,5 +1,3 @@
-"""The GraphQL endpoint."""
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar
@@ -69,11 +67,7 @@ class GraphqlView(ApiView):
         return self.json_response(execute_document(*self._read(), Caller(self.access, self.version, self.at)))
 
     def _read(self) -> tuple[str, dict[str, object] | None, str | None]:
-        """Return the document, the variables and the name of the operation to run.
-
-        Raises:
-            BadRequest: A value has the wrong type.
-        """
+        """Return the document, the variables and the name of the operation to run."""
         body = self.body if isinstance(self.body, dict) else {}
         query, variables, operation = (body.get(name) for name in ("query", "variables", "operationName"))
         if not isinstance(query, str) or not query.strip():

@@ -20,31 +20,20 @@ NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 
 @dataclass(frozen=True, slots=True)
 class HostList:
-    """A list of host names and networks."""
-
     names: frozenset[str]
     networks: tuple[IPNetwork, ...]
 
     def has(self, host: str | IPAddress) -> bool:
-        """Return True if the list contains the name or address."""
         return host in self.names if isinstance(host, str) else any(host in network for network in self.networks)
 
 
 def get_allowed_hosts() -> HostList:
-    """Return the private hosts that outgoing requests may reach (`OUTGOING_ALLOW`).
-
-    Raises:
-        ImproperlyConfigured: An entry is neither a host nor a network.
-    """
+    """Return the private hosts that outgoing requests may reach (`OUTGOING_ALLOW`)."""
     return _load("OUTGOING_ALLOW")
 
 
 def get_refused_hosts() -> HostList:
-    """Return the blocked internal hosts with public addresses, such as the database (`OUTGOING_BLOCKED_HOSTS`).
-
-    Raises:
-        ImproperlyConfigured: An entry is neither a host nor a network.
-    """
+    """Return the blocked internal hosts with public addresses, such as the database (`OUTGOING_BLOCKED_HOSTS`)."""
     return _load("OUTGOING_BLOCKED_HOSTS")
 
 

@@ -1,5 +1,3 @@
-"""App configuration for outgoing HTTP."""
-
 from django.apps import AppConfig
 
 from apps.core.http.allowlist import get_allowed_hosts, get_refused_hosts

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 from typing import Self
 
@@ -32,7 +33,6 @@ from apps.core.http.errors import (
 )
 from apps.core.http.http1_connection import MAX_BODY_BYTES, ConnectionClosed, Http1Connection, Progress, Reply
 from apps.core.http.ssrf_guard import (
-    DEFAULT_PORTS,
     Address,
     AddressRefused,
     Target,
@@ -63,13 +63,7 @@ class TLSFailed(Unreachable):
 
 @dataclass(slots=True)
 class _Route:
-    """A checked URL.
-
-    Attributes:
-        origin: Scheme, host and port. Routes with the same origin share connections.
-        head: The request line and the headers that all requests have.
-        until: The monotonic time when the result of the URL check expires.
-    """
+    """A checked URL. Routes with the same origin share connections. The check expires at the monotonic ``until``."""
 
     target: Target
     origin: Origin
@@ -81,19 +75,15 @@ class AsyncClient:
     """An HTTP client for one event loop. The context manager closes all connections on exit."""
 
     def __init__(self, *, connections: int = 200, seconds_kept: float = 30.0) -> None:
-        """Create a client in a running event loop.
-
-        Args:
-            connections: The maximum number of idle connections.
-            seconds_kept: How long idle connections remain open.
-        """
+        """Create a client in a running event loop, with a maximum number of idle connections."""
         self._connections, self._seconds_kept = connections, seconds_kept
         self._routes: dict[str, _Route] = {}
         self._looked_up: dict[tuple[str, int], tuple[float, list[Address]]] = {}
         self._idle: dict[Origin, list[Http1Connection]] = {}
         # All idle connections, the least recently used connection first.
         self._idle_order: OrderedDict[Http1Connection, Origin] = OrderedDict()
-        self._tls = _tls_context()
+        self._tls = ssl.create_default_context()
+        self._tls.minimum_version = ssl.TLSVersion.TLSv1_2
         self._threads = ThreadPoolExecutor(MAX_CONCURRENT_LOOKUPS, "outgoing")
         self._loop = asyncio.get_running_loop()
         self._sweep = self._loop.call_later(_SWEEP_SECONDS, self._close_idle)
@@ -112,12 +102,7 @@ class AsyncClient:
         await asyncio.sleep(0)
 
     async def post(self, url: str, *, body: bytes, headers: Mapping[str, str], progress: Progress) -> Reply:
-        """Send a request once and return the beginning of the response.
-
-        Raises:
-            HttpRequestFailed: No response was received in time, or the SSRF guard refused the URL. Responses with an
-                error status do not raise an exception.
-        """
+        """Send a request once. Return the beginning of any response, or raise ``HttpRequestFailed``."""
         try:
             route = self._routes.get(url)
             if route is None or route.until <= progress.started_at:
@@ -156,8 +141,6 @@ class AsyncClient:
             wire.close()
         return reply
 
-    # --- connections -------------------------------------------------------------------------------------------------
-
     def _take_idle(self, origin: Origin) -> Http1Connection | None:
         """Return the most recently used idle connection, or None."""
         wires = self._idle.get(origin)
@@ -185,10 +168,9 @@ class AsyncClient:
     def _close_idle(self) -> None:
         """Close connections that have been idle for too long."""
         idle_limit = time.monotonic() - self._seconds_kept
-        for wire in [
-            candidate for candidate in self._idle_order if candidate.idle_since < idle_limit or not candidate.is_open
-        ]:
-            self._drop(wire)
+        for wire in [*self._idle_order]:
+            if wire.idle_since < idle_limit or not wire.is_open:
+                self._drop(wire)
         self._sweep = self._loop.call_later(_SWEEP_SECONDS, self._close_idle)
 
     async def _connect(self, target: Target, progress: Progress) -> Http1Connection:
@@ -224,11 +206,6 @@ class AsyncClient:
         return wire
 
     async def _addresses(self, target: Target) -> list[Address]:
-        """Return the checked addresses of a target.
-
-        Raises:
-            AddressRefused: The SSRF guard refuses an address.
-        """
         if (literal := _get_literal_address(target)) is not None:
             check_addresses("", [str(literal.sockaddr[0])])
             return [literal]
@@ -236,7 +213,8 @@ class AsyncClient:
         cached = self._looked_up.get(key)
         if cached is not None and cached[0] > now:
             return cached[1]
-        addresses = await self._loop.run_in_executor(self._threads, _look_up, target.host, target.port)
+        look_up = partial(resolve_host, target.host, target.port, timeout=TOTAL_SECONDS)
+        addresses = await self._loop.run_in_executor(self._threads, look_up)
         if len(self._looked_up) >= MAX_CACHED_CHECKS:
             self._looked_up.clear()
         self._looked_up[key] = (now + CHECK_TTL_SECONDS, addresses)
@@ -261,10 +239,6 @@ def _check_url(url: str) -> Target:
         connection.close()
 
 
-def _look_up(host: str, port: int) -> list[Address]:
-    return resolve_host(host, port, timeout=TOTAL_SECONDS)
-
-
 def _get_literal_address(target: Target) -> Address | None:
     """Return the IP address in the URL, or None if the URL contains a host name."""
     try:
@@ -274,18 +248,9 @@ def _get_literal_address(target: Target) -> Address | None:
     return Address(socket.AF_INET if ip.version == 4 else socket.AF_INET6, (str(ip), target.port))
 
 
-def _tls_context() -> ssl.SSLContext:
-    """Return a context for TLS 1.2 or later that verifies certificates with the system's CA certificates."""
-    context = ssl.create_default_context()
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    return context
-
-
 def _build_head(target: Target) -> str:
-    host = f"[{target.host}]" if ":" in target.host else target.host
-    port = "" if target.port == DEFAULT_PORTS[target.scheme] else f":{target.port}"
     constant_headers = "User-Agent: Backoffice\r\nAccept: */*\r\nAccept-Encoding: identity"
-    return f"POST {target.path} HTTP/1.1\r\nHost: {host}{port}\r\n{constant_headers}\r\n"
+    return f"POST {target.path} HTTP/1.1\r\nHost: {target.authority}\r\n{constant_headers}\r\n"
 
 
 def _build_request(route: _Route, headers: Mapping[str, str], body: bytes) -> bytes:

@@ -36,8 +36,6 @@ class HttpRequestRefused(HttpRequestFailed):
 
 
 class TimedOut(HttpRequestFailed):
-    """Raised when the time limit for connecting or for the whole call is exceeded."""
-
     code = "timeout"
 
     def __init__(self) -> None:
@@ -57,8 +55,6 @@ class BadResponse(HttpRequestFailed):
 
 
 class BadStatus(HttpRequestFailed):
-    """Raised when the response has an unexpected status."""
-
     code = "bad_status"
 
     def __init__(self, status: int) -> None:
@@ -67,8 +63,6 @@ class BadStatus(HttpRequestFailed):
 
 
 class TooLarge(HttpRequestFailed):
-    """Raised when the body is larger than the limit."""
-
     code = "too_large"
 
     def __init__(self, limit: int) -> None:

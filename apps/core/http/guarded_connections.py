@@ -36,26 +36,17 @@ class CallBudget:
 
     @classmethod
     def start(cls, seconds: float) -> "CallBudget":
-        """Return a budget for a call that starts now."""
         return cls(time.monotonic() + seconds)
 
     def seconds_left(self) -> float:
-        """Return the remaining time, which is always more than zero.
-
-        Raises:
-            TimedOut: No time remains.
-        """
+        """Return the remaining time, which is always more than zero. Otherwise raise ``TimedOut``."""
         remaining = self.ends_at - time.monotonic()
         if remaining <= 0:
             raise TimedOut
         return remaining
 
     def count(self, received: int) -> None:
-        """Subtract received bytes from the budget.
-
-        Raises:
-            BadResponse: The response is larger than the budget.
-        """
+        """Subtract received bytes from the budget. Raise ``BadResponse`` if the response is larger."""
         self.room -= received
         if self.room < 0:
             raise BadResponse(TOO_MUCH_DATA)
@@ -143,13 +134,7 @@ def create_connection(target: Target, budget: CallBudget, connect_seconds: float
 
 
 def open_socket(host: str, port: int, budget: CallBudget, connect_seconds: float) -> socket.socket:
-    """Connect to the first checked address of the host that accepts a connection.
-
-    Raises:
-        AddressRefused: An address of the host is private or internal.
-        TimedOut: The call has no time left.
-        OSError: The name is unknown (`socket.gaierror`), or no address accepts a connection.
-    """
+    """Connect to the first checked address of the host that accepts a connection, or raise its last ``OSError``."""
     failure = OSError(NO_ADDRESS)
     for address in resolve_host(host, port, timeout=budget.seconds_left()):
         new_socket = MeteredSocket(address.family, socket.SOCK_STREAM)

@@ -26,8 +26,6 @@ MAX_BODY_BYTES = 16 * KIB
 HEADER_BYTES = 8 * KIB
 HEAD_BYTES = 32 * KIB
 MAX_HEADERS = 128
-MALFORMED_RESPONSE = INVALID_RESPONSE
-INTERIM_UNTIL = 200
 
 
 class ConnectionClosed(Unreachable):
@@ -41,14 +39,7 @@ class ConnectionClosed(Unreachable):
 
 @dataclass(slots=True)
 class Progress:
-    """The timing of a call, which is also available after a failure. Times are seconds since the start.
-
-    Attributes:
-        connected: When a connection was available, or None if no connection was available.
-        answered: When the response headers were complete, or None.
-        ended: When the call ended, or None.
-        peer: The address of the server.
-    """
+    """The timing of a call, also after a failure: seconds since the start, or None if the call did not get so far."""
 
     started_at: float
     connected: float | None = None
@@ -57,7 +48,6 @@ class Progress:
     peer: str | None = None
 
     def now(self) -> float:
-        """Return the seconds since the start."""
         return time.monotonic() - self.started_at
 
 
@@ -96,12 +86,7 @@ class Reply:
 
 
 class Http1Connection(asyncio.Protocol):
-    """A connection that can be reused as long as ``is_open`` is True.
-
-    Attributes:
-        idle_since: The monotonic time when the last response was complete.
-        has_received: True if a part of the current response has arrived.
-    """
+    """A connection that can be reused as long as ``is_open`` is True. ``idle_since`` is a monotonic time."""
 
     __slots__ = (
         "_body",
@@ -130,11 +115,7 @@ class Http1Connection(asyncio.Protocol):
         self._begin_message()
 
     async def send_request(self, request: bytes, progress: Progress, ends_at: float) -> Reply:
-        """Send a request and wait for the response until the monotonic time ``ends_at``.
-
-        Raises:
-            HttpRequestFailed: There was no usable response. The connection has been closed.
-        """
+        """Send a request and wait until the monotonic time ``ends_at``. Any failure closes the connection."""
         loop = asyncio.get_running_loop()
         self._response, self._progress, self.has_received = loop.create_future(), progress, False
         progress.connected, progress.peer = progress.now(), self.peer
@@ -158,10 +139,7 @@ class Http1Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # --- transport callbacks ---
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Store the transport and the peer address."""
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self.peer, self.is_open = str(peer[0]) if peer else None, True
@@ -178,10 +156,10 @@ class Http1Connection(asyncio.Protocol):
             self._parser.feed_data(data)
         except httptools.HttpParserError:
             # If extra bytes follow a complete response, ``_fail`` only marks the connection as closed.
-            self._fail(BadResponse(MALFORMED_RESPONSE))
+            self._fail(BadResponse(INVALID_RESPONSE))
         else:
             if self._head_left < 0 and not self._is_head_done:
-                self._fail(BadResponse(MALFORMED_RESPONSE))
+                self._fail(BadResponse(INVALID_RESPONSE))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Handle a closed connection, which may be the normal end of a response."""
@@ -189,11 +167,9 @@ class Http1Connection(asyncio.Protocol):
         if not self._is_head_done:
             self._fail(ConnectionClosed())
         elif self._has_end:
-            self._fail(ConnectionClosed() if exc is not None else BadResponse(MALFORMED_RESPONSE))
+            self._fail(ConnectionClosed() if exc is not None else BadResponse(INVALID_RESPONSE))
         else:
             self._complete()
-
-    # --- parser callbacks ---
 
     def _begin_message(self) -> None:
         self._headers: list[tuple[bytes, bytes]] = []
@@ -207,16 +183,15 @@ class Http1Connection(asyncio.Protocol):
             self.is_open = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Store a header. Reject headers that exceed the limits."""
         size = len(name) + len(value)
         self._headers_left -= size
         if size > HEADER_BYTES or self._headers_left < 0 or len(self._headers) >= MAX_HEADERS:
-            raise BadResponse(MALFORMED_RESPONSE)
+            raise BadResponse(INVALID_RESPONSE)
         self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """Read the status. Ignore the headers of interim responses."""
-        if self._parser is None or (status := self._parser.get_status_code()) < INTERIM_UNTIL:
+        if self._parser is None or (status := self._parser.get_status_code()) < 200:
             return
         self._status, self._is_head_done = status, True
         self._has_end = any(name.lower() in {b"content-length", b"transfer-encoding"} for name, _ in self._headers)
@@ -239,8 +214,6 @@ class Http1Connection(asyncio.Protocol):
             return
         self.is_open = self.is_open and self._parser is not None and self._parser.should_keep_alive()
         self._complete()
-
-    # --- end of a response ---
 
     def _complete(self) -> None:
         if self._response is None or self._response.done():

@@ -13,7 +13,7 @@ import re
 import socket
 import string
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
@@ -54,19 +54,10 @@ GLOBAL_UNICAST = IPv6Network("2000::/3")  # the part of IPv6 that is assigned to
 NAT64 = IPv6Network("64:ff9b::/96")
 
 # Names that only local resolvers know. Names without a dot are also local.
-LOCAL_NAMES = (
-    "localhost",
-    "localdomain",
-    "local",
-    "internal",
-    "intranet",
-    "private",
-    "corp",
-    "home",
-    "lan",
-    "home.arpa",
+LOCAL_SUFFIXES = (
+    *(".localhost", ".localdomain", ".local", ".internal", ".intranet"),
+    *(".private", ".corp", ".home", ".lan", ".home.arpa"),
 )
-LOCAL_SUFFIXES = tuple(f".{name}" for name in LOCAL_NAMES)
 
 # Reject these characters. Parsers disagree about them: urlsplit() silently removes tabs and line breaks, and browsers
 # treat a backslash as a slash.
@@ -106,11 +97,15 @@ class Target:
     path: str
 
     @property
+    def authority(self) -> str:
+        """Return the host, with the port if it is not the default port."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
     def url(self) -> str:
         """Return the canonical URL."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
-        return f"{self.scheme}://{host}{port}{self.path}"
+        return f"{self.scheme}://{self.authority}{self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +143,7 @@ def check_url(url: str, *, schemes: Collection[str]) -> Target:
 
     Without a lookup, unknown names are valid. The addresses are checked when the socket is opened.
     `OUTGOING_BLOCKED_HOST_CHECK` may query the database, so asyncio clients call this function in a thread.
-
-    Args:
-        url: An absolute URL from staff or an app.
-        schemes: The accepted schemes: "http", "https" or both.
-
-    Raises:
-        AddressRefused: The host is private, local or internal.
-        UrlRefused: The URL breaks another rule, which the message states.
+    `AddressRefused` means that the host is private, local or internal. Any other `UrlRefused` states the broken rule.
     """
     parts = _split(url)
     scheme_error = UrlRefused(_MUST_USE(schemes=" or ".join(sorted(schemes))))
@@ -178,15 +166,7 @@ def check_url(url: str, *, schemes: Collection[str]) -> Target:
 def resolve_host(host: str, port: int, *, timeout: float | None = None) -> list[Address]:
     """Look up a host and check all addresses. Callers must connect only to the returned addresses.
 
-    Args:
-        host: A name, or an IP address without brackets.
-        port: The port to connect to.
-        timeout: The time limit of the lookup in seconds, or None for no limit.
-
-    Raises:
-        AddressRefused: An address is private or internal.
-        TimeoutError: The lookup took too long.
-        socket.gaierror: The name is unknown.
+    Errors are `AddressRefused`, `TimeoutError`, and `socket.gaierror` for an unknown name.
     """
     addresses = _look_up(host, port, timeout)
     check_addresses(host, (address.sockaddr[0] for address in addresses))
@@ -194,11 +174,7 @@ def resolve_host(host: str, port: int, *, timeout: float | None = None) -> list[
 
 
 def check_addresses(host: str, records: Iterable[str]) -> None:
-    """Check the addresses of a host. If the URL contains an IP address instead of a name, pass "" as the host.
-
-    Raises:
-        AddressRefused: An address is private or internal.
-    """
+    """Raise `AddressRefused` for a private or internal address. `host` is "" if the URL contains an IP address."""
     if not get_allowed_hosts().has(host) and not all(_may_connect(ip_address(record)) for record in records):
         raise AddressRefused
 
@@ -249,10 +225,8 @@ def _is_private(name: str) -> bool:
     """Return True if a name is local or internal, without a lookup."""
     if "." not in name or name.endswith(LOCAL_SUFFIXES) or name == socket.gethostname().lower():
         return True
-    check: Callable[[str], bool] | None = None
-    if path := getattr(settings, "OUTGOING_BLOCKED_HOST_CHECK", ""):
-        check = import_string(path)
-    return get_refused_hosts().has(name) or (check is not None and check(name))
+    path = getattr(settings, "OUTGOING_BLOCKED_HOST_CHECK", "")
+    return get_refused_hosts().has(name) or bool(path and import_string(path)(name))
 
 
 def _may_connect(ip: IPAddress) -> bool:

@@ -52,13 +52,7 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits for a call, including redirects.
-
-    Attributes:
-        max_bytes: The maximum size of a downloaded body. For callbacks, the size of the part that is returned.
-        total_seconds: The time limit from the first lookup to the last byte of the body.
-        connect_seconds: The time limit for connecting to each address.
-    """
+    """Limits for a call, including redirects. Callbacks return the first ``max_bytes`` of a longer body."""
 
     max_bytes: int
     total_seconds: float
@@ -72,11 +66,7 @@ CALLBACK = Limits(max_bytes=64 * KIB, total_seconds=5, connect_seconds=1)
 class Download:
     """A finished download. The context manager closes and deletes the file on exit.
 
-    Attributes:
-        file: The body, at position 0. A large body is stored on disk.
-        size: The size in bytes.
-        content_type: The content type that the server sent, or "".
-        url: The URL after redirects.
+    The body is at position 0 of ``file``, on disk if it is large. ``url`` is the URL after redirects.
     """
 
     file: IO[bytes]
@@ -93,14 +83,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class CallbackResponse:
-    """The response to a callback, with any status.
-
-    Attributes:
-        status: The status, which may be a redirect because redirects are not followed.
-        headers: The headers, with case-insensitive names.
-        body: The raw body without decompression, truncated at the limit.
-        truncated: True if the body was truncated.
-    """
+    """The response to a callback, with any status. The body is not decompressed, and truncated at the limit."""
 
     status: int
     headers: Mapping[str, str]
@@ -109,17 +92,13 @@ class CallbackResponse:
 
     @property
     def ok(self) -> bool:
-        """Return True if the status is between 200 and 299."""
         return 200 <= self.status < 300
 
 
 def download_file(url: str, *, limits: Limits, schemes: Collection[str] = ("http", "https")) -> Download:
-    """Download a URL into a temporary file.
+    """Download a URL into a temporary file. At most three redirects are followed, and their URLs are also checked.
 
-    At most three redirects are followed. The redirect URLs are also checked.
-
-    Raises:
-        HttpRequestFailed: The download failed. The message is the reason.
+    The message of an ``HttpRequestFailed`` is the reason of the failure.
     """
     budget = CallBudget.start(limits.total_seconds)
     for _ in range(MAX_REDIRECTS + 1):
@@ -146,9 +125,7 @@ def send_request(
 ) -> CallbackResponse:
     """Call another server once and return the beginning of the response. Redirects are not followed.
 
-    Raises:
-        HttpRequestFailed: No response was received in time, or the SSRF guard refused the URL. Responses with an error
-            status do not raise an exception.
+    ``HttpRequestFailed`` means that there was no response in time, or that the SSRF guard refused the URL.
     """
     budget = CallBudget.start(limits.total_seconds)
     with _exchange(method, _check_url(url, schemes), budget, limits, body=body, headers=headers) as response:

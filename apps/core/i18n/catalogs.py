@@ -14,8 +14,8 @@ from babel.messages.mofile import read_mo, write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
-_CALLS = {"_", *(f"{kind}{end}" for kind in ("gettext", "ngettext", "pgettext", "npgettext") for end in ("", "_lazy"))}
-_NOOP = "gettext_noop"
+_KINDS = ("gettext", "ngettext", "pgettext", "npgettext")
+_CALLS = {"_", "gettext_noop", *(f"{kind}{end}" for kind in _KINDS for end in ("", "_lazy"))}
 # Calls with a code before the string.
 _DEFINITIONS = {"define_message", "define_text"}
 _LITERAL = re.compile(r"""\s*(u?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))\s*,?""", re.DOTALL)
@@ -36,12 +36,10 @@ class TranslatableText(NamedTuple):
 
     @property
     def id(self) -> str | tuple[str, str]:
-        """Return the message ID in a catalog."""
         return (self.singular, self.plural) if self.plural else self.singular
 
 
 def collect_texts(root: Path) -> dict[TranslatableText, list[str]]:
-    """Return every translatable string in the sources, with the files that contain the string."""
     texts_by_file: dict[TranslatableText, list[str]] = {}
     for folder in ("apps", "backoffice", "templates"):
         for path in sorted((root / folder).rglob("*")):
@@ -63,7 +61,7 @@ def _parse_python(source: str) -> Iterator[TranslatableText]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
-            if name in _CALLS or name == _NOOP or name in _DEFINITIONS:
+            if name in _CALLS or name in _DEFINITIONS:
                 texts = node.args[1:] if name in _DEFINITIONS else node.args
                 arguments = [argument.value for argument in texts if isinstance(argument, ast.Constant)]
                 yield from _build_text(name, [word for word in arguments if isinstance(word, str)])
@@ -86,17 +84,10 @@ def _parse_script(source: str) -> list[TranslatableText]:
 
 
 def _build_text(name: str, words: list[str]) -> Iterator[TranslatableText]:
-    if name.startswith("np"):
-        if len(words) > 2:
-            yield TranslatableText(words[1], words[2], words[0])
-    elif name.startswith("ng"):
-        if len(words) > 1:
-            yield TranslatableText(words[0], words[1])
-    elif name.startswith("p"):
-        if len(words) > 1:
-            yield TranslatableText(words[1], context=words[0])
-    elif words and words[0]:
-        yield TranslatableText(words[0])
+    has_context, has_plural = name.startswith(("p", "np")), name.startswith("n")
+    if len(words) > has_context + has_plural and words[has_context]:
+        plural = words[has_context + 1] if has_plural else ""
+        yield TranslatableText(words[has_context], plural, words[0] if has_context else "")
 
 
 def read_catalog(path: Path) -> Catalog:
@@ -107,13 +98,10 @@ def read_catalog(path: Path) -> Catalog:
 def update_catalog(
     path: Path, texts: Mapping[TranslatableText, list[str]], translations: Mapping[str, str | list[str]]
 ) -> Catalog:
-    """Write a catalog with exactly the strings in the sources. Existing translations of these strings are kept.
+    """Write a catalog with exactly the strings in the sources, its compiled file and its JavaScript file.
 
-    Args:
-        path: The ``.po`` file. The ``.mo`` file and the JavaScript file with translations are written, too.
-        texts: The result of ``collect_texts``.
-        translations: Maps strings to new translations. The key of a plural string is the singular and the plural,
-            separated by ``|||``. A context precedes the string, separated by U+0004.
+    Existing translations are kept unless ``translations`` replaces them. The key of a plural string is the singular and
+    the plural, separated by ``|||``. A context precedes the string, separated by U+0004.
     """
     old_catalog = read_catalog(path) if path.exists() and path.stat().st_size else Catalog(locale=path.parts[-3])
     new_catalog = Catalog(
@@ -147,12 +135,10 @@ def update_catalog(
 
 
 def _get_script_path(path: Path) -> Path:
-    """Return the path of the JavaScript file for a catalog."""
     return path.parents[3] / SCRIPTS_FOLDER / f"words.{path.parts[-3]}.js"
 
 
 def _render_script(catalog: Catalog, texts: Mapping[TranslatableText, list[str]]) -> str:
-    """Return the content of the JavaScript file with the translations for scripts."""
     script_texts = sorted(text for text, places in texts.items() if any(name.endswith(".js") for name in places))
     translations = {
         text.singular: message.string for text in script_texts if (message := _find(catalog, text)) and message.string
@@ -161,7 +147,6 @@ def _render_script(catalog: Catalog, texts: Mapping[TranslatableText, list[str]]
 
 
 def find_problems(path: Path, texts: Mapping[TranslatableText, list[str]]) -> list[str]:
-    """Return the problems in a catalog: missing or invalid translations, and outdated compiled files."""
     catalog = read_catalog(path)
     problems = [
         f"missing: {text.singular!r} ({places[0]})" for text, places in texts.items() if not _find(catalog, text)

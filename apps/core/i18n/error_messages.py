@@ -50,62 +50,50 @@ _PREFIXES = ((2**20, "M"), (2**10, "K"))
 
 
 def at_least(limit: Decimal | int | str) -> Message:
-    """Return the message for a value below the limit."""
     return _AT_LEAST(limit=Amount(limit))
 
 
 def at_most(limit: Decimal | int | str) -> Message:
-    """Return the message for a value above the limit."""
     return _AT_MOST(limit=Amount(limit))
 
 
 def between(low: Decimal | int | str, high: Decimal | int | str) -> Message:
-    """Return the message for a value outside the limits."""
     return _BETWEEN(low=Amount(low), high=Amount(high))
 
 
 def one_of(words: Iterable[str]) -> Message:
-    """Return the message for a value that is not in the list."""
     return _ONE_OF(words=", ".join(words))
 
 
 def at_most_ids(limit: int | str) -> Message:
-    """Return the message for a list with too many ids."""
     return _AT_MOST_IDS(limit=limit)
 
 
 def too_many(items: str, limit: int | str) -> Message:
-    """Return the message for a list with too many items."""
     return _TOO_MANY(things=_NOUNS.get(items, items), limit=limit)
 
 
 def too_long(limit: int | str, unit: str = "characters") -> Message:
-    """Return the message for a string that is too long."""
     return _TOO_LONG(limit=limit, unit=_NOUNS[unit])
 
 
 def too_short(limit: int | str) -> Message:
-    """Return the message for a string that is too short."""
     return _TOO_SHORT(limit=limit)
 
 
 def too_large(limit: int) -> Message:
-    """Return the message for a file that is too large."""
     return _TOO_LARGE(size=format_bytes(limit, unit="B"))
 
 
 def larger_than(limit: int) -> Message:
-    """Return the end of a message about something that is too large."""
     return _LARGER(size=format_bytes(limit))
 
 
 def is_larger_than(limit: int) -> Message:
-    """Return the message for an image or attachment that is too large."""
     return _IS_LARGER(size=format_bytes(limit))
 
 
 def response_larger_than(limit: int) -> str:
-    """Return the message for a page size that would make the response too large."""
     return f"makes the response larger than {format_bytes(limit)}; request fewer rows or fields"
 
 

@@ -47,34 +47,27 @@ def match_language(*tags: str) -> str:
 
 
 def match_browser_language(accepted: str) -> str:
-    """Return the supported language for an ``Accept-Language`` header."""
     return match_language(*(code for code, _weight in parse_accept_lang_header(accepted[:500]) if code != "*"))
 
 
 @contextmanager
 def language_override(*tags: str) -> Iterator[None]:
-    """Activate the language of the first supported language tag, otherwise English, for messages, numbers and dates."""
     with translation.override(match_language(*tags)):
         yield
 
 
 def format_date(value: date, form: str) -> str:
-    """Format a date or time with one of ``DATE_FORMATS``, in the active language and time zone."""
     if isinstance(value, datetime) and timezone.is_aware(value):
         value = timezone.localtime(value)
     return date_format(value, pgettext("date format", form))
 
 
 def format_amount(value: Decimal, currency: str) -> str:
-    """Format an amount for people, with thousands separators.
-
-    Use ``format_decimal`` for the REST API, files and form fields.
-    """
+    """Format an amount for people. For the REST API, files and form fields, use ``format_decimal``."""
     return str(number_format(format_decimal(value, currency), force_grouping=True))
 
 
 def format_money(value: Decimal, currency: str) -> str:
-    """Format an amount for people, with its currency."""
     return f"{format_amount(value, currency)} {currency}"
 
 
@@ -84,12 +77,10 @@ def lowercase_label(text: str) -> str:
 
 
 def format_plain_number(number: str) -> str:
-    """Format a number that is stored as text. The result has the same decimals."""
     return str(number_format(number, force_grouping=True))
 
 
 def format_integer(number: int) -> str:
-    """Format a whole number with thousands separators."""
     return str(number_format(number, force_grouping=True))
 
 
@@ -99,5 +90,4 @@ def get_locale() -> Locale:
 
 
 def _is_english() -> bool:
-    """Return True if the active language is English."""
     return (translation.get_language() or ENGLISH).startswith(ENGLISH)

@@ -42,12 +42,7 @@ JsonParameter: TypeAlias = "str | int | Mapping[str, Any] | Sequence[Mapping[str
 
 
 class Message(str):
-    """A message: the English text with its code and parameters.
-
-    Attributes:
-        code: The code of the message.
-        params: The parameters as JSON.
-    """
+    """A message: the English text with its code and its parameters as JSON."""
 
     __slots__ = ("code", "params")
 
@@ -68,25 +63,20 @@ class Message(str):
         return self.code, self.params
 
     def localize(self) -> str:
-        """Return the text in the active language."""
         return _render(self.code, self.params, localized=True)
 
     def get(self, name: str) -> "Message":
-        """Return a nested message."""
         return as_message(self.get_text(name))
 
     def get_text(self, name: str) -> str:
-        """Return a parameter that is a string or a nested message."""
         value: Any = self.params[name]
         return value if isinstance(value, str) else decode(value)
 
     def get_list(self, name: str) -> "list[Message]":
-        """Return the messages of a list."""
         items: Any = self.params[name]
         return [decode(item) for item in items]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stored form."""
         return {"code": self.code, "params": self.params} if self.params else {"code": self.code}
 
 
@@ -95,24 +85,16 @@ Parameter: TypeAlias = str | int | Amount | datetime | Sequence[Message]
 
 @dataclass(frozen=True, slots=True)
 class MessageTemplate:
-    """A kind of message.
-
-    Attributes:
-        code: The code.
-        english: The English text, with the names of the parameters in braces.
-        label: A label to show instead of the translation of the English text.
-    """
+    """A kind of message, with parameter names in braces. ``label`` replaces the translation of the English text."""
 
     code: str
     english: StrOrPromise
     label: StrOrPromise = ""
 
     def __call__(self, **params: Parameter) -> Message:
-        """Return a message with these parameters."""
         return Message(self.code, {name: _encode(value) for name, value in params.items()})
 
     def render(self, params: Mapping[str, JsonParameter], *, localized: bool) -> str:
-        """Return the text in the active language, or in English."""
         text = self._get_text(localized=localized)
         values = {name: _format(value, localized=localized) for name, value in params.items()}
         return text.format(**values) if values else text
@@ -137,13 +119,7 @@ def define_message(code: str, english: str) -> MessageTemplate:
 
 
 def define_text(code: str, english: StrOrPromise, label: StrOrPromise = "") -> Message:
-    """Define a message without parameters, such as the label of a status.
-
-    Args:
-        code: The code.
-        english: The English text, or a label in the active language.
-        label: A label to show instead of the translation of the English text.
-    """
+    """Define a message without parameters, such as the label of a status (see ``MessageTemplate``)."""
     _add(MessageTemplate(code, english, label))
     text = Message(code)
     _texts.setdefault(text, text)
@@ -174,10 +150,7 @@ PART_ERROR = define_format("error.part", "{part}: {error}")
 
 
 def as_message(text: str) -> Message:
-    """Return a string as a message.
-
-    Libraries copy messages without parameters into plain strings, which are recognized. Any other string is free text.
-    """
+    """Return a string as a message. Libraries copy known messages into plain strings. Other strings are free text."""
     return text if isinstance(text, Message) else _texts.get(text) or TEXT(text=text)
 
 
@@ -218,7 +191,6 @@ def get_items(message: Message) -> list[Message]:
 
 
 def decode(value: Any) -> Message:
-    """Return the message with this stored form."""
     return Message(value["code"], value.get("params"))
 
 
@@ -229,7 +201,6 @@ class MessageField(models.TextField[str, str]):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Create the field, which may be blank."""
         super().__init__(*args, **{"blank": True, "default": "", **kwargs})
 
     def from_db_value(self, value: str | None, *_: object) -> str:
@@ -240,7 +211,6 @@ class MessageField(models.TextField[str, str]):
 
 
 def encode_message(text: str) -> str:
-    """Return a message as JSON text, as it is stored."""
     return orjson.dumps(_shorten(as_message(text).to_json())).decode() if text else ""
 
 
@@ -276,7 +246,6 @@ def _encode(value: Parameter) -> Any:
 
 
 def _format(value: Any, *, localized: bool) -> str:
-    """Return a parameter as text, in the active language or in English."""
     if isinstance(value, list):
         return "; ".join(_format(item, localized=localized) for item in value)
     if not isinstance(value, Mapping):

@@ -17,19 +17,16 @@ class BrokerUnavailable(Exception):
 
 
 class BrokerCircuitBreaker:
-    """Wraps a notifier and stops calling the broker for a while after a failure."""
-
     def __init__(self, notify: Callable[..., None]) -> None:
         self._notify = notify
         # The end of the pause on the monotonic clock, or 0 if there is no pause.
         self._open_until = 0.0
 
     def __call__(self, *keys: uuid.UUID) -> None:
-        """Notify the broker once about the jobs with these keys.
+        """Notify the broker once about the jobs with these keys. An exception of the broker's client is raised again.
 
         Raises:
             BrokerUnavailable: The broker has just failed.
-            Exception: The broker client failed, for example because the broker is down.
         """
         if self._open_until:
             if time.monotonic() < self._open_until:

@@ -42,28 +42,21 @@ def _check_foreign_key(model: type[Model], field: "ForeignKey[Model, Model]") ->
 
 logger = logging.getLogger(__name__)
 
-# A function that yields a sentence for each difference. The sentence names the shop and the row. A check can read the
+# Functions that yield a sentence for each difference. The sentence names the shop and the row. A check can read the
 # rows of all shops and must not write.
-Check = Callable[[], Iterable[str]]
-consistency_checks = Registry[str, Check]("consistency checks")
+consistency_checks = Registry[str, Callable[[], Iterable[str]]]("consistency checks")
 
 
 def find_differences(only: Collection[str] | None = None) -> Iterator[str]:
-    """Yield all differences as sentences. Each check reads from one database snapshot.
-
-    Args:
-        only: The names of the checks to run. By default all checks run.
-    """
+    """Yield the differences that all checks or the named checks find. Each check reads from one database snapshot."""
     for name, check in consistency_checks.items():
-        if only is not None and name not in only:
-            continue
-        with all_shops_scope(), _snapshot():
-            sentences = list(check())
-        yield from (f"{name}: {sentence}" for sentence in sentences)
+        if only is None or name in only:
+            with all_shops_scope(), _snapshot():
+                sentences = list(check())
+            yield from (f"{name}: {sentence}" for sentence in sentences)
 
 
 def log_differences() -> int:
-    """Log all differences and return their number."""
     sentences = list(find_differences())
     for difference in sentences:
         logger.error("Reconciliation: %s", difference)
@@ -73,10 +66,7 @@ def log_differences() -> int:
 
 @contextmanager
 def _snapshot() -> Iterator[None]:
-    """Read from a database snapshot and reject writes.
-
-    Inside an open transaction, this context manager has no effect.
-    """
+    """Read from a database snapshot and reject writes. Inside an open transaction, this has no effect."""
     if connection.in_atomic_block:
         yield
     elif connection.vendor == "postgresql":

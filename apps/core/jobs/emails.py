@@ -12,11 +12,7 @@ _IS_COPY = define_message(
 
 
 def send_customer_email(address: str, subject: str, text: str) -> None:
-    """Send an email to a customer of the current shop.
-
-    Raises:
-        GiveUp: The shop is a copy of another shop.
-    """
+    """Send an email to a customer of the current shop. The errors are the same as in ``send_email``."""
     shop = get_current_shop()
     subject = " ".join(subject.split())
     send_email(EmailMessage(subject=subject, body=text, from_email=shop.customer_email or shop.email, to=[address]))

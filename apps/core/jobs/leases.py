@@ -57,11 +57,7 @@ def acquire_lease(key: uuid.UUID) -> "Lease | None":
 
 
 def lock_lease(job: Job) -> None:
-    """Check that the lease is still valid, extend it, and lock the job's row until the transaction ends.
-
-    Raises:
-        LeaseLost: The lease is not valid.
-    """
+    """Extend the lease and lock the job's row until the transaction ends, or raise ``LeaseLost``."""
     started = time.monotonic()
     if not _get_leased_row(job).update(lease_until=_get_lease_end() if job.lease else None):
         raise LeaseLost
@@ -70,25 +66,15 @@ def lock_lease(job: Job) -> None:
 
 
 def report_progress(job: Job, *, completed: int, total: int) -> None:
-    """Store the progress of a job.
-
-    Raises:
-        LeaseLost: The lease is not valid.
-    """
+    """Store the progress of a job, or raise ``LeaseLost``."""
     if not _get_leased_row(job).update(progress_done=completed, progress_total=total):
         raise LeaseLost
 
 
 class Lease:
-    """One worker's right to run a job.
-
-    Attributes:
-        job: The job's key.
-        token: The random value that the job's row contains while the lease is valid.
-    """
+    """One worker's right to run the job with the key ``job``. While it is valid, the job's row contains ``token``."""
 
     def __init__(self, job: uuid.UUID, token: uuid.UUID) -> None:
-        """Create a lease that begins now."""
         self.job, self.token = job, token
         self._is_lost = False
         self.record_renewal(time.monotonic())
@@ -99,7 +85,6 @@ class Lease:
 
     @property
     def is_lost(self) -> bool:
-        """Return True if another worker may have acquired the job."""
         return self._is_lost or time.monotonic() > self._until
 
     def get_job_row(self) -> TimestampedQuerySet[Job]:
@@ -108,11 +93,7 @@ class Lease:
 
     @contextmanager
     def keep_renewed(self, name: str) -> Iterator[None]:
-        """Renew the lease while the block runs. Stop the block at the next statement if the lease is lost.
-
-        Raises:
-            LeaseLost: The lease was lost.
-        """
+        """Renew the lease while the block runs. If it is lost, the next statement of the block raises ``LeaseLost``."""
         stop = threading.Event()
         renewer = threading.Thread(target=self._renew_until, args=(stop,), name=f"lease of {name}", daemon=True)
         _active_leases[self.token] = self

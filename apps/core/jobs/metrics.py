@@ -48,7 +48,6 @@ EXPECTED_START = timedelta(seconds=15)
 
 
 def find_active_job(*tasks: str, **arguments: Any) -> Job | None:
-    """Return the unfinished job that runs one of these tasks with these arguments, or None."""
     lookups = {f"arguments__{name}": value for name, value in arguments.items()}
     jobs = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING), task__in=tasks, **lookups)
     job: Job | None = jobs.order_by("due_at", "pk").first()

@@ -15,7 +15,6 @@ logger = logging.getLogger(__name__)
 # A function that receives the current time and returns the number of processed rows. It runs in the all-shops scope.
 PeriodicTask = Callable[[datetime], int]
 
-
 # Work that is due at a certain time, such as calls to a warehouse.
 minute_tasks = Registry[str, PeriodicTask]("minute tasks")
 # Cleanup of expired rows and files.
@@ -39,7 +38,6 @@ BATCH_SIZE = 1000
 
 
 def delete_finished_jobs(at: datetime) -> int:
-    """Delete jobs that finished more than 30 days ago, in batches."""
     count = 0
     while ids := list(
         Job.objects.filter(finished_at__lt=at - KEEP_FINISHED).order_by("pk").values_list("pk", flat=True)[:BATCH_SIZE]

@@ -3,10 +3,8 @@
 ``enqueue`` writes the job in the caller's transaction and notifies the broker after the commit. A notified worker
 selects the next job by fair scheduling (``handle_notification``, ``fair_scheduling``). ``run_job`` acquires a lease
 (``leases``), calls the task and stores the result. If a worker dies, its lease expires, and ``notify_stale_jobs``
-notifies another worker. Therefore a task must be safe to run twice. Due times and expired leases are compared with the
-database clock, because the clocks of machines may differ.
-
-A task is a function ``(job: Job, **arguments) -> None`` that runs in its shop's scope.
+notifies another worker. Due times and expired leases are compared with the database clock, because the clocks of
+machines may differ.
 """
 
 import logging
@@ -16,7 +14,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -71,46 +69,29 @@ _WORKER_DIED = define_text("jobs.worker_died", "The worker died during each atte
 _AND_THEN = define_message("jobs.and_then", "{first} (and then: {second})")
 
 
-class TaskFunction(Protocol):
-    """A function that does the work of a job. It must be safe to run twice."""
-
-    def __call__(self, job: Job, **arguments: Any) -> None:
-        """Run the task in the shop's scope."""
-
-
-class Notifier(Protocol):
-    """A function that notifies workers about waiting jobs. Notifications may get lost."""
-
-    def __call__(self, *keys: uuid.UUID) -> None:
-        """Send one notification for the jobs with these keys. ``handle_notification`` receives the keys."""
-
-
 class GiveUp(Exception):
     """Raised by a task that cannot succeed, so that the job is not retried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A kind of background work.
+    """A kind of background work. Staff see ``title``.
 
-    Attributes:
-        run: The function that does the work.
-        title: The name that staff see.
-        on_give_up: Called in the transaction that records the final failure.
+    ``run`` is called with the job and its arguments in the shop's scope. It must be safe to run twice. ``on_give_up``
+    is called in the transaction that records the final failure.
     """
 
-    run: TaskFunction
+    run: Callable[..., None]
     title: StrOrPromise = ""
     on_give_up: Callable[[Job], None] | None = None
 
 
-# A context manager that wraps each attempt at a job and sees the exceptions of failed attempts.
-AttemptWrapper = Callable[[Job], AbstractContextManager[None]]
-
 # Tasks by their internal name, e.g. ``themes.extract``.
 tasks = Registry[str, Task]("job tasks")
-notifiers = Registry[str, Notifier]("job notifiers")
-attempt_wrappers = Registry[str, AttemptWrapper]("wrappers of attempts at jobs")
+# Functions that send one notification for jobs with several keys. Notifications may get lost.
+notifiers = Registry[str, Callable[..., None]]("job notifiers")
+# Context managers that wrap each attempt at a job and see the exceptions of failed attempts.
+attempt_wrappers = Registry[str, Callable[[Job], AbstractContextManager[None]]]("wrappers of attempts at jobs")
 
 
 def get_task_title(task: str) -> str:
@@ -119,27 +100,18 @@ def get_task_title(task: str) -> str:
 
 
 def enqueue(task: str, *, actor: str = "system", due_at: datetime | None = None, **arguments: Any) -> Job:
-    """Enqueue a job in the current shop, to run after the current transaction commits.
+    """Enqueue a job in the current shop, to run after the current transaction commits and not before ``due_at``.
 
-    Args:
-        task: A registered task.
-        actor: The actor that the task acts for.
-        due_at: The earliest start time. The default is now.
-        arguments: JSON values for the task. Pass ids instead of objects.
+    The task gets ``arguments``, which are JSON values. Pass ids instead of objects.
 
     Raises:
         NotRegistered: The task is not registered.
     """
-    [job] = _create_jobs(task, [arguments], actor=actor, due_at=due_at)
-    return job
+    return _create_jobs(task, [arguments], actor=actor, due_at=due_at)[0]
 
 
 def enqueue_many(task: str, arguments_list: Sequence[Mapping[str, Any]], *, actor: str = "system") -> list[Job]:
-    """Enqueue the same task with different arguments and notify the broker once for all jobs.
-
-    Raises:
-        NotRegistered: The task is not registered.
-    """
+    """Enqueue the same task with different arguments and notify the broker once for all jobs."""
     return _create_jobs(task, arguments_list, actor=actor, due_at=None)
 
 
@@ -151,7 +123,9 @@ def _create_jobs(
     shop = get_current_shop()
     # A single insert can use the ``Now()`` expression. For many rows, querying the time once is faster, because the ORM
     # would compile the expression for each row.
-    due_time = due_at or (Now() if len(arguments_list) < 2 else _database_now(shop))
+    due_time = due_at or (
+        Now() if len(arguments_list) < 2 else Shop.objects.filter(pk=shop.pk).values_list(Now(), flat=True).get()
+    )
     jobs = [
         Job(shop=shop, task=task, arguments=dict(arguments), actor=actor, due_at=due_time)
         for arguments in arguments_list
@@ -162,19 +136,12 @@ def _create_jobs(
         Job.objects.bulk_create(jobs)
     if due_at is None:
         for job in jobs:
-            # Use ``created_at`` on the returned objects, because reading the stored database time would need a query.
-            # The difference is small.
+            # Reading the stored database time would need a query, and the difference to ``created_at`` is small.
             job.due_at = job.created_at
         keys = [job.key for job in jobs]
         for start in range(0, len(keys), _MAX_KEYS_PER_MESSAGE):
             transaction.on_commit(partial(_notify_broker, *keys[start : start + _MAX_KEYS_PER_MESSAGE]))
     return jobs
-
-
-def _database_now(shop: Shop) -> datetime:
-    """Return the current time on the database clock."""
-    moment: datetime = Shop.objects.filter(pk=shop.pk).values_list(Now(), flat=True).get()
-    return moment
 
 
 def _notify_broker(*keys: uuid.UUID) -> bool:
@@ -333,7 +300,6 @@ def _store_failure(job: Job, lease: leases.Lease, reason: Message, *, final: boo
 
 
 def _get_reason(error: Exception) -> Message:
-    """Return the message of an error, or the name of its class."""
     return as_message(str(error) or type(error).__name__)
 
 

@@ -9,23 +9,15 @@ class AttachmentRefused(ValueError):
     """Raised when an attachment cannot be decoded. The message continues a sentence that starts with "Attachment"."""
 
 
-class AttachmentTooLarge(AttachmentRefused):
-    """Raised when an attachment is larger than allowed, before any data is decoded."""
-
-
 def decode_attachment(text: object, max_bytes: int) -> bytes:
     """Decode strict Base64 text in the standard alphabet, with padding.
 
     Line breaks are allowed, because many clients wrap lines as in MIME. All other characters outside the alphabet are
     rejected.
 
-    Args:
-        text: The value from the request body, which may have any JSON type.
-        max_bytes: The maximum decoded size, which is checked before decoding.
-
     Raises:
-        AttachmentTooLarge: The decoded data would be larger than `max_bytes`.
-        AttachmentRefused: The value is empty, is not a string, is a data URL, or is not strict Base64.
+        AttachmentRefused: The value is empty, is not a string, is a data URL, is not strict Base64, or is larger than
+            `max_bytes` when decoded. The size is checked before any data is decoded.
     """
     if not isinstance(text, str):
         raise AttachmentRefused("must be a Base64 string")
@@ -36,7 +28,7 @@ def decode_attachment(text: object, max_bytes: int) -> bytes:
         raise AttachmentRefused(BLANK)
     padding = text[-4:].count("=")
     if length * 3 // 4 - padding > max_bytes:
-        raise AttachmentTooLarge(is_larger_than(max_bytes))
+        raise AttachmentRefused(is_larger_than(max_bytes))
 
     compact = text if length == len(text) else text.replace("\r", "").replace("\n", "")
     try:

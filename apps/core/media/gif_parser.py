@@ -18,12 +18,7 @@ class InvalidGif(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class GifStructure:
-    """The positions of a GIF's blocks.
-
-    Attributes:
-        frames: The number of frames.
-        spans: Start and end of each byte range that the frames need.
-    """
+    """The number of frames, and the start and end of each byte range that the frames need."""
 
     frames: int
     spans: tuple[tuple[int, int], ...]
@@ -39,65 +34,43 @@ def parse_gif_structure(data: bytes) -> GifStructure:
     Raises:
         InvalidGif: The structure is broken or truncated, has no frames, or has too many blocks.
     """
-    walker = _Walker(data)
     try:
-        return walker.walk()
+        return _walk_blocks(data)
     except IndexError as error:
-        message = "ends before its trailer"
-        raise InvalidGif(message) from error
+        raise InvalidGif("ends before its trailer") from error
 
 
-class _Walker:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._blocks_left = MAX_BLOCKS
-
-    def walk(self) -> GifStructure:
-        data = self._data
-        if data[:6] not in {b"GIF87a", b"GIF89a"}:
-            message = "has no GIF signature"
-            raise InvalidGif(message)
-
-        position = _HEADER_SIZE + _color_table_size(data[10])
-        spans = [(0, position)]
-        frames = 0
-        while data[position] != _TRAILER:
-            start, kind = position, data[position]
-            if kind == _IMAGE:
-                # An image consists of a descriptor of ten bytes, an optional color table, one byte for the code size,
-                # and sub-blocks.
-                position = self._after_sub_blocks(start + 10 + _color_table_size(data[start + 9]) + 1)
-                frames += 1
-                keep = True
-            elif kind == _EXTENSION:
-                position = self._after_sub_blocks(start + 2)
-                label = data[start + 1]
-                keep = label == _GRAPHIC_CONTROL or (
-                    label == _APPLICATION and data.startswith(_LOOPING, start + 2, position)
-                )
-            else:
-                message = "has an unknown block"
-                raise InvalidGif(message)
-            if keep:
-                spans.append((start, position))
-        if not frames:
-            message = "has no frame"
-            raise InvalidGif(message)
-        spans.append((position, position + 1))
-        return GifStructure(frames=frames, spans=tuple(spans))
-
-    def _after_sub_blocks(self, position: int) -> int:
-        data, blocks_left = self._data, self._blocks_left
-        while size := data[position]:
+def _walk_blocks(data: bytes) -> GifStructure:
+    if data[:6] not in {b"GIF87a", b"GIF89a"}:
+        raise InvalidGif("has no GIF signature")
+    position = _HEADER_SIZE + _color_table_size(data[10])
+    spans = [(0, position)]
+    frames, blocks_left = 0, MAX_BLOCKS
+    while (kind := data[position]) != _TRAILER:
+        start = position
+        if kind == _IMAGE:
+            # An image consists of a descriptor of ten bytes, an optional color table, one byte for the code size, and
+            # sub-blocks.
+            position += 10 + _color_table_size(data[start + 9]) + 1
+            frames += 1
+        elif kind == _EXTENSION:
+            position += 2
+        else:
+            raise InvalidGif("has an unknown block")
+        size = -1
+        while size:
+            size = data[position]
             position += size + 1
             blocks_left -= 1
             if blocks_left < 0:
-                break
-        self._blocks_left = blocks_left - 1
-        if self._blocks_left < 0:
-            message = "has too many blocks"
-            raise InvalidGif(message)
-        return position + 1
+                raise InvalidGif("has too many blocks")
+        label = data[start + 1]
+        is_looping = label == _APPLICATION and data.startswith(_LOOPING, start + 2, position)
+        if kind == _IMAGE or label == _GRAPHIC_CONTROL or is_looping:
+            spans.append((start, position))
+    if not frames:
+        raise InvalidGif("has no frame")
+    return GifStructure(frames, (*spans, (position, position + 1)))
 
 
 def _color_table_size(flags: int) -> int:

@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import BinaryIO
 
 from PIL import Image
 
 from apps.core.i18n.error_messages import INVALID, is_larger_than
 from apps.core.i18n.messages import define_message
-from apps.core.media.gif_parser import GifStructure, InvalidGif, parse_gif_structure
+from apps.core.media.gif_parser import GifStructure, parse_gif_structure
 
 MAX_BYTES = 20 * 1024 * 1024
 MAX_MEGAPIXELS = 25
@@ -47,6 +46,7 @@ _ORIENTATIONS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+# Orientations that swap width and height.
 _SIDEWAYS = frozenset({5, 6, 7, 8})
 
 
@@ -55,8 +55,6 @@ class ImageRefused(ValueError):
 
 
 class ImageFormat(StrEnum):
-    """Accepted image formats."""
-
     PNG = "png"
     GIF = "gif"
     JPEG = "jpeg"
@@ -65,10 +63,6 @@ class ImageFormat(StrEnum):
     def content_type(self) -> str:
         return f"image/{self.value}"
 
-    @property
-    def extension(self) -> str:
-        return "jpg" if self is ImageFormat.JPEG else self.value
-
 
 # Pillow reports a JPEG that contains a second image, such as a camera preview, as "MPO". Browsers treat it as JPEG.
 _FORMATS = {"PNG": ImageFormat.PNG, "GIF": ImageFormat.GIF, "JPEG": ImageFormat.JPEG, "MPO": ImageFormat.JPEG}
@@ -76,23 +70,11 @@ _FORMATS = {"PNG": ImageFormat.PNG, "GIF": ImageFormat.GIF, "JPEG": ImageFormat.
 
 @dataclass(frozen=True, slots=True)
 class ImageInfo:
-    """Properties of an image, determined from its pixels.
-
-    Attributes:
-        format: The format of the content.
-        width: The displayed width in pixels, with the EXIF orientation applied.
-        height: The displayed height in pixels.
-        content_type: The media type.
-        extension: The usual file extension, without the dot.
-        frames: The number of frames of an animated GIF, or 1 for all other images.
-    """
+    """The format of an image, and its displayed size in pixels with the EXIF orientation applied."""
 
     format: ImageFormat
     width: int
     height: int
-    content_type: str
-    extension: str
-    frames: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +83,7 @@ class OpenedImage:
 
     Attributes:
         picture: The Pillow image, positioned at the first frame.
-        format: The format of the content.
         orientation: The EXIF orientation from 1 to 8. A missing or invalid value becomes 1.
-        gif: The block structure of a GIF, or None for other formats.
     """
 
     picture: Image.Image
@@ -112,15 +92,10 @@ class OpenedImage:
     gif: GifStructure | None
 
     @property
-    def is_sideways(self) -> bool:
-        """Return True if the orientation swaps width and height."""
-        return self.orientation in _SIDEWAYS
-
-    @property
     def displayed_size(self) -> tuple[int, int]:
         """Return the width and height with the orientation applied."""
         width, height = self.picture.size
-        return (height, width) if self.is_sideways else (width, height)
+        return (height, width) if self.orientation in _SIDEWAYS else (width, height)
 
     @property
     def transposition(self) -> Image.Transpose | None:
@@ -128,33 +103,23 @@ class OpenedImage:
         return _ORIENTATIONS.get(self.orientation)
 
 
-def identify_image(data: bytes | BinaryIO, *, is_cleaned_next: bool = False) -> ImageInfo:
+def identify_image(content: bytes, *, is_cleaned_next: bool = False) -> ImageInfo:
     """Identify an image by decoding its first frame completely.
 
     Args:
-        data: The content, or a binary file that is read from its current position.
+        content: The whole file.
         is_cleaned_next: True if the caller strips metadata next. Stripping decodes rotated images and rejects damaged
             images, so this function does not decode rotated images.
 
     Raises:
         ImageRefused: The content is not a PNG, GIF or JPEG, is damaged or truncated, or exceeds a limit.
     """
-    content = data if isinstance(data, bytes) else data.read(MAX_BYTES + 1)
     image = open_image(content)
-    width, height = image.displayed_size
     if image.transposition is None or not is_cleaned_next:
         with convert_pillow_errors():
             image.picture.load()
             check_pixels(image.picture)
-
-    return ImageInfo(
-        format=image.format,
-        width=width,
-        height=height,
-        content_type=image.format.content_type,
-        extension=image.format.extension,
-        frames=image.gif.frames if image.gif else 1,
-    )
+    return ImageInfo(image.format, *image.displayed_size)
 
 
 def open_image(content: bytes) -> OpenedImage:
@@ -166,7 +131,6 @@ def open_image(content: bytes) -> OpenedImage:
     """
     if len(content) > MAX_BYTES:
         raise ImageRefused(TOO_MANY_BYTES)
-
     with convert_pillow_errors():
         pillow_image = Image.open(_MeteredBytes(content), formats=("PNG", "GIF", "JPEG"))
         image_format = _FORMATS[pillow_image.format or ""]
@@ -176,33 +140,26 @@ def open_image(content: bytes) -> OpenedImage:
             _check_png_end(content)
     if gif and gif.frames > MAX_FRAMES:
         raise ImageRefused(TOO_MANY_FRAMES)
-
-    return OpenedImage(picture=pillow_image, format=image_format, orientation=_read_orientation(pillow_image), gif=gif)
+    return OpenedImage(pillow_image, image_format, _read_orientation(pillow_image), gif)
 
 
 def check_pixels(pillow_image: Image.Image) -> None:
-    """Raise ``ImageRefused`` if the image has too many pixels.
-
-    Repeat this check after each GIF frame, because a frame can enlarge the canvas.
-    """
+    """Check the number of pixels. Repeat this check after each GIF frame, because a frame can enlarge the canvas."""
     if pillow_image.width * pillow_image.height > MAX_PIXELS:
         raise ImageRefused(TOO_MANY_PIXELS)
 
 
 @contextmanager
 def convert_pillow_errors() -> Iterator[None]:
-    """Convert all errors of Pillow's decoders to `ImageRefused`."""
     try:
         yield
     except ImageRefused:
         raise
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
         raise ImageRefused(TOO_MANY_PIXELS) from error
-    except InvalidGif as error:
-        raise ImageRefused(INVALID) from error
     except Exception as error:
-        # Pillow does not document all exceptions. Damaged files raise SyntaxError, struct.error, IndexError, zlib.error
-        # and more.
+        # ``InvalidGif``, or any error of Pillow, which does not document all exceptions. Damaged files raise
+        # SyntaxError, struct.error, IndexError, zlib.error and more.
         raise ImageRefused(INVALID) from error
 
 

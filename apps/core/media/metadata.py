@@ -30,18 +30,14 @@ _KEPT_CHUNKS = frozenset(
 def strip_metadata(data: bytes) -> bytes:
     """Return an image without metadata.
 
-    Args:
-        data: An image that ``apps.core.media.image_validation.identify_image`` accepts.
-
     Raises:
-        ImageRefused: The structure is broken.
+        ImageRefused: The structure is broken. Pixels are only checked if the image is rotated.
     """
     image = open_image(data)
     if image.transposition is not None:
         return transform_image(data, Transformation())
     try:
         if image.format is ImageFormat.GIF:
-            # Drop informational extensions and everything after the last frame.
             return parse_gif_structure(data).clean(data)
         parts = _iterate_jpeg(data) if image.format is ImageFormat.JPEG else _iterate_png(data)
         return b"".join(parts)
@@ -67,8 +63,7 @@ def _iterate_jpeg(data: bytes) -> Iterator[bytes]:
     while marker != _EOI:
         start = position
         if data[start] != 0xFF:
-            message = "no marker where one belongs"
-            raise ValueError(message)
+            raise ValueError("no marker where one belongs")
         while data[position] == 0xFF:
             position += 1
         marker = data[position]
@@ -106,10 +101,9 @@ def _keep_segment(segment: bytes, marker: int) -> bool:
     return marker != _JFIF or len(content) == _JFIF_SIZE
 
 
-# A function that strips metadata from the current shop's images and returns the number of changed images.
-MetadataStripper = Callable[[], int]
 METADATA_REMOVED = define_text("images.metadata_removed", "Removed metadata")
-metadata_strippers = Registry[str, MetadataStripper]("metadata strippers")
+# Functions that strip metadata from the current shop's images and return the number of changed images.
+metadata_strippers = Registry[str, Callable[[], int]]("metadata strippers")
 
 
 def strip_all_metadata() -> dict[str, int]:

@@ -31,11 +31,7 @@ NAMED_SIZES = {
 ORIGINAL_SIZES = frozenset({"master", "original"})
 
 _IMAGE_EXTENSION = re.compile(r"\.(png|gif|jpe?g|jpe|jfif|webp|avif|heic|heif|bmp|tiff?|svg|ico)$", re.IGNORECASE)
-_EXTENSIONS = {
-    ImageFormat.PNG: ("png",),
-    ImageFormat.GIF: ("gif",),
-    ImageFormat.JPEG: ("jpg", "jpeg"),
-}
+_EXTENSIONS = {ImageFormat.PNG: ("png",), ImageFormat.GIF: ("gif",), ImageFormat.JPEG: ("jpg", "jpeg")}
 _TRANSFORMED = re.compile(
     r"(?P<stem>[^/\\]+?)"
     rf"_(?:(?P<named>{'|'.join((*NAMED_SIZES, *sorted(ORIGINAL_SIZES)))})"
@@ -67,7 +63,7 @@ class Transformation:
     Attributes:
         width: The maximum width in CSS pixels, or None for no limit.
         height: The maximum height in CSS pixels, or None for no limit.
-        crop: The part to keep if the image is cropped, or None to fit the whole image. A crop needs width and height.
+        crop: The part to keep, or None to fit the whole image. A crop needs width and height.
         scale: Device pixels per CSS pixel: 1, 2 or 3.
     """
 
@@ -95,46 +91,32 @@ def normalize_filename(name: str, image_format: ImageFormat) -> str:
     """Return a file name that is safe in paths, URLs and headers.
 
     The result consists of ASCII letters, digits, `-` and `_`, starts and ends with a letter or digit, and has the
-    extension of the content's format.
-
-    Args:
-        name: The name from the client. Directories are dropped.
-        image_format: The format of the content, which determines the extension.
+    extension of the content's format. Directories are dropped.
     """
     base = re.split(r"[/\\]", name[-1000:])[-1].strip()
     extension_match = _IMAGE_EXTENSION.search(base)
     stem = base[: extension_match.start()] if extension_match else base
     stem = slugify(stem, entities=False, decimal=False, hexadecimal=False, lowercase=False, regex_pattern=r"[^\w-]+")
     stem = stem[:MAX_STEM].strip("-_") or FALLBACK_STEM
+    extension = extension_match[1].lower() if extension_match else ""
     valid_extensions = _EXTENSIONS[image_format]
-    extension = (
-        extension_match[1].lower()
-        if extension_match and extension_match[1].lower() in valid_extensions
-        else valid_extensions[0]
-    )
-    return f"{stem}.{extension}"
+    return f"{stem}.{extension if extension in valid_extensions else valid_extensions[0]}"
 
 
 def parse_transformation(name: str) -> tuple[str, Transformation] | None:
-    """Split the name of a transformed image into the original's name and the transformation.
+    """Split a file name, without a directory, into the original's name and the requested transformation.
 
-    Args:
-        name: The requested file name, without a directory. The caller has checked that no file has exactly this name.
-
-    Returns:
-        The original's name and the transformation, or None if the name does not request a valid size.
+    Return None if the name does not request a valid size.
     """
     match = _TRANSFORMED.fullmatch(name) if len(name) <= MAX_NAME else None
     if match is None:
         return None
-
     size_name, crop = match["named"], match["crop"]
     scale = int(match["scale"] or 1)
     if size_name in ORIGINAL_SIZES:
         transformation = None if crop or scale > 1 else Transformation()
     else:
-        width = NAMED_SIZES[size_name] if size_name else int(match["width"] or 0)
-        height = NAMED_SIZES[size_name] if size_name else int(match["height"] or 0)
+        width, height = (NAMED_SIZES[size_name] if size_name else int(match[side] or 0) for side in ("width", "height"))
         transformation = _build_transformation(width, height, Crop(crop) if crop else None, scale)
     return None if transformation is None else (f"{match['stem']}.{match['extension']}", transformation)
 

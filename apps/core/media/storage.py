@@ -34,15 +34,7 @@ class StorageFailed(DomainError):
 
 @contextmanager
 def convert_storage_errors(name: str, action: str) -> Iterator[None]:
-    """Log storage errors and convert them to ``StorageFailed``.
-
-    Args:
-        name: The name of the file.
-        action: The past participle of the attempted action, e.g. "read" or "stored".
-
-    Raises:
-        StorageFailed: The storage failed.
-    """
+    """Log storage errors and convert them to ``StorageFailed``. The action is a past participle, such as "stored"."""
     try:
         yield
     except FAILURES as error:
@@ -71,8 +63,8 @@ class AtomicFileStorage(FileSystemStorage):
 class ContentFileStorage(FileSystemStorage):
     """A folder storage with atomic writes for files that are named by their digest.
 
-    Concurrent writers of the same name write the same bytes. The writers may therefore share a partial file, and rename
-    it in any order.
+    Concurrent writers of the same name write the same bytes, so they may share a partial file and rename it in any
+    order.
     """
 
     def save(self, name: str | None, content: Any, max_length: int | None = None) -> str:
@@ -100,10 +92,8 @@ class ContentFileStorage(FileSystemStorage):
     def delete(self, name: str) -> None:
         """Delete the file, and any partial file that a killed writer left behind."""
         for path in (_get_partial_path(self.path(name)), self.path(name)):
-            try:
+            with suppress(FileNotFoundError):
                 os.unlink(path)  # noqa: PTH108
-            except FileNotFoundError:
-                continue
 
 
 def _open_for_writing(path: str) -> int:
@@ -134,15 +124,16 @@ def read_file(storage: Storage, path: str) -> bytes | None:
 
 def list_files(storage: Storage, folder: str) -> list[str]:
     """Return the names of the files in a folder, or an empty list if the folder does not exist."""
-    try:
-        return storage.listdir(folder)[1]
-    except FileNotFoundError:
-        return []
+    return _list_folder(storage, folder)[1]
 
 
 def list_folders(storage: Storage, folder: str) -> list[str]:
     """Return the names of the folders in a folder, or an empty list if the folder does not exist."""
+    return _list_folder(storage, folder)[0]
+
+
+def _list_folder(storage: Storage, folder: str) -> tuple[list[str], list[str]]:
     try:
-        return storage.listdir(folder)[0]
+        return storage.listdir(folder)
     except FileNotFoundError:
-        return []
+        return [], []

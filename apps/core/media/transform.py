@@ -47,10 +47,6 @@ def transform_image(data: bytes, transformation: Transformation) -> bytes:
     The result is never larger than the original. The EXIF orientation is applied. Metadata, comments and trailing bytes
     are removed. Animated GIFs stay animated unless they are too large. For other formats, only the first image is used.
 
-    Args:
-        data: An image that `apps.core.media.image_validation.identify_image` accepts.
-        transformation: The requested transformation.
-
     Raises:
         ImageRefused: The data is not an accepted image.
     """
@@ -67,9 +63,8 @@ def transform_image(data: bytes, transformation: Transformation) -> bytes:
         quality = RESIZED_QUALITY if resized else UNRESIZED_QUALITY
         pillow_image.save(output, "JPEG", quality=quality, icc_profile=profile)
     else:
-        pillow_image.save(
-            output, "PNG", icc_profile=profile, **_get_png_options(pillow_image, len(data), resized=resized)
-        )
+        options = _get_png_options(pillow_image, len(data), resized=resized)
+        pillow_image.save(output, "PNG", icc_profile=profile, **options)
     return output.getvalue()
 
 
@@ -113,24 +108,18 @@ def _get_crop_box(
 
 
 def _decode(image: OpenedImage, plan: _Plan, *, resized: bool) -> Image.Image:
-    """Decode a PNG or JPEG, turn it upright and resize it."""
     pillow_image = image.picture
     width, height = image.displayed_size
     with convert_pillow_errors():
         if resized:
             # JPEG can be decoded at 1/2, 1/4 or 1/8 of its size. Twice the required size keeps the final resampling
             # sharp.
-            ratio = plan.size[0] / (plan.source[2] - plan.source[0])
-            pillow_image.draft(
-                None, (math.ceil(pillow_image.width * ratio * 2), math.ceil(pillow_image.height * ratio * 2))
-            )
+            scale = 2 * plan.size[0] / (plan.source[2] - plan.source[0])
+            pillow_image.draft(None, (math.ceil(pillow_image.width * scale), math.ceil(pillow_image.height * scale)))
         pillow_image.load()
         # Only resampling needs a full color mode. A PNG that is not resized keeps its color mode.
-        upright = (
-            _convert_for_resampling(pillow_image)
-            if resized or image.format is ImageFormat.JPEG
-            else pillow_image.copy()
-        )
+        converts = resized or image.format is ImageFormat.JPEG
+        upright = _convert_for_resampling(pillow_image) if converts else pillow_image.copy()
     if image.transposition is not None:
         upright = upright.transpose(image.transposition)
     if resized:
@@ -138,7 +127,10 @@ def _decode(image: OpenedImage, plan: _Plan, *, resized: bool) -> Image.Image:
         x1, y1, x2, y2 = plan.source
         box = (x1 * across, y1 * down, min(x2 * across, upright.width), min(y2 * down, upright.height))
         upright = upright.resize(plan.size, Image.Resampling.LANCZOS, box=box, reducing_gap=3.0)
-    _strip(upright)
+    # Remove data that Pillow would write to the file, such as JPEG comments. Keep data that affects the pixels.
+    upright.info = {
+        key: value for key, value in upright.info.items() if key == "transparency" and upright.mode != "RGBA"
+    }
     return upright
 
 
@@ -151,17 +143,7 @@ def _convert_for_resampling(pillow_image: Image.Image) -> Image.Image:
     if pillow_image.mode.startswith("I"):
         # Scale the values from 16 to 8 bits. `convert` alone would clip values at 255.
         return pillow_image.point(lambda value: value * (1 / 256) + 0).convert("L")
-    if pillow_image.mode == "1":
-        return pillow_image.convert("L")
-    return pillow_image.convert("RGB")
-
-
-def _strip(pillow_image: Image.Image) -> None:
-    """Remove data that Pillow would write to the file, such as JPEG comments. Data that affects the pixels is kept."""
-    info: dict[str | tuple[int, int], object] = {
-        key: value for key, value in pillow_image.info.items() if key == "transparency" and pillow_image.mode != "RGBA"
-    }
-    pillow_image.info = info
+    return pillow_image.convert("L" if pillow_image.mode == "1" else "RGB")
 
 
 def _color_profile(original: Image.Image, result: Image.Image) -> bytes | None:
@@ -173,7 +155,6 @@ def _color_profile(original: Image.Image, result: Image.Image) -> bytes | None:
 
 
 def _transform_gif(pillow_image: Image.Image, frames: int, plan: _Plan) -> bytes:
-    """Resize a GIF frame by frame."""
     canvas = pillow_image.size
     animated = (
         frames > 1
@@ -217,15 +198,9 @@ DELETED_AT_ONCE = 10
 
 
 def get_or_create_rendition(storage: Storage, folder: str, name: str, make: Callable[[], bytes]) -> bytes:
-    """Return a rendition of an image. Create and store the rendition if necessary.
+    """Return a rendition of an image. Call ``make`` and store the rendition if it does not exist yet.
 
-    If the image already has the maximum number of renditions, the oldest renditions are deleted.
-
-    Args:
-        storage: The storage for renditions.
-        folder: A folder for this image only.
-        name: The name of this rendition, unique in the folder.
-        make: A function that creates the rendition and returns its bytes.
+    The folder contains the renditions of this image only. If there are too many, the oldest ones are deleted.
     """
     path = f"{folder}/{name}"
     stored_data = read_file(storage, path)

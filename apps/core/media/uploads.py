@@ -27,14 +27,7 @@ class UploadRefused(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class ValidatedImage:
-    """A validated image.
-
-    Attributes:
-        data: The bytes, upright and without metadata.
-        name: A safe file name.
-        width: The displayed width in pixels.
-        height: The displayed height in pixels.
-    """
+    """A validated image, upright and without metadata, with a safe file name and its displayed size in pixels."""
 
     data: bytes
     name: str
@@ -45,14 +38,9 @@ class ValidatedImage:
 def load_image_from_body(
     *, attachment: object, src: object, filename: object, seconds: float = MAX_SECONDS, longest_url: int = MAX_URL
 ) -> ValidatedImage:
-    """Load the image from a request body, either from an attachment or from a URL.
+    """Load the image from a request body, either from a Base64 attachment or from a URL.
 
-    Args:
-        attachment: Base64 data.
-        src: A URL to download.
-        filename: The file name from the client. Without it, the name is taken from the URL, or a generic name is used.
-        seconds: The time limit of a download.
-        longest_url: The maximum length of a URL.
+    Without a file name, the name is taken from the URL, or a generic name is used.
 
     Raises:
         UploadRefused: The image is missing, is given twice, is invalid or cannot be downloaded.
@@ -70,10 +58,6 @@ def load_image_from_body(
 
 def load_uploaded_image(data: bytes, name: str) -> ValidatedImage:
     """Validate the bytes of an image and strip its metadata.
-
-    Args:
-        data: The whole file.
-        name: The original file name.
 
     Raises:
         UploadRefused: The file is not a PNG, GIF or JPEG, is damaged, or exceeds a limit.

@@ -41,6 +41,10 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", "conin$", "conout$"}) | {
 }
 
 
+# A RuntimeError means that the entry is encrypted, or has an unknown method or version (NotImplementedError).
+_ZIP_ERRORS = (zipfile.BadZipFile, RuntimeError, zlib.error, EOFError, struct.error, OverflowError, UnicodeDecodeError)
+
+
 class ArchiveRefused(ValueError):
     """Raised when an archive is unsafe, damaged or too large. The message is a full sentence for display."""
 
@@ -51,7 +55,6 @@ class ZipEntry:
 
     Attributes:
         name: The path inside the archive, without a trailing slash for directories.
-        is_dir: True for directories.
         size: The declared size in bytes.
         offset: The position of the entry in the file.
     """
@@ -98,30 +101,18 @@ class EntryReader:
         return chunk
 
     def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
-        """Yield the remaining data in chunks of at most `size` bytes.
-
-        Raises:
-            ArchiveRefused: The data is damaged or differs from the declared size.
-        """
+        """Yield the remaining data in chunks of at most `size` bytes. Raise the same errors as ``read``."""
         while chunk := self.read(size):
             yield chunk
 
 
 class ValidatedZip:
-    """A ZIP file with a fully validated central directory.
-
-    Attributes:
-        entries: All entries including directories, in the order of the central directory.
-    """
+    """A ZIP file with a fully validated central directory. ``entries`` includes directories."""
 
     def __init__(self, file: BinaryIO, *, packed_bytes: int, unpacked_bytes: int, max_entries: int) -> None:
-        """Validate the central directory without unpacking any entry.
+        """Validate the central directory without unpacking any entry. All sizes are maximums.
 
-        Args:
-            file: A seekable binary file, which must stay open while entries are read.
-            packed_bytes: The maximum size of the file.
-            unpacked_bytes: The maximum total size of all entries.
-            max_entries: The maximum number of entries, including directories.
+        The file must be seekable, and must stay open while entries are read.
 
         Raises:
             ArchiveRefused: The archive is unsafe, damaged or too large.
@@ -160,7 +151,6 @@ class ValidatedZip:
 
 
 def refuse_if(condition: bool, reason: str) -> None:
-    """Raise `ArchiveRefused` with the reason if the condition is true."""
     if condition:
         raise ArchiveRefused(reason)
 
@@ -172,33 +162,21 @@ def quote_name(name: str) -> str:
 
 
 class _Meter:
-    """Counts the unpacked bytes of all entries."""
-
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._left = limit
 
     def add(self, count: int) -> None:
         self._left -= count
-        if self._left < 0:
-            raise ArchiveRefused(_format_too_large(self._limit))
+        refuse_if(self._left < 0, _format_too_large(self._limit))
 
 
 @contextmanager
 def _convert_errors() -> Iterator[None]:
     try:
         yield
-    except (
-        zipfile.BadZipFile,
-        RuntimeError,  # The entry is encrypted, or has an unknown method or version (NotImplementedError).
-        zlib.error,
-        EOFError,
-        struct.error,
-        OverflowError,
-        UnicodeDecodeError,
-    ) as error:
-        message = "The file is not a ZIP archive, or it is damaged."
-        raise ArchiveRefused(message) from error
+    except _ZIP_ERRORS as error:
+        raise ArchiveRefused("The file is not a ZIP archive, or it is damaged.") from error
 
 
 def _check_end_record(file: BinaryIO, packed_bytes: int, max_entries: int) -> int:

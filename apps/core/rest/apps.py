@@ -1,5 +1,3 @@
-"""App configuration for the REST API."""
-
 from django.apps import AppConfig
 
 

@@ -29,7 +29,6 @@ from apps.core.i18n.error_messages import NOT_FOUND
 
 logger = logging.getLogger(__name__)
 
-ExceptionTypes = type[Exception] | tuple[type[Exception], ...]
 CONTENT_TYPE = "application/json; charset=utf-8"
 BASE = "base"
 
@@ -57,8 +56,6 @@ class ApiError(Exception):
 
 class BadRequest(ApiError):
     """Raised when the request cannot be parsed."""
-
-    status = 400
 
 
 class Unprocessable(ApiError):
@@ -115,10 +112,6 @@ def _unavailable_response(exc: Exception) -> HttpResponse:
     return render_error(get_reason_phrase(503), 503, headers={"Retry-After": RETRY_AFTER})
 
 
-def _drf_response(exc: exceptions.APIException) -> HttpResponse:
-    return render_error(get_reason_phrase(exc.status_code), exc.status_code)
-
-
 def _model_messages(exc: ModelValidationError) -> dict[str, list[str]]:
     """Convert a model's ``ValidationError`` to ``{field: [messages]}``."""
     if hasattr(exc, "error_dict"):
@@ -142,7 +135,7 @@ def _integrity_response(exc: IntegrityError) -> HttpResponse:
 
 
 # The order matters: the first entry that matches the exception builds the response.
-_RESPONSES: tuple[tuple[ExceptionTypes, Callable[[Any], HttpResponse]], ...] = (
+_RESPONSES: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (
     (ApiError, lambda exc: render_error(exc.errors, exc.status, headers=exc.headers, detail=exc.detail)),
     (RowDeleted, lambda exc: render_error(NOT_FOUND, 404)),
     (DomainError, lambda exc: render_error(exc.errors, exc.status, headers=exc.headers)),
@@ -150,7 +143,7 @@ _RESPONSES: tuple[tuple[ExceptionTypes, Callable[[Any], HttpResponse]], ...] = (
     (IntegrityError, _integrity_response),
     (Http404, lambda exc: render_error(NOT_FOUND, 404)),
     (PermissionDenied, lambda exc: render_error(f"[API] {exc}" if str(exc) else get_reason_phrase(403), 403)),
-    (exceptions.APIException, _drf_response),
+    (exceptions.APIException, lambda exc: render_error(get_reason_phrase(exc.status_code), exc.status_code)),
     (UnreadablePostError, lambda exc: render_error(get_reason_phrase(408), 408, headers={"Connection": "close"})),
     (RequestDataTooBig, lambda exc: render_error(get_reason_phrase(413), 413)),
     (SuspiciousOperation, lambda exc: render_error(get_reason_phrase(400), 400)),

@@ -1,5 +1,3 @@
-"""Cleanup of idempotency keys."""
-
 from apps.core.jobs.periodic_tasks import hourly_tasks
 from apps.core.rest.requests.idempotency import delete_expired_keys
 

@@ -1,5 +1,3 @@
-"""The personal data in stored responses."""
-
 from apps.core.events.redaction import redaction_hooks
 from apps.core.rest.requests.idempotency import redact_stored_responses
 

@@ -5,8 +5,8 @@ from datetime import tzinfo
 
 from django.conf import settings
 
+from apps.core.tenancy.currency_conversion import Presentment, get_presentments
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.presentment import Presentment, get_presentments
 
 
 @dataclass(slots=True)
@@ -23,7 +23,6 @@ class RenderContext:
     presentments: tuple[Presentment, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
-        """Look up the time zone and the presentment currencies once."""
         self.tz = self.shop.tzinfo
         self.brand = settings.BRAND
         if self.shop.presentment_currencies:

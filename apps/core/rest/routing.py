@@ -4,6 +4,7 @@ An app's ``urls.py`` contains routes such as ``api_path("script_tags/<id>.json",
 Ids in paths are decimal numbers of at most 64 bits; any other path is a 404.
 """
 
+import re
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -12,6 +13,8 @@ from django.urls.converters import get_converters
 from django.urls.resolvers import RoutePattern
 
 from apps.core.rest.viewsets import ApiView
+
+_ARGUMENT = re.compile(r"<id:(\w+)>")
 
 
 class IdConverter:
@@ -35,28 +38,11 @@ if "id" not in get_converters():
 
 
 def api_path(pattern: str, view: type[ApiView], **actions: str) -> URLPattern:
-    """Create the URL pattern of a viewset.
+    """Create the URL pattern of a viewset. ``actions`` maps HTTP methods to methods of the view.
 
-    Args:
-        pattern: The path after the version. ``<id>`` is the resource's own id; ``<blog_id>`` and similar arguments are
-            the ids of parents.
-        view: The viewset.
-        actions: The view's methods, keyed by HTTP method, e.g. ``get="list", post="create"``.
+    The pattern is the path after the version. ``<id>`` is the resource's own id, ``<blog_id>`` is the id of a parent.
     """
-    converted = _add_converters(pattern)
-    return path(converted, view.as_view(dict(actions)))
-
-
-def _add_converters(pattern: str) -> str:
-    """Add the id converter to all arguments: ``<blog_id>`` becomes ``<id:blog_id>``."""
-    converted = pattern
-    for part in _parse_arguments(pattern):
-        converted = converted.replace(f"<{part}>", f"<id:{part}>")
-    return converted
-
-
-def _parse_arguments(pattern: str) -> list[str]:
-    return [piece.split(">")[0] for piece in pattern.split("<")[1:]]
+    return path(pattern.replace("<", "<id:"), view.as_view(dict(actions)))
 
 
 class VersionedResolver(URLResolver):
@@ -70,11 +56,9 @@ class VersionedResolver(URLResolver):
     PREFIX = "admin/api/"
 
     def __init__(self, routes: list[URLPattern | URLResolver]) -> None:
-        """Create a resolver for the routes under ``admin/api/<version>/``."""
         super().__init__(RoutePattern(f"{self.PREFIX}<str:version>/"), routes)
 
     def resolve(self, path: str) -> ResolverMatch:
-        """Return the view and the arguments for a path."""
         version, _, below = path.removeprefix(self.PREFIX).partition("/")
         if path.startswith(self.PREFIX) and version:
             shape, numbers = _split_path(below)
@@ -97,9 +81,8 @@ class VersionedResolver(URLResolver):
     def _table(self) -> dict[str, tuple[tuple[str, ...], URLPattern]]:
         table: dict[str, tuple[tuple[str, ...], URLPattern]] = {}
         for entry in _flatten_patterns(self.url_patterns):
-            names = tuple(argument.removeprefix("id:") for argument in _parse_arguments(str(entry.pattern)))
-            shape = "/".join(_replace_argument(segment) for segment in str(entry.pattern).split("/"))
-            table.setdefault(shape, (names, entry))
+            pattern = str(entry.pattern)
+            table.setdefault(_ARGUMENT.sub("<>", pattern), (tuple(_ARGUMENT.findall(pattern)), entry))
         return table
 
 
@@ -109,11 +92,6 @@ def _flatten_patterns(patterns: Iterable[URLPattern | URLResolver]) -> list[URLP
     for entry in patterns:
         leaves += _flatten_patterns(entry.url_patterns) if isinstance(entry, URLResolver) else [entry]
     return leaves
-
-
-def _replace_argument(segment: str) -> str:
-    """Replace the argument of a segment: ``<id:id>.json`` becomes ``<>.json``."""
-    return f"<>{segment.partition('>')[2]}" if segment.startswith("<") else segment
 
 
 def _split_path(below: str) -> tuple[str, list[int]]:

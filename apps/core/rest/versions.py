@@ -36,7 +36,6 @@ ALL_VERSIONS = VersionRange()
 
 
 def get_latest_version() -> str:
-    """Return the newest dated version."""
     return settings.API_VERSIONS[-1]
 
 
@@ -47,11 +46,7 @@ def get_served_versions() -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def resolve_version(requested: str) -> str:
-    """Return the version that serves a request for the requested version.
-
-    Raises:
-        UnknownVersion: The requested version is malformed or has not been released yet.
-    """
+    """Return the version that serves a request. Malformed and future versions raise ``UnknownVersion``."""
     if requested == UNSTABLE:
         return UNSTABLE
     if requested == LATEST:

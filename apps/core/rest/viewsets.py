@@ -39,8 +39,6 @@ class ShopViewSet(ApiView, Generic[M]):
     """The viewset of one resource of a shop.
 
     Attributes:
-        model: The model of the resource.
-        filterset_class: The filters of a list.
         order: ORM orderings of a list; the last ordering is unique.
         version_columns: Columns that change whenever a rendered value of the resource changes. If set, rendered objects
             are cached.
@@ -60,7 +58,6 @@ class ShopViewSet(ApiView, Generic[M]):
     detail_properties: ClassVar[Mapping[str, Schema]] = {}
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Register the resource's singular name."""
         super().__init_subclass__(**kwargs)
         if "singular" in cls.__dict__:
             SINGULAR_NAMES.add(cls.singular)
@@ -70,12 +67,9 @@ class ShopViewSet(ApiView, Generic[M]):
         return {}
 
     def load_parents(self) -> None:
-        """Load the parents in the path."""
         for argument, model in self.parents.items():
             if not model.objects.filter(pk=self.kwargs[argument]).exists():
                 raise Http404
-
-    # --- reading -----------------------------------------------------------------------------------------------------
 
     @property
     def shows_all_shop_rows(self) -> bool:
@@ -88,7 +82,6 @@ class ShopViewSet(ApiView, Generic[M]):
         return self.model.objects.filter(**parent_ids)
 
     def get_read_plan(self) -> ReadPlan:
-        """Return the read plan for the request's version and requested fields."""
         return get_read_plan(self.serializer_class, self.version, self.requested_fields)
 
     @cached_property
@@ -105,17 +98,13 @@ class ShopViewSet(ApiView, Generic[M]):
         return ("id",) if "since_id" in filters else self.order
 
     def list(self, request: Request, **_: int) -> HttpResponse:
-        """Return a page of the matching rows."""
         page = keyset_pagination.parse_page_request(self.query, shop_id=self.shop.pk, route=self.list_name)
         order = page.order or self.get_order(page.filters)
         matches = self.filter_rows(page.filters)
         if isinstance(matches, QuerySet) and not self.parents and order in _BY_ID:
             since = page.filters.get("since_id")
-            return self.render_page(
-                FilteredRows([matches], int(since) if since else None, self._filter_sort_table(page.filters)),
-                page,
-                order,
-            )
+            sort_rows = self._filter_sort_table(page.filters)
+            return self.render_page(FilteredRows([matches], int(since) if since else None, sort_rows), page, order)
         return self.render_page(matches, page, order)
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[M] | type[M]:
@@ -127,7 +116,6 @@ class ShopViewSet(ApiView, Generic[M]):
     def render_page(
         self, source: PageSource, page: keyset_pagination.PageRequest, order: keyset_pagination.Order
     ) -> HttpResponse:
-        """Return one page of the matching rows, with a ``Link`` header."""
         if self.version_columns:
             keys, has_more = read_page_keys(source, order, page, self.version_columns)
             rows = [key[: 1 + len(self.version_columns)] for key in keys]
@@ -189,7 +177,6 @@ class ShopViewSet(ApiView, Generic[M]):
         return "/".join([self.plural, self.action or "", *(f"{k}={v}" for k, v in sorted(self.kwargs.items()))])
 
     def count(self, request: Request, **_: int) -> HttpResponse:
-        """Return the number of matching rows."""
         filters = {name: value for name, value in self.query.items() if name not in {"limit", "fields"}}
         matches = self.filter_rows(filters)
         sort_rows = None if self.parents else self._filter_sort_table(filters)
@@ -204,20 +191,16 @@ class ShopViewSet(ApiView, Generic[M]):
         return filter_sort_table(self.filterset_class, filters, self.model) if self.shows_all_shop_rows else None
 
     def retrieve(self, request: Request, **kwargs: int) -> HttpResponse:
-        """Return one row."""
         pk = kwargs["id"]
         if not self.version_columns:
-            self._require_visible(pk)
+            if not self.shows_all_shop_rows and not self.get_queryset().filter(pk=pk).exists():
+                raise Http404
             return self.render_object(pk)
         key = self._get_key(pk)
         etag = self._build_etag(*key)
         if self._is_cached_by_client(etag):
             return self._not_modified(etag)
         return self._render_key(key, ETag=etag)
-
-    def _require_visible(self, pk: int) -> None:
-        if not self.shows_all_shop_rows and not self.get_queryset().filter(pk=pk).exists():
-            raise Http404
 
     def _get_key(self, pk: int) -> RowValues:
         """Return ``(id, *versions)`` of a row that the caller may see."""
@@ -230,7 +213,6 @@ class ShopViewSet(ApiView, Generic[M]):
         return key
 
     def _build_etag(self, *content: object) -> str:
-        """Return the entity tag of a response that is rendered from these row versions."""
         fields = None if self.requested_fields is None else sorted(self.requested_fields)
         requested = self.context.currencies
         currencies = None if requested is None else sorted(requested)
@@ -257,8 +239,6 @@ class ShopViewSet(ApiView, Generic[M]):
             raise Http404 from None
         return self.json_response({self.singular: rendered}, status, **headers)
 
-    # --- writing -----------------------------------------------------------------------------------------------------
-
     def get_object(self) -> M:
         """Return the row in the path; raise ``Http404`` if the row is not visible to the caller."""
         instance = self.get_queryset().filter(pk=self.kwargs["id"]).first()
@@ -267,11 +247,9 @@ class ShopViewSet(ApiView, Generic[M]):
         return instance
 
     def get_validated_attributes(self, instance: M | None = None) -> Attrs:
-        """Validate the request body and return the model's attributes."""
         return validate_body(self.serializer_class, self.version, self.unwrap_body(self.singular), instance=instance)
 
     def create(self, request: Request, **_: int) -> HttpResponse:
-        """Create a row."""
         attrs = self.get_validated_attributes()
         with transaction.atomic():
             instance = self.perform_create(attrs)
@@ -281,9 +259,8 @@ class ShopViewSet(ApiView, Generic[M]):
         """Return a 201 response with the row and a ``Location`` header."""
         location = f"{settings.BASE_URL}{self.get_path(instance)}"
         if self.renders_created_instance:
-            return self.json_response(
-                {self.singular: self.get_read_plan().render_instance(instance, self.context)}, 201, Location=location
-            )
+            rendered = self.get_read_plan().render_instance(instance, self.context)
+            return self.json_response({self.singular: rendered}, 201, Location=location)
         return self.render_object(instance.pk, 201, Location=location)
 
     def get_path(self, instance: M) -> str:
@@ -320,7 +297,6 @@ class ShopViewSet(ApiView, Generic[M]):
             record_event(f"{self.plural}/update", instance, actor=self.actor, at=self.at, changes=changes)
 
     def destroy(self, request: Request, **_: int) -> HttpResponse:
-        """Delete a row."""
         with transaction.atomic():
             self.perform_destroy(self.get_object())
         return self.json_response({})

@@ -40,18 +40,12 @@ def build_resource_topics(
     is_allowed: AudienceCheck | None = None,
     example: ExampleFunction | None = None,
 ) -> list[Topic]:
-    """Build the topics ``<plural>/<verb>`` of a resource.
+    """Build the topics ``<plural>/<verb>`` of a resource. The payload of a deletion is only the id.
 
-    Args:
-        plural: The resource's name in topics.
-        label: The singular label for staff in English, e.g. ``Script tag``, marked with ``gettext_noop``.
-        serializer: The resource's serializer. The payload of a deletion is only the id.
-        scopes: The access scopes that can read the resource. A single scope is enough.
-        verbs: The timeline texts, keyed by verb. The parameter ``resource`` of a message is the label.
-        extra_fields: Returns the fields that responses with a single object contain in addition to the serializer's
-            fields.
-        is_allowed: Returns True if an app may receive an event. Needed if the scope is not enough to decide.
-        example: Returns the row for payload examples. The default is the first row.
+    ``label`` is the singular label for staff in English, marked with ``gettext_noop``. It is the parameter ``resource``
+    of the messages in ``verbs``. One of the ``scopes`` is enough to read the resource. ``extra_fields`` returns the
+    fields that only responses with a single object contain. ``is_allowed`` is needed if the scope is not enough to
+    decide. ``example`` returns the row for payload examples. The default is the first row.
     """
 
     def render(instance: Model, version: str) -> Rendered:

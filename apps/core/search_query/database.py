@@ -40,13 +40,7 @@ _MAX_ALTERNATIVES = 8
 
 
 class QueryValueError(ValueError):
-    """Raised when a value does not fit the type of its field.
-
-    Attributes:
-        field: The name of the field in the query.
-        message: A description of the problem, e.g. "'soon' is not a date".
-        position: The start of the term, as a 0-based offset in characters.
-    """
+    """Raised when a value does not fit its field. ``position`` is the 0-based offset of the term in characters."""
 
     def __init__(self, field: str, message: str, position: int) -> None:
         super().__init__(f"{field}: {message}")
@@ -76,24 +70,12 @@ class SearchFields:
     rows: Callable[[], QuerySet[Model]] | None = None
 
     def parse(self, text: str) -> Node:
-        """Parse a search. Text values may have several words (see ``multiword_values``).
-
-        Raises:
-            QuerySyntaxError: As for ``parse_search``.
-        """
+        """Parse a search with ``parse_search``. Text values may have several words (see ``multiword_values``)."""
         texts = {name for name, field in self.fields.items() if getattr(field, "takes_words", False)}
         return expand_multiword_values(parse_search(text), text, texts)
 
     def compile(self, node: Node, *, zone: tzinfo) -> Q:
-        """Compile a query to a condition for ``QuerySet.filter``.
-
-        Args:
-            node: The parsed query.
-            zone: The time zone of dates without an offset, usually the shop's.
-
-        Raises:
-            QueryValueError: A value does not fit its field.
-        """
+        """Compile a query to a condition for ``QuerySet.filter``. ``zone`` applies to dates without an offset."""
         return self._compile(node, zone, negated=False, unions=_NESTED_UNIONS)
 
     def compile_alternatives(self, node: Node, *, zone: tzinfo) -> list[Q]:
@@ -103,9 +85,6 @@ class SearchFields:
         several tables or related rows. Each condition is combined with the remaining parts of the query, unless this
         produces too many conditions. The caller reads the first rows of each condition with a suitable index, and
         merges these rows into a page (``apps.core.rest.reading.keyset_pagination.filter_any_by_cursor``).
-
-        Raises:
-            QueryValueError: A value does not fit its field.
         """
         return [self.compile(disjunct, zone=zone) for disjunct in self._split_disjuncts(node)]
 

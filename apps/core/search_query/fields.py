@@ -29,26 +29,14 @@ _INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 
 
 class InvalidValueError(ValueError):
-    """Raised when a value does not fit the type of the field."""
-
     def __init__(self, term: Term, reason: str) -> None:
         text = term.value if len(term.value) <= 50 else term.value[:49] + "…"
         super().__init__(f"{text!r} {reason}")
 
 
 class SearchField(Protocol):
-    """A type of search field."""
-
     def build_condition(self, term: Term, zone: tzinfo, /) -> Q:
-        """Compile a term to a condition that is never null, so that the condition can be negated.
-
-        Args:
-            term: The term. Its field name is ignored.
-            zone: The time zone of dates without an offset.
-
-        Raises:
-            InvalidValueError: The value does not fit the type of the field.
-        """
+        """Compile a term to a condition that is never null, so that the condition can be negated."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +49,6 @@ class Text:
     lookup: str
 
     def build_condition(self, term: Term, _zone: tzinfo, /) -> Q:
-        """Compile a term to a condition on the searched row."""
         present = Q(**{f"{self.lookup}__gt": ""})
         if term.kind is Kind.PRESENT:
             return present
@@ -78,16 +65,11 @@ class Text:
 
 @dataclass(frozen=True)
 class Words(Text):
-    """A text column in which a term matches the beginning of any word.
-
-    Attributes:
-        after: The characters that separate words.
-    """
+    """A text column in which a term matches the beginning of any word. ``after`` contains the separators of words."""
 
     after: str = " -"
 
     def get_lookups(self, term: Term) -> Iterable[tuple[str, str]]:
-        """Return the lookups for the first word and for the words after each separator."""
         return (("istartswith", term.value), *(("icontains", separator + term.value) for separator in self.after))
 
 
@@ -98,7 +80,6 @@ class Tags(Text):
     separator: str = ", "
 
     def get_lookups(self, term: Term) -> Iterable[tuple[str, str]]:
-        """Return the lookups for each position of the tag: alone, first, in the middle, and last."""
         separator, value = self.separator, term.value
         if term.kind is Kind.PREFIX:
             return (("istartswith", value), ("icontains", separator + value))
@@ -118,7 +99,6 @@ class Choice:
     choices: Iterable[str]
 
     def build_condition(self, term: Term, _zone: tzinfo, /) -> Q:
-        """Compile a term to a condition on the searched row."""
         if term.kind is Kind.PRESENT:
             return Q(**{f"{self.lookup}__gt": ""})
         fits = str.startswith if term.kind is Kind.PREFIX else str.__eq__
@@ -135,7 +115,6 @@ class Integer:
     lookup: str
 
     def build_condition(self, term: Term, zone: tzinfo, /) -> Q:
-        """Compile a term to a condition on the searched row."""
         if term.kind is Kind.PRESENT:
             return Q(**{f"{self.lookup}__isnull": False})
         if term.kind is Kind.PREFIX:
@@ -143,11 +122,9 @@ class Integer:
         return self.build_comparison(term, zone)
 
     def build_comparison(self, term: Term, _zone: tzinfo, /) -> Q:
-        """Compile a comparison with a complete value (not a prefix)."""
         return Q(**{f"{self.lookup}__{_LOOKUPS[term.comparator]}": self.parse_value(term)})
 
     def parse_value(self, term: Term) -> object:
-        """Convert the term's text to a value for comparison with the column."""
         if _INTEGER.fullmatch(term.value) and -(2**63) <= (value := int(term.value)) < 2**63:
             return value
         raise InvalidValueError(term, "is not an integer")
@@ -173,7 +150,6 @@ class Boolean(Integer):
     """A boolean: ``true`` or ``false``, ignoring case."""
 
     def parse_value(self, term: Term) -> object:
-        """Convert the term's text to a boolean. Only equality is supported."""
         value = {"true": True, "false": False}.get(term.value.lower())
         if value is None or term.comparator is not Comparator.EQUAL:
             raise InvalidValueError(term, "is neither true nor false")
@@ -185,7 +161,6 @@ class Timestamp(Integer):
     """A date and time. A value without a time means the whole day. A value without seconds means the whole minute."""
 
     def build_comparison(self, term: Term, zone: tzinfo, /) -> Q:
-        """Compile a comparison with the start or end of the value's interval."""
         try:
             start, end = parse_interval(term.value, zone)
         except ValueError:
@@ -203,13 +178,9 @@ class Timestamp(Integer):
 
 @dataclass(frozen=True)
 class Related:
-    """A field of related rows, which refer to the searched row. At least one related row must match.
+    """A field of related rows, which refer to the searched row with their column ``link``. At least one row must match.
 
-    Attributes:
-        rows: A function that returns the related rows. It is called for each query, so that the current shop scope
-            applies.
-        link: The column of the related rows that contains the searched row's primary key.
-        field: The field of the related rows to compare.
+    The function ``rows`` is called for each query, so that the current shop scope applies.
     """
 
     rows: Callable[[], QuerySet[Model]]
@@ -219,7 +190,6 @@ class Related:
 
     @property
     def takes_words(self) -> bool:
-        """Return True if a value can have several words."""
         return getattr(self.field, "takes_words", False)
 
     def build_condition(self, term: Term, zone: tzinfo, /) -> Q:

@@ -15,14 +15,10 @@ _EXPLICIT_AND = re.compile(r"(?:[\s()]AND|\))\s*\Z")
 
 
 def expand_multiword_values(node: Node, text: str, fields: Container[str | None]) -> Node:
-    """Expand each unquoted value to all interpretations of up to four following bare words.
+    """Expand each unquoted value of these fields to all interpretations of up to four following bare words.
 
-    ``field:a b c`` becomes ``(field:a b c) OR (field:"a b" c) OR field:"a b c"``.
-
-    Args:
-        node: The tree of a query.
-        text: The text of the query, to detect explicit ``AND``.
-        fields: The fields that accept multi-word values.
+    ``field:a b c`` becomes ``(field:a b c) OR (field:"a b" c) OR field:"a b c"``. ``text`` is the text of the query, to
+    detect explicit ``AND``.
     """
     if isinstance(node, Term | Not):
         return node

@@ -5,18 +5,12 @@ import re
 from collections.abc import Iterator
 from enum import StrEnum
 
+# The characters that a backslash can escape, for a regex character class. Before others, a backslash is literal.
 ESCAPABLE = r"\s:\\()\"'*<>=-"
-"""The characters that a backslash can escape, for use inside a regex character class.
-
-Before other characters, a backslash is literal.
-"""
-
 _TO_ESCAPE = re.compile(rf"[\s:\\()*]|^[{ESCAPABLE}]")
 
 
 class Comparator(StrEnum):
-    """The operator between a field and its value."""
-
     EQUAL = ":"
     LESS = ":<"
     LESS_OR_EQUAL = ":<="
@@ -42,7 +36,6 @@ class Term:
         comparator: ``Comparator.EQUAL`` for bare words, prefixes and presence.
         value: The text without quotes, escapes and the asterisk, or an empty string for presence.
         kind: Exact, a prefix (``Album*``), a suffix (``*@example.com``, only in searches), or presence (``*``).
-        quoted: True if the value was quoted.
         position: The start of the term in the text. Comparisons of terms ignore the position.
     """
 
@@ -56,8 +49,6 @@ class Term:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Not:
-    """The negation of a term or group."""
-
     operand: "Node"
 
 
@@ -96,17 +87,14 @@ def render_query(node: Node) -> str:
     if isinstance(node, Term):
         return _render_term(node)
     if isinstance(node, Not):
-        return "-" + _render_operand(node.operand)
+        operand = render_query(node.operand)
+        return f"-{operand}" if isinstance(node.operand, Term) else f"-({operand})"
     connective = " AND " if isinstance(node, And) else " OR "
     bare = (Term, Not, Or) if isinstance(node, And) else (Term, Not)
     return connective.join(
         render_query(operand) if isinstance(operand, bare) else f"({render_query(operand)})"
         for operand in node.operands
     )
-
-
-def _render_operand(node: Node) -> str:
-    return _render_term(node) if isinstance(node, Term) else f"({render_query(node)})"
 
 
 def _render_term(term: Term) -> str:

@@ -43,12 +43,7 @@ _KINDS = {
 
 
 class QuerySyntaxError(ValueError):
-    """Raised when a string is not a valid query.
-
-    Attributes:
-        message: A sentence that describes the problem.
-        position: The position of the problem, as a 0-based offset in characters.
-    """
+    """Raised when a string is not a valid query. ``position`` is the 0-based offset of the problem in characters."""
 
     def __init__(self, message: Message, position: int) -> None:
         super().__init__(_AT(problem=message, position=position))
@@ -58,27 +53,13 @@ class QuerySyntaxError(ValueError):
 
 @lru_cache(maxsize=1024)
 def parse_query(text: str) -> Node:
-    """Parse a filter. Results are cached per query string.
-
-    A blank query is an error, so callers must handle a missing query before the call.
-
-    Raises:
-        QuerySyntaxError: The query violates the grammar or exceeds a limit (4,096 characters, 50 terms, 20 nested
-            parentheses).
-    """
+    """Parse a filter. Results are cached per query string. A blank query is an error."""
     return _parse_limited(text, endings=False)
 
 
 @lru_cache(maxsize=1024)
 def parse_search(text: str) -> Node:
-    """Parse a search. Searches support the filter language and additional shortcuts.
-
-    A value can begin with an asterisk (``email:*@example.com``). ``SearchFields.parse`` also allows unquoted multi-word
-    values.
-
-    Raises:
-        QuerySyntaxError: As for ``parse_query``.
-    """
+    """Parse a search, in which a value can also begin with an asterisk (``email:*@example.com``)."""
     return _parse_limited(text, endings=True)
 
 
@@ -166,10 +147,7 @@ class _TreeBuilder(Transformer[Token, Node]):
     def negation(self, operand: Node) -> Node:
         return Not(operand)
 
-    def matching(self, name: Token, comparator: Token, value: Token) -> Node:
-        return _build_term(name, comparator, value)
-
-    def comparison(self, name: Token, comparator: Token, value: Token) -> Node:
+    def condition(self, name: Token, comparator: Token, value: Token) -> Node:
         return _build_term(name, comparator, value)
 
     def bare(self, value: Token) -> Node:

@@ -37,11 +37,7 @@ _ORDERINGS: dict[Comparator, Callable[[Decimal, Decimal], bool]] = {
 
 @lru_cache(maxsize=1024)
 def compile_filter(text: str) -> Predicate:
-    """Parse and compile a filter. Results are cached per query string.
-
-    Raises:
-        QuerySyntaxError: The string is not a valid query, or a term has no field.
-    """
+    """Parse and compile a filter. Each term must have a field. Results are cached per query string."""
     return compile_predicate(parse_query(text))
 
 
@@ -51,11 +47,7 @@ def get_field_paths(node: Node) -> frozenset[str]:
 
 
 def compile_predicate(node: Node) -> Predicate:
-    """Compile a query to a function that returns True for matching payloads.
-
-    Raises:
-        QuerySyntaxError: A term has no field.
-    """
+    """Compile a query to a function that returns True for matching payloads. Each term must have a field."""
     if isinstance(node, Term):
         return _compile_term(node)
     if isinstance(node, Not):

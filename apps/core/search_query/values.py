@@ -22,18 +22,11 @@ def parse_number(text: str) -> Decimal | None:
 
 
 def parse_interval(text: str, zone: tzinfo) -> tuple[datetime, datetime]:
-    """Return the start and the exclusive end of a date or time, both in UTC.
+    """Return the start and the exclusive end of a date or time, both in UTC. Other texts raise a ``ValueError``.
 
     A date is a whole day, ``10:30`` is a minute, and ``10:30:00`` is a second. Fractions of a second are ignored.
-    "Equal" therefore means within the interval, and "after a day" means after the end of the day.
-
-    Args:
-        text: ISO 8601 with or without time and offset, RFC 2822, or a format that
-            ``apps.core.timestamps.normalize_date_text`` supports.
-        zone: The time zone of a time without an offset, e.g. the shop's.
-
-    Raises:
-        ValueError: The text is not a date, or the date is out of range.
+    "Equal" therefore means within the interval, and "after a day" means after the end of the day. ``zone`` applies to
+    times without an offset.
     """
     text = normalize_date_text(text)
     if start := parse_rfc_2822(text):

@@ -1,5 +1,3 @@
-"""Access scopes: names, labels and implied scopes."""
-
 from collections.abc import Iterable
 
 from django.utils.translation import gettext_noop
@@ -54,11 +52,7 @@ class UnknownScope(ValueError):
 
 
 def parse_scopes(text: str | Iterable[str]) -> list[str]:
-    """Parse a comma-separated string or a list of scopes, and return the scopes deduplicated and sorted.
-
-    Raises:
-        UnknownScope: A scope name is unknown. The message contains the name.
-    """
+    """Return the deduplicated and sorted scopes of a list or a comma-separated string, or raise ``UnknownScope``."""
     parts = text.split(",") if isinstance(text, str) else text
     names = {word.strip() for word in parts} - {""}
     if unknown := sorted(names - SCOPES.keys()):

@@ -19,30 +19,20 @@ class MembershipBackend(ModelBackend):
     """Authenticates users by email and password. Permissions apply to the current shop only."""
 
     def get_all_permissions(self, user_obj: AbstractBaseUser | AnonymousUser, obj: Model | None = None) -> set[str]:
-        """Return the user's Django permissions in the current shop, or an empty set outside of a shop."""
-        if not isinstance(user_obj, User) or not user_obj.is_active or obj is not None:
-            return set()
-        membership = get_current_membership(user_obj)
+        membership = get_current_membership(user_obj) if obj is None else None
         return set(_get_permissions(membership)) if membership else set()
 
     def has_perm(self, user_obj: AbstractBaseUser | AnonymousUser, perm: str, obj: Model | None = None) -> bool:
         """Return True if the user has the permission in the current shop. Account owners have all permissions."""
-        if not isinstance(user_obj, User) or not user_obj.is_active:
-            return False
         membership = get_current_membership(user_obj)
-        if membership is None:
-            return False
-        return membership.account_owner or perm in _get_permissions(membership)
+        return membership is not None and (membership.account_owner or perm in _get_permissions(membership))
 
     def has_module_perms(self, user_obj: AbstractBaseUser | AnonymousUser, app_label: str) -> bool:
-        """Return True if the user has any permission for a Django app in the current shop."""
-        if not isinstance(user_obj, User) or not user_obj.is_active:
-            return False
         membership = get_current_membership(user_obj)
-        if membership is None:
-            return False
-        prefix = f"{app_label}."
-        return membership.account_owner or any(perm.startswith(prefix) for perm in _get_permissions(membership))
+        return membership is not None and (
+            membership.account_owner
+            or any(permission.startswith(f"{app_label}.") for permission in _get_permissions(membership))
+        )
 
     def with_perm(self, *args: Any, **kwargs: Any) -> Any:
         """Raise a ``TypeError``, because permissions depend on the shop, which this query does not know."""
@@ -53,10 +43,10 @@ def _get_permissions(membership: Membership) -> frozenset[str]:
     return get_granted_permissions(membership.permissions, membership.view_only)
 
 
-def get_current_membership(user: User) -> Membership | None:
-    """Return the user's membership in the current shop, loaded once per request."""
+def get_current_membership(user: AbstractBaseUser | AnonymousUser) -> Membership | None:
+    """Return an active user's membership in the current shop, loaded once per request."""
     shop = get_scope().get("shop")
-    if shop is None:
+    if shop is None or not isinstance(user, User) or not user.is_active:
         return None
     cached: tuple[int, Membership | None] | None = getattr(user, "_membership", None)
     if cached is None or cached[0] != shop.pk:

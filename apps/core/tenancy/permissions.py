@@ -56,8 +56,6 @@ NAMES = (
 
 
 class Level(IntEnum):
-    """The level of access for a permission name."""
-
     NONE = 0
     VIEW = 1
     FULL = 2
@@ -69,13 +67,7 @@ _ACTIONS = {"v": "view", "a": "add", "c": "change", "d": "delete"}
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Django permissions that a permission name grants.
-
-    Attributes:
-        name: One of ``NAMES``.
-        permissions: The Django permissions, such as ``content.view_scripttag``.
-        view_only: The part of ``permissions`` that view-only access grants.
-    """
+    """Django permissions that one of ``NAMES`` grants. ``view_only`` is the part that view-only access grants."""
 
     name: str
     permissions: frozenset[str]
@@ -92,15 +84,9 @@ grants = Registry[str, Grant](
 
 
 def allow(name: str, actions: str, *models: str) -> Grant:
-    """Return a grant of actions on models.
+    """Return a grant of actions on models such as ``content.scripttag``.
 
-    Args:
-        name: One of ``NAMES``.
-        actions: One or more of the letters ``v``, ``a``, ``c`` and ``d`` for view, add, change and delete.
-        models: Model labels such as ``content.scripttag``.
-
-    Raises:
-        ValueError: The name is unknown.
+    ``actions`` contains the letters ``v``, ``a``, ``c`` and ``d`` for view, add, change and delete.
     """
     labels = [label.split(".") for label in models]
     permissions = {f"{app_label}.{_ACTIONS[action]}_{model}" for app_label, model in labels for action in actions}
@@ -111,15 +97,9 @@ def allow(name: str, actions: str, *models: str) -> Grant:
 def allow_custom(name: str, *permissions: str, reads: bool) -> Grant:
     """Return a grant of custom permissions, such as ``customers.export_customer``.
 
-    Args:
-        name: One of ``NAMES``.
-        permissions: Django permissions.
-        reads: True if view-only access also grants these permissions, as for reports and charts. Exports only read data
-            but need full access, because an exported file leaves the shop's control. Other shop software also has a
-            separate permission for exports.
-
-    Raises:
-        ValueError: The name is unknown.
+    With ``reads``, view-only access also grants the permissions, as for reports and charts. Exports only read data but
+    need full access, because an exported file leaves the shop's control. Other shop software also has a separate
+    permission for exports.
     """
     return Grant(name, frozenset(permissions), frozenset(permissions if reads else ()))
 
@@ -133,7 +113,6 @@ def get_granted_permissions(names: Collection[str], view_only: Collection[str] =
 
 
 def get_granting_names(permission: str) -> list[str]:
-    """Return the permission names that grant a Django permission."""
     names = {grant.name for grant in grants.values() if permission in grant.permissions}
     return [name for name in NAMES if name in names]
 

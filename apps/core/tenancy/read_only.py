@@ -49,8 +49,6 @@ _ALLOWED_OPERATIONS: dict[str, dict[str, str | bool]] = {
 
 
 class TableBusy(DomainError):
-    """Raised when a table of the shop could not be locked."""
-
     code = "still_in_use"
 
 
@@ -75,11 +73,7 @@ def make_read_only(shop: Shop, *, at: datetime) -> None:
 
 
 def make_writable(shop: Shop) -> None:
-    """Make the shop writable again.
-
-    Raises:
-        TableBusy: A table could not be locked in time. The shop is still partly read-only.
-    """
+    """Make the shop writable again. After a ``TableBusy`` error, the shop is still partly read-only."""
     _execute_per_table(lambda model: _get_drop_statements(model, shop.pk))
     Shop.objects.filter(pk=shop.pk).update(read_only_at=None)
     shop.refresh_from_db()
@@ -108,7 +102,6 @@ def _create_triggers(shop_id: int) -> None:
 
 
 def _get_shop_models() -> list[type[models.Model]]:
-    """Return all shop-owned models and ``Shop`` itself, which comes first."""
     owned = [model for model in apps.get_models(include_auto_created=True) if issubclass(model, ShopOwned)]
     return [Shop, *(model for model in owned if not model._meta.proxy)]
 

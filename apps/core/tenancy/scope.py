@@ -19,21 +19,15 @@ SHOP_ENVIRON_KEY = "backoffice.shop"
 
 
 def shop_scope(shop: "Shop") -> AbstractContextManager[None]:
-    """Return a context manager in which queries only return rows of ``shop``."""
     return scope(shop=shop)
 
 
 def all_shops_scope() -> AbstractContextManager[None]:
-    """Return a context manager in which queries return rows of all shops. Use it only in code for operators."""
     return scopes_disabled()
 
 
 def get_current_shop() -> "Shop":
-    """Return the shop of the current scope.
-
-    Raises:
-        ScopeError: No shop scope is active.
-    """
+    """Return the shop of the current scope, or raise ``ScopeError`` outside any scope."""
     shop: Shop | None = get_scope().get("shop")
     if shop is None:
         raise ScopeError("No shop scope is active. Use shop_scope(shop).")

@@ -38,7 +38,6 @@ def describe_device(user_agent: str) -> str:
 
 
 def is_recording_due(key: str) -> bool:
-    """Return True at most once per interval, so that each session is recorded only every few minutes."""
     # The session key is a credential and must not be stored in the cache.
     digest = hashlib.sha256(key.encode()).hexdigest()
     return is_first_call(f"session-seen:{digest}", RECORD_INTERVAL_SECONDS)
@@ -61,7 +60,6 @@ def get_sessions(user: User, *, present: str | None) -> list[UserSession]:
 
 
 def get_other_sessions(user: User, *, present: str | None) -> QuerySet[UserSession]:
-    """Return a user's sessions except the current session (``present``)."""
     return UserSession.objects.filter(user=user).exclude(session_key=present)
 
 

@@ -1,5 +1,3 @@
-"""The base model for rows of one shop."""
-
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -19,11 +17,7 @@ def unindexed_shop_fk() -> "models.ForeignKey[Shop, Shop]":
 
 
 class ShopOwned(Timestamped):
-    """A row of one shop.
-
-    Attributes:
-        written_related: The related rows that were created together with a new row, keyed by relation name.
-    """
+    """A row of one shop. ``written_related`` has the related rows created with a new row, by relation name."""
 
     written_related: "Mapping[str, Sequence[ShopOwned]]" = {}
 
@@ -38,5 +32,4 @@ class ShopOwned(Timestamped):
 
     @classmethod
     def rows(cls) -> TimestampedQuerySet[Self]:
-        """Return the rows of the current shop."""
         return cls.objects.get_queryset().filter(shop=get_current_shop())

@@ -1,5 +1,3 @@
-"""Lock a shop, and check whether a host is the domain of a shop."""
-
 from apps.core.cache import get_or_compute
 from apps.core.db.row_locks import get_for_update
 from apps.core.tenancy.models import Shop
@@ -11,11 +9,6 @@ def lock_shop() -> Shop:
     return get_for_update(Shop, get_current_shop().pk, no_key=True)
 
 
-_CACHE_SECONDS = 10
-
-
 def is_shop_domain(host: str) -> bool:
-    """Return True if a shop has this domain. The result is cached for a few seconds to save queries."""
-    return bool(
-        get_or_compute(f"is-shop-domain:{host}", lambda: Shop.objects.filter(domain=host).exists(), _CACHE_SECONDS)
-    )
+    # Cache the result for ten seconds to save queries.
+    return bool(get_or_compute(f"is-shop-domain:{host}", lambda: Shop.objects.filter(domain=host).exists(), 10))

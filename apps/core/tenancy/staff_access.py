@@ -24,19 +24,10 @@ def get_accessible_shops(user: User) -> QuerySet[Shop]:
     return shops.filter(pk__in=shop_ids)
 
 
-def get_two_factor_day(shop: Shop | None) -> date | None:
-    """Return the first day on which the installation or the shop requires a second factor, or None."""
-    days = (settings.REQUIRE_TWO_FACTOR_FROM, shop.two_factor_from if shop else None)
-    return min((day for day in days if day), default=None)
-
-
 def get_two_factor_deadline(user: User, shop: Shop | None) -> date | None:
-    """Return the first day on which the user must have a second factor.
-
-    Return None if the user already has a second factor or does not need one. The caller must compare the day with the
-    current date in the shop's time zone.
-    """
-    day = get_two_factor_day(shop)
+    """Return the day, in the shop's time zone, from which the user needs a second factor that they lack, or None."""
+    days = (settings.REQUIRE_TWO_FACTOR_FROM, shop.two_factor_from if shop else None)
+    day = min((day for day in days if day), default=None)
     return day if day and not is_mfa_enabled(user) else None
 
 
@@ -69,13 +60,7 @@ REQUIRED_PERMISSIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A staff member with current access to a shop.
-
-    Attributes:
-        scopes: The access scopes that correspond to the member's own permissions.
-        may_install: True if the member may install and uninstall apps.
-        may_refund: True if the member may refund orders.
-    """
+    """A staff member with current access to a shop. ``scopes`` are those of the member's own permissions."""
 
     user_id: int
     first_name: str
@@ -88,15 +73,11 @@ class Member:
     may_refund: bool
 
     def limit_scopes(self, granted: Iterable[str]) -> frozenset[str]:
-        """Return the scopes of an app that the member may use through the app."""
         return frozenset(granted) & self.scopes
 
 
 def find_member(user_id: int, shop: Shop) -> Member | None:
-    """Return the staff member if they currently have access to the shop, or None. Results are never cached.
-
-    Operators have all permissions.
-    """
+    """Return the staff member if they currently have access to the shop, or None. Results are never cached."""
     user = User.objects.filter(pk=user_id, is_active=True).first()
     membership = Membership._base_manager.filter(user_id=user_id, shop=shop).first()
     if user is None or not (membership or user.is_superuser):
@@ -118,7 +99,6 @@ def find_member(user_id: int, shop: Shop) -> Member | None:
 
 
 def get_delegated_scopes(names: Iterable[str], view_only: Iterable[str] = ()) -> frozenset[str]:
-    """Return the access scopes that correspond to full and view-only permissions."""
     writes = frozenset(names)
     reads = writes | frozenset(view_only)
     return frozenset(scope for scope in SCOPES if _is_scope_allowed(scope, reads, writes))

@@ -33,7 +33,6 @@ def bump_subscriber_version(shop: Shop) -> None:
 
 
 def bump_subscriber_versions_of_app(app: App) -> None:
-    """Set a new version for every shop that has the app installed."""
     with all_shops_scope():
         shops = Shop.objects.filter(pk__in=Installation.objects.filter(app=app, uninstalled_at=None).values("shop_id"))
     # Lock shops in ID order, like all code that locks several shops, to avoid deadlocks.
@@ -44,6 +43,5 @@ def bump_subscriber_versions_of_app(app: App) -> None:
 
 
 def set_subscriber_version(shop: Shop, number: int) -> None:
-    """Set the version on the shop object to a value that was read from or written to the database."""
     shop.listening_version = number
     shop.listening_read_at = time.monotonic()

@@ -1,5 +1,3 @@
-"""The customer pages of the panel."""
-
 from django.utils.translation import gettext_lazy
 
 from apps.core.admin.model_admin.delete_preview import DeleteLabel, delete_labels

@@ -1,19 +1,21 @@
-"""Search the customer list, with queries in the query language or with plain words."""
+"""Search the customer list, with queries in the query language or with plain words, and filter it."""
 
 import re
 from collections.abc import Sequence
 
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.core.admin.lists.paginator import MAX_COUNTED_ROWS
 from apps.core.admin.lists.search import select_first_keys
+from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, NumbersFilter, WordFilter
 from apps.core.db import sort_tables
 from apps.core.db.lookups import in_materialized
 from apps.core.search_query import QuerySyntaxError, Term
 from apps.core.search_query.database import MATCH_NOTHING, QueryValueError
 from apps.core.search_query.nodes import Comparator
 from apps.core.tenancy.models import Shop
+from apps.core.tenancy.scope import get_current_shop
 from apps.customers.domain.search_fields import SEARCH
 from apps.customers.models import Customer
 
@@ -44,27 +46,16 @@ def build_search_condition(text: str, shop: Shop) -> Q:
 
 
 def get_first_matches(matching: QuerySet[Customer], most: int) -> QuerySet[Customer]:
-    """Return up to ``most`` matches: the newest if enough of the newest customers match, otherwise arbitrary ones.
-
-    Args:
-        matching: The matching customers, unordered.
-        most: The maximum number of customers.
-    """
+    """Return up to ``most`` matches: the newest if enough of the newest customers match, otherwise arbitrary ones."""
     recent_ids = scan_first_rows(matching, ("-pk",), RECENT_SCAN)[:most]
     return matching[:most] if len(recent_ids) < MIN_RECENT_MATCHES else Customer.rows().filter(pk__in=recent_ids)
 
 
 def scan_list(rows: QuerySet[Customer], condition: Q) -> list[int]:
-    """Return the ids of the matches in the first ``MAX_SCAN`` rows of a list, if the search term is very common.
+    """Return the ids of the matches in the first ``MAX_SCAN`` rows of an ordered list, if the term is very common.
 
-    If the other filters exclude most of these rows, ``MAX_SCAN`` filtered rows in any order are scanned instead.
-
-    Args:
-        rows: The ordered list without the search condition.
-        condition: The search condition.
-
-    Returns:
-        The ids, or an empty list if the term is so rare that the indexes can find all matches.
+    If the other filters exclude most of these rows, ``MAX_SCAN`` filtered rows in any order are scanned instead. The
+    result is empty if the term is so rare that the indexes can find all matches.
     """
     order = [name for name in rows.query.order_by if isinstance(name, str)]
     matching = rows.filter(condition)
@@ -99,3 +90,32 @@ def _alternatives(text: str, shop: Shop) -> list[Q]:
     if not words:
         return [MATCH_NOTHING]
     return [Q(*(SEARCH.compile(Term(None, Comparator.EQUAL, word), zone=shop.tzinfo) for word in words))]
+
+
+class TagFilter(WordFilter):
+    """Filter by a tag, ignoring case, like ``tag:…`` in the query language."""
+
+    title = gettext_lazy("tag")
+    parameter_name = "tag"
+
+    def filter_rows(self, rows: QuerySet[Customer], values: Sequence[str | None]) -> QuerySet[Customer]:  # type: ignore[override]
+        term = Term("tag", Comparator.EQUAL, values[0] or "", quoted=True)
+        return rows.filter(SEARCH.compile(term, zone=get_current_shop().tzinfo))
+
+
+class SinceFilter(DaysFilter):
+    title = gettext_lazy("creation date")
+    parameter_name = "created"
+    field = "created_at"
+
+
+class SpentFilter(AmountsFilter):
+    title = pgettext_lazy("filter", "amount spent")
+    parameter_name = "spent"
+    field = "total_spent"
+
+
+class OrdersFilter(NumbersFilter):
+    title = pgettext_lazy("filter", "number of orders")
+    parameter_name = "orders"
+    field = "orders_count"

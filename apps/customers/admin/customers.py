@@ -37,11 +37,14 @@ from apps.customers.admin import merge_comparison as compare
 from apps.customers.admin.changelist_search import (
     MAX_SCAN,
     TOO_MANY_MATCHES,
+    OrdersFilter,
+    SinceFilter,
+    SpentFilter,
+    TagFilter,
     build_search_condition,
     get_first_matches,
     scan_list,
 )
-from apps.customers.admin.filters import OrdersFilter, SinceFilter, SpentFilter, TagFilter
 from apps.customers.admin.forms import CustomerForm, InviteForm
 from apps.customers.admin.inlines import AddressInline, ConsentInline
 from apps.customers.domain import accounts, customers, erasure, merge, merge_rules, personal_data
@@ -62,8 +65,6 @@ grants.add(
 
 @admin.register(Customer)
 class CustomerAdmin(ShopOwnedAdmin[Customer]):
-    """Admin for customers. All changes go through the domain functions."""
-
     menu = MenuItem(
         "Customers",
         "group",
@@ -136,7 +137,6 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
 
     @display(description=gettext_lazy("Last order"), ordering="last_order_at", empty_value="–")
     def last_order(self, customer: Customer) -> datetime | None:
-        """Return the time of the last order, or None if the customer never ordered."""
         return None if customer.last_order_at == NEVER_ORDERED else customer.last_order_at
 
     @display(description=gettext_lazy("Phone"))
@@ -162,7 +162,6 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str
     ) -> tuple[QuerySet[Customer], bool]:
-        """Search with a query in the query language. If the text is not a valid query, every word must match."""
         if not search_term:
             return queryset, False
         condition = build_search_condition(search_term, self.shop(request))
@@ -179,13 +178,11 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
     def get_inlines(self, request: HttpRequest, obj: Customer | None) -> list[Inline]:
-        """Show only the address inline for a new customer."""
         return super().get_inlines(request, obj) if obj is not None else [AddressInline]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Add the permissions that decide which account and data buttons are shown."""
         context = {
             **(extra_context or {}),
             "may_change": has_permission(request, CHANGE),
@@ -194,13 +191,11 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return super().change_view(request, object_id, form_url, context)
 
     def render_change_form(self, request: HttpRequest, context: Context, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Add the formatted amount that the customer has spent."""
         if (customer := context.get("original")) is not None:
             context["spent"] = f"{self.spent(customer)} {get_current_shop().currency}"
         return super().render_change_form(request, context, *args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: Customer, form: CustomerForm, change: bool) -> None:
-        """Save the customer through the domain functions, which validate the values and record events."""
         actor, now = self.actor(request), timezone.now()
         if change:
             customers.update_customer(obj, form.values, actor=actor, at=now)
@@ -209,14 +204,12 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
             obj._state.adding = False
 
     def delete_model(self, request: HttpRequest, obj: Customer) -> None:
-        """Delete the customer, or explain why a customer with orders can't be deleted."""
         try:
             customers.delete_customer(obj, **self.event_kwargs(request))
         except customers.CustomerHasOrders:
             raise DomainError(_(HAS_ORDERS_MESSAGE)) from None
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the routes of the account, merge and personal data pages."""
         return [
             self.build_action_url("<path:object_id>/invite/", self.invite_view, "invite", keyed=True),
             self.build_action_url("<path:object_id>/activation/", self.activation_view, "activation"),
@@ -230,7 +223,6 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         ]
 
     def invite_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the invitation form. On POST, send the invitation."""
         require_permission(request, CHANGE)
         customer: Customer = self.get_row_or_404(request, object_id)
         shop = self.shop(request)
@@ -248,7 +240,6 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return self._page(request, "invite", _("Invite {customer}").format(customer=customer), customer, form=form)
 
     def activation_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Create an activation link and show it once."""
         require_permission(request, CHANGE)
         customer: Customer = self.get_row_or_404(request, object_id)
         url = ""
@@ -265,7 +256,6 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         return response
 
     def disable_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Disable the account after a confirmation page."""
         require_permission(request, CHANGE)
         customer: Customer = self.get_row_or_404(request, object_id)
         if request.method == "POST":
@@ -348,7 +338,6 @@ class CustomerAdmin(ShopOwnedAdmin[Customer]):
         require_permission(request, DELETE)
 
     def data_view(self, request: HttpRequest, object_id: str, wrong_number: bool = False) -> HttpResponse:
-        """Show the actions for the customer's personal data."""
         require_permission(request, CHANGE)
         customer: Customer = self.get_row_or_404(request, object_id)
         title = _("Personal data of {customer}").format(customer=customer)

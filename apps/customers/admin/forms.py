@@ -1,5 +1,3 @@
-"""Panel forms for customers, addresses and invitations."""
-
 from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -31,7 +29,6 @@ class CustomerForm(PanelForm[Customer]):
         fields = EDITABLE_FIELDS
 
     def prepare(self) -> None:
-        """Offer the selectable consent states and the current state."""
         for name, column in CHANNELS.items():
             if name in self.fields:
                 current = getattr(self.instance, column)
@@ -56,7 +53,6 @@ class CustomerForm(PanelForm[Customer]):
 
     @property
     def values(self) -> Values:
-        """Return the values to pass to the domain functions."""
         values = {name: self.cleaned_data[name] for name in EDITABLE_FIELDS if name in self.cleaned_data}
         for name, consent_field in CONSENTS.items():
             if self.cleaned_data.get(name) and name in self.changed_data:
@@ -86,13 +82,11 @@ class AddressForm(ShopOwnedForm[Address]):
         )
 
     def prepare(self) -> None:
-        """Set the country choices and the initial value of ``is_default``."""
         self.set_choices("country_code", [("", _("Choose a country")), *get_country_choices()])
         if "is_default" in self.fields and not self.instance._state.adding:
             self.initial["is_default"] = self.instance.customer.default_address_id == self.instance.pk
 
     def clean(self) -> Values | None:
-        """Validate with the rules of the REST API."""
         cleaned = super().clean() or self.cleaned_data
         current = None if self.instance._state.adding else Address.objects.get(pk=self.instance.pk)
         _values, errors = clean_address(self.values, current)
@@ -105,7 +99,7 @@ class AddressForm(ShopOwnedForm[Address]):
     def values(self) -> Values:
         """Return the values to pass to the domain functions.
 
-        For an existing address, only changed fields are included, because the form can't distinguish blank values from
+        For an existing address, these are only the changed fields, because the form can't distinguish blank from
         missing values.
         """
         names = self.Meta.fields if self.instance._state.adding else self.changed_data
@@ -115,8 +109,6 @@ class AddressForm(ShopOwnedForm[Address]):
 
 
 class InviteForm(forms.Form):
-    """Form for an invitation. Missing values are filled in when the invitation is sent."""
-
     to = forms.EmailField(label=pgettext_lazy("mail", "To"), max_length=255)
     subject = forms.CharField(label=gettext_lazy("Subject"), max_length=255)
     custom_message = forms.CharField(

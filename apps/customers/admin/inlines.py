@@ -1,5 +1,3 @@
-"""Inlines for the customer form: addresses and consent history."""
-
 from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any, cast
@@ -32,7 +30,6 @@ class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
     actor = ""
 
     def clean(self) -> None:
-        """Allow only one default address."""
         super().clean()
         default_forms = [
             form
@@ -72,8 +69,6 @@ class AddressFormSet(BaseInlineFormSet[Address, Customer, ModelForm[Address]]):
 
 
 class AddressInline(ShopOwnedStackedInline[Address, Customer]):
-    """Inline for a customer's addresses, most recently updated first."""
-
     model = Address
     form = AddressForm
     formset = AddressFormSet
@@ -89,19 +84,15 @@ class AddressInline(ShopOwnedStackedInline[Address, Customer]):
     ordering = ("-updated_at", "-id")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Address]:
-        """Load the customer of each address."""
         return Address.rows().select_related("customer").order_by(*self.ordering)
 
     def get_formset(
         self, request: HttpRequest, obj: Customer | None = None, **kwargs: Any
     ) -> type[BaseInlineFormSet[Address, Customer, ModelForm[Address]]]:
-        """Pass the current actor to the formset."""
         return add_actor_to_formset(request, super().get_formset(request, obj, **kwargs))
 
 
 class ConsentInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[ConsentChange, Customer]):
-    """Inline for a customer's consent history, newest first."""
-
     model = ConsentChange
     verbose_name = gettext_lazy("consent")
     verbose_name_plural = gettext_lazy("consent history")

@@ -14,15 +14,7 @@ _CHOICE = "choose-"
 
 @dataclass(frozen=True, slots=True)
 class FieldComparison:
-    """One row of the comparison page: a field with the values of both customers.
-
-    Attributes:
-        field: The field.
-        keep: The value of the customer that is kept.
-        other: The value of the customer that is merged into ``keep``.
-        has_choice: True if staff choose between the values.
-        side: The customer with the selected value.
-    """
+    """A field with the values of both customers. ``side`` is the customer with the selected value."""
 
     field: MergeField
     keep: str
@@ -32,12 +24,10 @@ class FieldComparison:
 
     @property
     def allows_both(self) -> bool:
-        """Return True if both values can be kept."""
         return Side.BOTH in self.field.sides
 
 
 def compare_customers(keep: Customer, other: Customer, choices: dict[str, str]) -> list[FieldComparison]:
-    """Return the fields for which at least one of the two customers has a value."""
     rows = [
         FieldComparison(
             field,
@@ -52,15 +42,11 @@ def compare_customers(keep: Customer, other: Customer, choices: dict[str, str]) 
 
 
 def parse_choices(posted: dict[str, str]) -> dict[str, str]:
-    """Return the choices in the posted form data."""
     return {name.removeprefix(_CHOICE): side for name, side in posted.items() if name.startswith(_CHOICE)}
 
 
 def find_duplicates(customer: Customer) -> QuerySet[Customer]:
-    """Return possible duplicates.
-
-    A possible duplicate has the same phone or email, or the same name and an address with the same postal code.
-    """
+    """Return customers with the same phone or email, or with the same name and an address with the same postal code."""
     rows = Customer.objects.exclude(pk=customer.pk).filter(erasing_at=None, redacted_at=None)
     condition = Q(pk__in=())
     if customer.phone:

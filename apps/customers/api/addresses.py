@@ -1,5 +1,3 @@
-"""REST resource for customer addresses."""
-
 from collections.abc import Mapping
 
 from django.core.exceptions import ValidationError
@@ -25,10 +23,6 @@ def _is_default(context: RenderContext, pk: int, default: int | None) -> bool:
     return pk == default
 
 
-def _or_none(context: RenderContext, text: str) -> str | None:
-    return text or None
-
-
 class NameField(BlankAsNullTextField):
     """The full name, rendered from first and last name. Requests can use it instead of first and last name."""
 
@@ -39,8 +33,6 @@ class NameField(BlankAsNullTextField):
 
 
 class AddressSerializer(ResourceSerializer[Address]):
-    """An address in the REST API."""
-
     customer_id = ReadOnlyColumn()
     first_name = ModelDerivedField()
     last_name = ModelDerivedField()
@@ -55,7 +47,7 @@ class AddressSerializer(ResourceSerializer[Address]):
     name = NameField(max_length=addresses.MAX_FULL_NAME)
     province_code = BlankAsNullTextField(max_length=255)
     country_code = BlankAsNullTextField(max_length=255)
-    country_name = ComputedField(_or_none, "country", schema={"type": ["string", "null"]})
+    country_name = ComputedField(lambda _context, text: text or None, "country", schema={"type": ["string", "null"]})
     default: ApiField = ComputedField(_is_default, "pk", "customer__default_address_id", schema={"type": "boolean"})
 
     class Meta:
@@ -63,8 +55,6 @@ class AddressSerializer(ResourceSerializer[Address]):
 
 
 class AddressViewSet(ShopViewSet[Address]):
-    """Viewset for ``/customers/{customer_id}/addresses``."""
-
     scope = "customers"
     model = Address
     serializer_class = AddressSerializer
@@ -79,7 +69,6 @@ class AddressViewSet(ShopViewSet[Address]):
     responses = {"default": ONE, "set": {"type": "object", "maxProperties": 0}}
 
     def get_queryset(self) -> QuerySet[Address]:
-        """Load the customer of each address."""
         return super().get_queryset().select_related("customer")
 
     def get_validated_attributes(self, instance: Address | None = None) -> Attrs:

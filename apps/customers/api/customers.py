@@ -44,12 +44,11 @@ from apps.customers.api.fields import (
     MetafieldsField,
     TextListField,
 )
-from apps.customers.api.invites import InviteSerializer
 from apps.customers.domain import accounts, customers
 from apps.customers.domain.addresses import MAX_LISTED_ADDRESSES
 from apps.customers.domain.search_fields import ORDERS, SEARCH
 from apps.customers.domain.validation import CustomerRefused, clean_customer, find_taken_contacts
-from apps.customers.models import Customer, OptInLevel
+from apps.customers.models import Customer, Invitation, OptInLevel
 
 MAX_ADDRESSES = 100
 DEFAULT_ORDER = "last_order_date desc"
@@ -60,13 +59,7 @@ def _money(context: RenderContext, amount: Decimal) -> str:
     return format_decimal(amount, context.shop.currency)
 
 
-def _currency(context: RenderContext, currency: str) -> str:
-    return currency or context.shop.currency
-
-
 class DefaultAddressSerializer(AddressSerializer):
-    """The default address of a customer."""
-
     default = ConstantField(True)
 
 
@@ -88,7 +81,7 @@ class CustomerSerializer(ResourceSerializer[Customer]):
     tax_exempt = ModelDerivedField()
     tags = TagsField()
     last_order_name = BlankAsNullTextField(read_only=True, required=None)
-    currency = ComputedField(_currency, "last_order_currency")
+    currency = ComputedField(lambda context, currency: currency or context.shop.currency, "last_order_currency")
     phone = BlankAsNullTextField(max_length=255)
     addresses = WritableNestedRows(
         AddressSerializer,
@@ -129,6 +122,21 @@ class CustomerSerializer(ResourceSerializer[Customer]):
             errors.setdefault(field, messages)
 
 
+class InviteSerializer(ResourceSerializer[Invitation]):
+    """The body of ``send_invite``."""
+
+    id = None
+    to = BlankAsNullTextField(max_length=255)
+    # ``from`` is a Python keyword, so the class body cannot assign it.
+    locals()["from"] = BlankAsNullTextField(max_length=255)
+    subject = BlankAsNullTextField(max_length=255)
+    custom_message = BlankAsNullTextField(max_length=5000)
+    bcc = TextListField()
+
+    class Meta:
+        model = Invitation
+
+
 _TEXT = {"type": ["string", "null"]}
 INVITE_SCHEMA = {
     "type": "object",
@@ -140,8 +148,6 @@ INVITE_SCHEMA = {
 
 
 class CustomerViewSet(ShopViewSet[Customer]):
-    """Viewset for ``/customers``."""
-
     scope = "customers"
     model = Customer
     serializer_class = CustomerSerializer
@@ -169,11 +175,9 @@ class CustomerViewSet(ShopViewSet[Customer]):
     success_statuses = {"send_invite": 201}
 
     def create(self, request: Request, **kwargs: int) -> HttpResponse:
-        """Create a customer."""
         return self._report_taken_contacts(super().create, **kwargs)
 
     def update(self, request: Request, **kwargs: int) -> HttpResponse:
-        """Update a customer."""
         return self._report_taken_contacts(super().update, **kwargs)
 
     def _report_taken_contacts(self, write: Callable[..., HttpResponse], **kwargs: int) -> HttpResponse:
@@ -190,7 +194,6 @@ class CustomerViewSet(ShopViewSet[Customer]):
             raise
 
     def perform_create(self, attrs: Attrs) -> Customer:
-        """Create a customer with addresses, consents, account and emails."""
         return customers.create_customer(attrs, actor=self.actor, at=self.at)
 
     def lock_instance(self, instance: Customer) -> None:
@@ -200,7 +203,6 @@ class CustomerViewSet(ShopViewSet[Customer]):
         customers.update_customer(instance, attrs, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Customer) -> None:
-        """Delete a customer without orders."""
         customers.delete_customer(instance, actor=self.actor, at=self.at)
 
     def search(self, request: Request, **_: int) -> HttpResponse:
@@ -212,7 +214,6 @@ class CustomerViewSet(ShopViewSet[Customer]):
         return self.render_page(FilteredRows(querysets) if has_query else querysets, page, order)
 
     def _alternatives(self, page: keyset_pagination.PageRequest) -> Sequence[Q]:
-        """Return alternative conditions for the query. A blank query matches every customer."""
         text = page.filters.get("query", "")
         if not text.strip():
             return (Q(),)
@@ -228,17 +229,14 @@ class CustomerViewSet(ShopViewSet[Customer]):
         return self.json_response({"account_activation_url": url})
 
     def redact_for_replay(self, content: bytes) -> bytes:
-        """Return the response with a digest instead of the link, because a stored link could be used to log in."""
+        """Replace the link in the response with a digest, because a stored link could be used to log in."""
         if self.action != "account_activation_url":
             return content
         token = orjson.loads(content)[self.action].rpartition("/")[2]
         return orjson.dumps({self.action: accounts.get_token_digest(token)})
 
     def restore_for_replay(self, stored: bytes) -> bytes:
-        """Restore the activation link of a stored response.
-
-        The link is null if it was used or replaced, or if the customer was deleted.
-        """
+        """Restore the activation link. It is null if it was used or replaced, or if the customer was deleted."""
         digest = orjson.loads(stored).get(self.action) if self.action == "account_activation_url" else None
         if digest is None:
             return stored
@@ -265,11 +263,7 @@ class CustomerViewSet(ShopViewSet[Customer]):
 
 
 def parse_search_order(text: str) -> keyset_pagination.Order:
-    """Parse the ``order`` parameter of a search: a field, optionally followed by ``asc`` (the default) or ``desc``.
-
-    Raises:
-        BadRequest: The text is not a valid sort order.
-    """
+    """Parse a search's ``order``: a field, optionally followed by ``asc`` (the default) or ``desc``."""
     match = _ORDER.fullmatch(text)
     if match is None or match[1].lower() not in ORDERS:
         raise BadRequest({"order": f"must be one of {', '.join(ORDERS)}, with asc or desc"})

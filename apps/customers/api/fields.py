@@ -1,5 +1,3 @@
-"""Serializer fields for customers: consents, lists of short strings, and strings that are null when blank."""
-
 from datetime import datetime
 from functools import cache
 from typing import Unpack
@@ -8,8 +6,17 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 from apps.core.rest.render_context import RenderContext
-from apps.core.rest.resources.fields import ApiField, BooleanField, ChoiceField, DateTimeField, Render, TextField
-from apps.core.rest.resources.fields.base import FieldOptions, InvalidValue, TextOptions
+from apps.core.rest.resources.fields import (
+    ApiField,
+    BooleanField,
+    ChoiceField,
+    DateTimeField,
+    FieldOptions,
+    InvalidValue,
+    Render,
+    TextField,
+    TextOptions,
+)
 from apps.core.rest.resources.serializers import flatten_errors
 from apps.core.rest.versions import VersionRange
 from apps.core.types import Errors, Rendered
@@ -26,27 +33,21 @@ class BlankAsNullTextField(TextField):
     inline = "{0} or None"
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Accept missing, null and blank values by default."""
         options = {"required": False, "allow_null": True, "allow_blank": True, **options}
         super().__init__(**options)
 
 
 class TextListField(ApiField):
-    """A list of short strings."""
-
     schema = {"type": "array", "items": {"type": "string", "maxLength": 255}}
 
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
-        """Accept missing and null values by default."""
         options = {"required": False, "allow_null": True, **options}
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """Treat null as an empty list."""
         return super().run_validation([] if data is None else data)
 
     def to_internal_value(self, data: object) -> list[str]:
-        """Return the list items without duplicates."""
         if not isinstance(data, list) or len(data) > MAX_TEXTS:
             self.fail("invalid")
         if not all(isinstance(item, str) and 0 < len(item) <= 255 for item in data):
@@ -55,12 +56,11 @@ class TextListField(ApiField):
 
 
 class MetafieldsField(ApiField):
-    """Metafields to set. ``apps.metafields`` validates the metafields. Responses never include metafields."""
+    """Metafields to set, which ``apps.metafields`` validates. Responses never include metafields."""
 
     schema = METAFIELDS_SCHEMA
 
     def __init__(self, **options: Unpack[FieldOptions]) -> None:
-        """Accept missing and null values by default."""
         options = {"required": False, "allow_null": True, "write_only": True, **options}
         super().__init__(**options)
 
@@ -127,8 +127,6 @@ class AcceptsMarketingField(BooleanField):
 
 
 class AcceptsMarketingUpdatedAtField(DateTimeField):
-    """The time when the email consent last changed."""
-
     rendered_versions = _SHOWN
 
     def get_columns(self) -> tuple[str, ...]:
@@ -136,8 +134,6 @@ class AcceptsMarketingUpdatedAtField(DateTimeField):
 
 
 class MarketingOptInLevelField(ChoiceField):
-    """The opt-in level of the email consent."""
-
     inline = "{0} or None"
     rendered_versions = _SHOWN
 

@@ -30,18 +30,12 @@ from apps.customers.models import Customer, Invitation
 ACTIVATION = "activation"
 
 
-def create_nonce() -> str:
-    """Return a new nonce of 192 random bits."""
-    return secrets.token_urlsafe(24)
-
-
 def get_token_digest(token: str) -> str:
     """Return a digest that identifies a token's nonce without revealing it."""
     return hashlib.sha256(token.partition(".")[0].encode()).hexdigest()
 
 
 def create_token(purpose: str, *, shop_id: int, customer_id: int, nonce: str) -> str:
-    """Return a signed token for a nonce."""
     return f"{nonce}.{_signature(purpose, shop_id, customer_id, nonce)}"
 
 
@@ -68,26 +62,14 @@ MAX_BCC = 10
 
 
 class AccountAlreadyActive(TransitionRefused):
-    """Raised when the account is already active."""
-
     code = "account_already_enabled"
-
-    def __init__(self) -> None:
-        super().__init__(_("account already enabled"))
 
 
 class AccountsDisabled(DomainError):
-    """Raised when customer accounts are turned off in the shop."""
-
     code = "accounts_disabled"
-
-    def __init__(self) -> None:
-        super().__init__(ACCOUNTS_OFF)
 
 
 class AccountNotActive(TransitionRefused):
-    """Raised when the customer has neither an account nor an invitation."""
-
     code = "account_not_active"
 
 
@@ -102,47 +84,37 @@ class ActivationLinkInvalid(DomainError):
 
 
 class PasswordRefused(DomainError):
-    """Raised when the password is too short or too long, or differs from the confirmation."""
-
     code = "password_refused"
     field = "password"
 
 
 class InviteRefused(DomainError):
-    """Raised when the values of the invitation are invalid."""
-
     code = "invite_refused"
     field = "customer_invite"
 
 
 @transaction.atomic
 def create_activation_url(customer: Customer, *, actor: str, at: datetime) -> str:
-    """Create an activation link that is valid for 30 days. Earlier links stop working.
-
-    Raises:
-        AccountsDisabled: Customer accounts are disabled in the shop.
-        AccountAlreadyActive: The account is active.
-    """
+    """Create an activation link that is valid for 30 days. Earlier links stop working."""
     nonce = _renew_nonce(customer, at=at)
     record_event("customers/activation_url", customer, actor=actor, at=at)
     return build_activation_url(customer, nonce)
 
 
 def build_activation_url(customer: Customer, nonce: str) -> str:
-    """Return the URL of the activation page for a nonce."""
     token = create_token(ACTIVATION, shop_id=customer.shop_id, customer_id=customer.pk, nonce=nonce)
     return f"{settings.BASE_URL}/account/activate/{get_current_shop().handle}/{customer.pk}/{token}"
 
 
 def _renew_nonce(customer: Customer, *, at: datetime, **columns: str) -> str:
     if get_current_shop().customer_accounts == Shop.CustomerAccounts.DISABLED:
-        raise AccountsDisabled
-    nonce = create_nonce()
+        raise AccountsDisabled(ACCOUNTS_OFF)
+    nonce = secrets.token_urlsafe(24)
     updated = Customer.objects.filter(pk=customer.pk, state__in=ACTIVATABLE_STATES).update(
         activation_nonce=nonce, activation_expires_at=at + LINK_LIFETIME, **columns
     )
     if not updated:
-        raise AccountAlreadyActive
+        raise AccountAlreadyActive(_("account already enabled"))
     customer.refresh_from_db()
     return nonce
 
@@ -151,16 +123,7 @@ def _renew_nonce(customer: Customer, *, at: datetime, **columns: str) -> str:
 def send_invite(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Invitation:
     """Invite a customer to activate the account. A worker sends the email.
 
-    Args:
-        customer: The customer to invite.
-        values: ``to``, ``from``, ``subject``, ``custom_message``, ``bcc``. Missing values get defaults.
-        actor: The sender of the invitation.
-        at: The time of the request.
-
-    Raises:
-        AccountsDisabled: Customer accounts are disabled in the shop.
-        AccountAlreadyActive: The account is active.
-        InviteRefused: Some values are invalid. The exception contains ``{field: [messages]}``.
+    ``values`` are ``to``, ``from``, ``subject``, ``custom_message`` and ``bcc``. Missing values get defaults.
     """
     shop = get_current_shop()
     invitation = Invitation(
@@ -209,13 +172,10 @@ def _is_email(text: str) -> bool:
 
 
 def get_customer_by_link(*, customer_id: int, token: str, at: datetime) -> Customer:
-    """Return the customer that an activation link belongs to.
+    """Return the customer that an activation link belongs to, or raise ``ActivationLinkInvalid``.
 
     The check takes the same time for a missing customer and a wrong token, so that the time does not reveal which
     customers exist.
-
-    Raises:
-        ActivationLinkInvalid: The link is not valid.
     """
     nonce = verify_token(ACTIVATION, token, shop_id=get_current_shop().pk, customer_id=customer_id)
     customer: Customer | None = Customer.objects.filter(pk=customer_id).first()
@@ -234,18 +194,7 @@ def get_customer_by_link(*, customer_id: int, token: str, at: datetime) -> Custo
 
 
 def activate_account(customer: Customer, *, password: str, confirmation: str, at: datetime) -> Customer:
-    """Activate the account with the chosen password. A link works only once.
-
-    Args:
-        customer: The result of ``get_customer_by_link``.
-        password: The new password.
-        confirmation: The repeated password.
-        at: The time of the request.
-
-    Raises:
-        PasswordRefused: The password is invalid. The exception contains ``{field: [messages]}``.
-        ActivationLinkInvalid: The link was used or replaced concurrently.
-    """
+    """Activate the account of the result of ``get_customer_by_link``. A link works only once, even concurrently."""
     if errors := validate_password(password, confirmation):
         raise PasswordRefused(errors)
     digest = hashers.make_password(password)
@@ -266,11 +215,7 @@ def activate_account(customer: Customer, *, password: str, confirmation: str, at
 
 @transaction.atomic
 def decline_invitation(customer: Customer, *, at: datetime) -> Customer:
-    """Decline an invitation and invalidate its link.
-
-    Raises:
-        ActivationLinkInvalid: The customer was not invited, or the link was used or replaced concurrently.
-    """
+    """Decline an invitation and invalidate its link."""
     updated = Customer.objects.filter(
         pk=customer.pk, activation_nonce=customer.activation_nonce, state=State.INVITED
     ).update(state=State.DECLINED, activation_nonce="", activation_expires_at=None)
@@ -282,11 +227,7 @@ def decline_invitation(customer: Customer, *, at: datetime) -> Customer:
 
 
 def revoke_activation_link(customer: Customer) -> list[str]:
-    """Invalidate an unused activation link or invitation after the email was changed.
-
-    Returns:
-        The names of the changed columns, which the caller must save.
-    """
+    """Invalidate an unused link after the email was changed. Return the changed columns, which the caller must save."""
     if not customer.activation_nonce:
         return []
     customer.activation_nonce, customer.activation_expires_at = "", None
@@ -298,11 +239,7 @@ def revoke_activation_link(customer: Customer) -> list[str]:
 
 @transaction.atomic
 def disable_account(customer: Customer, *, actor: str, at: datetime) -> Customer:
-    """Disable the account. The password and unused links stop working immediately.
-
-    Raises:
-        AccountNotActive: The customer has no account and no invitation.
-    """
+    """Disable the account. The password and unused links stop working immediately."""
     updated = Customer.objects.filter(pk=customer.pk, state__in=(State.ENABLED, State.INVITED)).update(
         state=State.DISABLED, password="", activation_nonce="", activation_expires_at=None
     )

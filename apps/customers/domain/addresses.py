@@ -26,24 +26,15 @@ MAX_LISTED_ADDRESSES = 10
 
 
 class AddressRefused(DomainError):
-    """Raised when the values of an address are invalid."""
-
     code = "address_refused"
     field = "address"
 
 
 class DefaultAddressNeeded(DomainError):
-    """Raised when the default address is deleted while the customer has other addresses."""
-
     code = "default_address_needed"
-
-    def __init__(self) -> None:
-        super().__init__(_("Cannot delete the default address while the customer has other addresses"))
 
 
 class UnknownAddress(DomainError):
-    """Raised when the customer has no address with this id."""
-
     code = "unknown_address"
     field = "address_ids"
 
@@ -51,9 +42,7 @@ class UnknownAddress(DomainError):
 def clean_address(values: ReadOnlyAttrs, current: Address | None = None) -> tuple[Attrs, Errors]:
     """Return the normalized values of an address and the errors.
 
-    Args:
-        values: Columns of ``Address``, and ``name``, which is used if first and last name are missing.
-        current: The current address, or None for a new address.
+    ``values`` are columns of ``Address``, and ``name``, which is used if first and last name are missing.
     """
     attrs = {name: values[name] for name in TEXT_COLUMNS if name in values}
     attrs |= {name: values[name] or "" for name in REGION_COLUMNS if name in values}
@@ -87,13 +76,8 @@ def _complete_region(attrs: Attrs, current: Address | None) -> Attrs:
         changed = {word for word in (name, code) if attrs.get(word, current_values[word]) != current_values[word]}
         if changed:
             region_values |= {word: attrs[word] if word in changed else "" for word in (name, code)}
-    if (region_values["country"], region_values["country_code"]) != (
-        current_values["country"],
-        current_values["country_code"],
-    ) and (
-        region_values["province"],
-        region_values["province_code"],
-    ) == (current_values["province"], current_values["province_code"]):
+    differing = {name for name in REGION_COLUMNS if region_values[name] != current_values[name]}
+    if differing and differing <= {"country", "country_code"}:
         region_values |= {"province": "", "province_code": ""}
     if not any(region_values.values()):
         return dict.fromkeys(REGION_COLUMNS, "")
@@ -107,17 +91,12 @@ def _complete_region(attrs: Attrs, current: Address | None) -> Attrs:
 
 
 def build_address(customer: Customer, attrs: Attrs, at: datetime) -> Address:
-    """Return an unsaved address with validated values."""
     return Address(shop_id=customer.shop_id, customer=customer, created_at=at, **attrs)
 
 
 @transaction.atomic
 def create_address(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Address:
-    """Add an address to a customer. The first address becomes the default address.
-
-    Raises:
-        AddressRefused: The country is unknown, or all values are blank.
-    """
+    """Add an address to a customer. The first address becomes the default address."""
     cleaned, errors = clean_address(attrs)
     if errors:
         raise AddressRefused(errors)
@@ -133,12 +112,6 @@ def create_address(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at: 
 
 @transaction.atomic
 def update_address(address: Address, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Address:
-    """Update the given columns of an address.
-
-    Raises:
-        AddressRefused: The country is unknown.
-        RowDeleted: The address was deleted concurrently.
-    """
     customer = lock_customer(address.customer)
     refresh_for_update(address, no_key=True)
     cleaned, errors = clean_address(attrs, address)
@@ -152,7 +125,6 @@ def update_address(address: Address, attrs: ReadOnlyAttrs, *, actor: str, at: da
 
 
 def get_listed_addresses(customer: Customer) -> dict[int, Address]:
-    """Return the addresses that a customer response lists, keyed by id."""
     rows = Address.objects.filter(customer=customer).order_by("-updated_at", "-pk")
     return {row.pk: row for row in rows[:MAX_LISTED_ADDRESSES]}
 
@@ -160,9 +132,7 @@ def get_listed_addresses(customer: Customer) -> dict[int, Address]:
 def clean_addresses(items: Sequence[ReadOnlyAttrs], customer: Customer | None) -> tuple[list[Attrs], Errors]:
     """Return the normalized addresses of a request body and the errors.
 
-    Args:
-        items: Values as for ``clean_address``. An ``id`` refers to an existing address of the customer.
-        customer: The owner of the addresses, or None for a new customer. Ids are ignored for a new customer.
+    The ``id`` of an item refers to an existing address. Ids are ignored for a new customer (None).
     """
     existing = {row.pk: row for row in Address.objects.filter(customer=customer)} if customer else {}
     cleaned: list[Attrs] = []
@@ -181,19 +151,11 @@ def clean_addresses(items: Sequence[ReadOnlyAttrs], customer: Customer | None) -
 
 
 def replace_addresses(customer: Customer, items: Sequence[Attrs], at: datetime) -> bool:
-    """Replace the listed addresses of a customer with the addresses in a request body.
+    """Replace the listed addresses of a locked customer with cleaned addresses. Return True if anything changed.
 
     Addresses with an id are updated, and addresses without an id are created. Listed addresses that are not in the body
     are deleted. Unlisted addresses are not deleted, because the client did not see them. If the default address is
     deleted, the first address in the body becomes the default address.
-
-    Args:
-        customer: The locked customer.
-        items: The result of ``clean_addresses``.
-        at: The time of the request.
-
-    Returns:
-        True if anything changed.
     """
     unmatched = get_listed_addresses(customer)
     existing = {row.pk: row for row in Address.objects.filter(customer=customer)}
@@ -223,11 +185,6 @@ def replace_addresses(customer: Customer, items: Sequence[Attrs], at: datetime) 
 
 @transaction.atomic
 def set_default_address(address: Address, *, actor: str, at: datetime) -> Address:
-    """Make an address the customer's default address.
-
-    Raises:
-        RowDeleted: The address was deleted concurrently.
-    """
     customer = lock_customer(address.customer)
     refresh_for_update(address, no_key=True)
     if customer.default_address_id != address.pk:
@@ -240,19 +197,14 @@ def set_default_address(address: Address, *, actor: str, at: datetime) -> Addres
 
 @transaction.atomic
 def delete_addresses(customer: Customer, ids: Collection[int], *, actor: str, at: datetime) -> None:
-    """Delete all given addresses of a customer, or none if one of them cannot be deleted.
-
-    Raises:
-        DefaultAddressNeeded: The default address would be deleted, although other addresses remain.
-        UnknownAddress: An id is not an address of this customer.
-    """
+    """Delete all given addresses of a customer, or none if one of them cannot be deleted."""
     customer = lock_customer(customer)
     requested_ids = set(ids)
     existing_ids = set(Address.objects.filter(customer=customer).values_list("pk", flat=True))
     if requested_ids - existing_ids:
         raise UnknownAddress(INVALID)
     if customer.default_address_id in requested_ids and existing_ids - requested_ids:
-        raise DefaultAddressNeeded
+        raise DefaultAddressNeeded(_("Cannot delete the default address while the customer has other addresses"))
     if customer.default_address_id in requested_ids:
         customer.default_address = None
     touch_customer(customer, excluded_ids=requested_ids)

@@ -19,8 +19,6 @@ Channel = ConsentChange.Channel
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """The marketing consent of a customer on one channel."""
-
     state: str = ConsentState.NOT_SUBSCRIBED
     opt_in_level: str = OptInLevel.SINGLE
     updated_at: datetime | None = None
@@ -29,7 +27,7 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A channel: the consent field and its customer columns, the required contact, and the event topic."""
+    """The consent field of a channel with its customer columns, the required contact, and the event topic."""
 
     field: str
     columns: dict[str, str]
@@ -64,7 +62,6 @@ FIELDS = {kind.field: channel for channel, kind in CHANNEL_DEFINITIONS.items()}
 
 
 def get_consent(customer: Customer, channel: Channel) -> Consent:
-    """Return the customer's current consent on a channel."""
     columns = CHANNEL_DEFINITIONS[channel].columns
     return Consent(**{name: getattr(customer, column) for name, column in columns.items()})
 
@@ -72,8 +69,7 @@ def get_consent(customer: Customer, channel: Channel) -> Consent:
 def apply_consent_change(current: Consent, values: Attrs, at: datetime) -> Consent:
     """Return the consent after a partial change, or ``current`` itself if nothing changes.
 
-    Times are compared in whole seconds, as the API renders them. Sending back an unchanged object therefore
-    changes nothing.
+    Times are compared in whole seconds, as the API renders them, so sending back an unchanged object changes nothing.
     """
     updated = replace(current, **{name: value for name, value in values.items() if name != "updated_at"})
     changed_at = values.get("updated_at")
@@ -101,7 +97,7 @@ def check_consent(
 
 
 def set_consent(customer: Customer, channel: Channel, consent: Consent) -> list[str]:
-    """Set the consent columns of a customer without saving, and return the column names."""
+    """Set the consent columns of a customer without saving. Return the column names."""
     columns = CHANNEL_DEFINITIONS[channel].columns
     for name, column in columns.items():
         setattr(customer, column, getattr(consent, name))
@@ -116,7 +112,7 @@ def record_consent(customer: Customer, channel: Channel, *, actor: str, at: date
 
 
 def record_initial_consents(consents: Sequence[tuple[Customer, Channel]], *, actor: str, at: datetime) -> None:
-    """Add the consents of new customers to the history, without events. The create event includes the consents."""
+    """Add the consents of new customers to the history, without events. The create event includes them."""
     rows = [_change(customer, channel, actor, at) for customer, channel in consents]
     if len(rows) == 1:
         rows[0].save(force_insert=True)

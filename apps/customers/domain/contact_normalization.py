@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import partial
 
 import phonenumbers
 from django.core.exceptions import ValidationError
@@ -12,39 +13,25 @@ from apps.core.i18n.error_messages import INVALID
 from apps.core.types import Attrs, Errors
 
 _is_email = EmailValidator()
-
-
 _MAX_EMAIL = 255
-
-
 # The key can be longer than the email address, because international domains are stored in ASCII.
 MAX_EMAIL_KEY = 320
-
-
 _MAX_TYPED_PHONE = 50
 
 
-class InvalidEmail(ValueError):
-    """Raised when the text is not an email address."""
-
-
-class InvalidPhone(ValueError):
-    """Raised when the text is not a phone number."""
+class InvalidContact(ValueError):
+    pass
 
 
 def normalize_email(text: str) -> str:
-    """Return an email address as stored: composed Unicode without surrounding spaces.
-
-    Raises:
-        InvalidEmail: The text is not an email address, or the address or its domain is too long.
-    """
+    """Return an email address in composed Unicode without surrounding spaces, or raise ``InvalidContact``."""
     email = unicodedata.normalize("NFC", text.strip())
     try:
         _is_email(email)
     except ValidationError:
-        raise InvalidEmail(text) from None
+        raise InvalidContact(text) from None
     if len(email) > _MAX_EMAIL or len(build_email_key(email)) > MAX_EMAIL_KEY:
-        raise InvalidEmail(text)
+        raise InvalidContact(text)
     return email
 
 
@@ -59,42 +46,32 @@ def build_email_key(email: str) -> str:
 
 
 def normalize_phone(text: str, country_code: str) -> str:
-    """Return a phone number as E.164.
+    """Return a phone number as E.164. ``country_code`` is assumed for a number without a country prefix.
 
     The length of the number must be valid in the country. The number need not be assigned, because numbering plans
-    change faster than the library.
-
-    Args:
-        text: The number in any notation.
-        country_code: The country to assume for a number without a country prefix.
-
-    Raises:
-        InvalidPhone: The text is not a phone number.
+    change faster than the library. For any other text, ``InvalidContact`` is raised.
     """
     if len(text) > _MAX_TYPED_PHONE or not re.search(r"\d", text):
-        raise InvalidPhone(text)
+        raise InvalidContact(text)
     try:
         number = phonenumbers.parse(text, country_code)
     except phonenumbers.NumberParseException:
-        raise InvalidPhone(text) from None
+        raise InvalidContact(text) from None
     if not phonenumbers.is_possible_number(number):
-        raise InvalidPhone(text)
+        raise InvalidContact(text)
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
 
 
 def clean_contacts(values: Attrs, country_code: str) -> Errors:
     """Normalize ``email`` and ``phone`` in place and return the errors."""
     errors: Errors = {}
-    try:
-        if values.get("email"):
-            values["email"] = normalize_email(values["email"])
-    except InvalidEmail:
-        errors["email"] = [INVALID]
-    try:
-        if values.get("phone"):
-            values["phone"] = normalize_phone(values["phone"], country_code)
-    except InvalidPhone:
-        errors["phone"] = [INVALID]
+    normalize_own_phone = partial(normalize_phone, country_code=country_code)
+    for field, normalize in (("email", normalize_email), ("phone", normalize_own_phone)):
+        try:
+            if values.get(field):
+                values[field] = normalize(values[field])
+        except InvalidContact:
+            errors[field] = [INVALID]
     return errors
 
 

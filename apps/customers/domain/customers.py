@@ -36,8 +36,6 @@ _SET_DEFAULT = "UPDATE customers_customer SET default_address_id = %s WHERE id =
 
 
 class CustomerHasOrders(DomainError):
-    """Raised when a customer can't be deleted because bookkeeping needs the customer's orders."""
-
     code = "customer_has_orders"
 
     def __init__(self) -> None:
@@ -46,17 +44,12 @@ class CustomerHasOrders(DomainError):
 
 @transaction.atomic(savepoint=False)
 def create_customer(attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Customer:
-    """Create a customer in the current shop.
+    """Create a customer in the current shop. For ``attrs``, see ``clean_customer``. Imports also set ``created_at``.
 
     If a password is given, the account is active immediately. Workers send invitations and welcome emails.
 
-    Args:
-        attrs: See ``validation.clean_customer``. Imports also set ``created_at``.
-        actor: The creator of the customer.
-        at: The time of the request.
-
     Raises:
-        CustomerRefused: Some values are invalid. The exception contains ``{field: [messages]}``.
+        CustomerRefused: Some values are invalid.
         IntegrityError: Another customer has the same email or phone. The constraint name shows which of the two.
     """
     return create_from_drafts([draft_customer(attrs, at=at)], actor=actor, at=at)[0]
@@ -64,13 +57,7 @@ def create_customer(attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Custom
 
 @dataclass(frozen=True, slots=True)
 class CustomerDraft:
-    """A validated new customer that is not saved yet.
-
-    Attributes:
-        customer: The unsaved customer.
-        cleaned: The values returned by ``validation.clean_customer``.
-        consent_channels: The channels with a consent to record.
-    """
+    """A validated new customer that is not saved yet, with all values and the channels with a consent to record."""
 
     customer: Customer
     cleaned: ReadOnlyAttrs
@@ -78,11 +65,6 @@ class CustomerDraft:
 
 
 def draft_customer(attrs: ReadOnlyAttrs, *, at: datetime) -> CustomerDraft:
-    """Validate the values of a new customer in the current shop, without saving the customer.
-
-    Raises:
-        CustomerRefused: Some values are invalid. The exception contains ``{field: [messages]}``.
-    """
     shop = get_current_shop()
     cleaned, errors = clean_customer(attrs, customer=None, shop=shop, at=at)
     if errors:
@@ -102,13 +84,7 @@ def draft_customer(attrs: ReadOnlyAttrs, *, at: datetime) -> CustomerDraft:
 def create_from_drafts(drafts: Sequence[CustomerDraft], *, actor: str, at: datetime) -> list[Customer]:
     """Save either all new customers or none. The number of SQL statements does not grow with the number of customers.
 
-    Args:
-        drafts: The new customers. Two drafts must not have the same email or phone.
-        actor: The creator of the customers.
-        at: The time of the request.
-
-    Raises:
-        IntegrityError: Another customer has the email or phone of a draft. The constraint name shows which of the two.
+    Two drafts must not have the same email or phone. See ``create_customer`` for the ``IntegrityError``.
     """
     new_customers = [draft.customer for draft in drafts]
     for draft in drafts:
@@ -137,7 +113,6 @@ def create_from_drafts(drafts: Sequence[CustomerDraft], *, actor: str, at: datet
 
 
 def _enqueue_emails(draft: CustomerDraft, *, actor: str, at: datetime) -> None:
-    """Enqueue the welcome email and the invitation of a new customer."""
     customer, cleaned = draft.customer, draft.cleaned
     if cleaned.get("send_email_welcome") and customer.email:
         enqueue("customers.send_welcome", actor=actor, customer_id=customer.pk)
@@ -146,7 +121,6 @@ def _enqueue_emails(draft: CustomerDraft, *, actor: str, at: datetime) -> None:
 
 
 def _find_changed_consents(customer: Customer, cleaned: ReadOnlyAttrs, at: datetime) -> list[str]:
-    """Return the fields of the given consents that differ from the current consents."""
     return [
         field
         for field, channel in consents.FIELDS.items()
@@ -156,16 +130,10 @@ def _find_changed_consents(customer: Customer, cleaned: ReadOnlyAttrs, at: datet
 
 
 def _set_consents(customer: Customer, cleaned: ReadOnlyAttrs, at: datetime) -> list[Channel]:
-    """Set the given consents and return the channels with a changed consent."""
-    channels = []
-    for field, channel in consents.FIELDS.items():
-        if field not in cleaned:
-            continue
-        current = get_consent(customer, channel)
-        updated = apply_consent_change(current, cleaned[field], at)
-        if updated is not current:
-            consents.set_consent(customer, channel, updated)
-            channels.append(channel)
+    channels = [consents.FIELDS[field] for field in _find_changed_consents(customer, cleaned, at)]
+    for channel in channels:
+        values = cleaned[consents.CHANNEL_DEFINITIONS[channel].field]
+        consents.set_consent(customer, channel, apply_consent_change(get_consent(customer, channel), values, at))
     return channels
 
 
@@ -198,17 +166,10 @@ def _add_addresses(drafts: Sequence[CustomerDraft], at: datetime) -> None:
 
 @transaction.atomic
 def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Customer:
-    """Update the given columns of a customer. A changed email or phone resets the consent for that channel.
+    """Lock and update a customer. A changed email or phone resets the consent for that channel.
 
-    Args:
-        customer: The customer, who is locked and reloaded.
-        attrs: See ``validation.clean_customer``. Values that only apply to new customers are ignored.
-        actor: The actor of the change.
-        at: The time of the request.
-
-    Raises:
-        CustomerRefused: Some values are invalid. The exception contains ``{field: [messages]}``.
-        IntegrityError: Another customer has the same email or phone. The constraint name shows which of the two.
+    For ``attrs``, see ``clean_customer``. Values that only apply to new customers are ignored. For errors, see
+    ``create_customer``.
     """
     customer = lock_customer(customer)
     cleaned, errors = clean_customer(attrs, customer=customer, shop=get_current_shop(), at=at)
@@ -242,13 +203,7 @@ def update_customer(customer: Customer, attrs: ReadOnlyAttrs, *, actor: str, at:
 
 
 def record_tag_changes(changed: Sequence[tuple[Customer, str]], *, actor: str, at: datetime) -> None:
-    """Record events for added and removed tags. If only the case of a tag changes, no event is recorded.
-
-    Args:
-        changed: Pairs of a customer and the previous tags.
-        actor: The actor of the change.
-        at: The time of the change.
-    """
+    """Record events for added and removed tags of ``(customer, previous tags)``. Changes of case are not recorded."""
     for topic in (TAGS_ADDED, TAGS_REMOVED):
         events = []
         for customer, old_tags in changed:
@@ -263,7 +218,6 @@ def record_tag_changes(changed: Sequence[tuple[Customer, str]], *, actor: str, a
 
 
 def _update_derived_columns(customer: Customer, changed: list[str]) -> list[str]:
-    """Update the columns that depend on changed columns. Return the names of the updated columns."""
     columns = []
     if "email" in changed:
         key = build_email_key(customer.email)
@@ -285,10 +239,7 @@ def _update_derived_columns(customer: Customer, changed: list[str]) -> list[str]
 
 
 def _reset_consents(customer: Customer, before: ReadOnlyAttrs, changed: list[str]) -> list[Channel]:
-    """Reset the consents for a changed email or phone. Return the channels with a reset consent.
-
-    A different spelling of the same email does not reset the consent.
-    """
+    """Reset the consents for a changed email or phone, unless only the spelling changed. Return the channels."""
     reset_channels = []
     for channel, definition in consents.CHANNEL_DEFINITIONS.items():
         same_email = definition.contact == "email" and build_email_key(before["email"]) == customer.email_key
@@ -300,11 +251,6 @@ def _reset_consents(customer: Customer, before: ReadOnlyAttrs, changed: list[str
 
 @transaction.atomic
 def delete_customer(customer: Customer, *, actor: str, at: datetime) -> None:
-    """Delete a customer with the addresses and the consent history.
-
-    Raises:
-        CustomerHasOrders: The customer has orders.
-    """
     customer = lock_customer(customer)
     if customer.orders_count:
         raise CustomerHasOrders

@@ -24,10 +24,7 @@ _UNFINISHED = (Job.State.WAITING, Job.State.RUNNING)
 
 
 def erase_customer(customer: Customer, *, actor: str, at: datetime) -> bool:
-    """Erase a customer's personal data, or enqueue a job if there are many rows. Return True if the data is erased.
-
-    If an earlier erasure of the customer has stopped, a new job is enqueued to complete it.
-    """
+    """Erase a customer's personal data, or enqueue a job if there are many rows. Return True if the data is erased."""
     if has_few_rows(customer):
         personal_data.redact_customer(customer, actor=actor, at=at)
         return True
@@ -54,18 +51,13 @@ def _begin(customer: Customer, *, actor: str, at: datetime) -> None:
 
 
 def find_erasure_job(customer_id: int) -> Job | None:
-    """Return the unfinished job that erases the customer."""
     jobs = Job.objects.filter(state__in=_UNFINISHED, task=ERASE_TASK, arguments__customer_id=customer_id)
     job: Job | None = jobs.order_by("due_at", "pk").first()
     return job
 
 
 def run_erasure_job(job: Job, **arguments: Any) -> None:
-    """Erase the remaining data of the customer in ``customer_id``. Do nothing if another job has already erased it.
-
-    Raises:
-        LeaseLost: Another worker has taken over the job.
-    """
+    """Erase the remaining data of the customer in ``customer_id``, unless another job has already erased it."""
     customer = Customer.objects.filter(pk=arguments["customer_id"]).first()
     if customer is None or customer.erasing_at is None:
         return

@@ -9,10 +9,7 @@ from enum import StrEnum, unique
 
 @unique
 class FieldMark(StrEnum):
-    """The mark before each word of a field in the search columns.
-
-    A mark is a control character that folded text never contains (see ``search_columns.fold_text``).
-    """
+    """The mark before each word of a field in the search columns: a control character, which folded text never has."""
 
     FIRST_NAME = "\x01"
     LAST_NAME = "\x02"
@@ -31,14 +28,11 @@ class CustomerField:
     """A customer column that clients and staff can set.
 
     Attributes:
-        name: The name of the model field.
         mark: The mark of the column's words in ``search_own``, or None if queries can't search the column by name.
-        identifies: True if the value identifies the customer: search words without a field name find it, and an erasure
-            also erases texts that mention it.
-        merged_with: The merge field that selects the value together with other columns (see ``merge_rules.FIELDS``). If
-            it is blank, a merge selects the value on its own.
+        identifies: True if search words without a field name find the value, and an erasure also erases texts that
+            mention it.
+        merged_with: The merge field that selects the value together with other columns (see ``merge_rules.FIELDS``).
         can_combine: True if a merge can keep the values of both customers.
-        in_csv: True if CSV files have the column.
     """
 
     name: str

@@ -16,8 +16,7 @@ from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import Message, define_message
 from apps.core.tenancy.scope import get_current_shop
 from apps.customers.domain.contact_normalization import (
-    InvalidEmail,
-    InvalidPhone,
+    InvalidContact,
     build_email_key,
     normalize_email,
     normalize_phone,
@@ -32,38 +31,24 @@ class BeingErased(DomainError):
     code = "customer_being_erased"
     field = "customer"
 
-    def __init__(self) -> None:
-        super().__init__(_("is being erased. Try again when the personal data has been erased"))
-
 
 def lock_customer(customer: Customer) -> Customer:
-    """Return the current customer, locked until the transaction ends.
-
-    Raises:
-        BeingErased: A worker is erasing the personal data.
-        RowDeleted: The customer was deleted concurrently.
-    """
+    """Return the current customer, locked until the transaction ends. Refuse customers that are being erased."""
     current = get_for_update(Customer, customer.pk)
     raise_if_being_erased(current)
     return current
 
 
 def raise_if_being_erased(customer: Customer) -> None:
-    """Raise an error if a locked customer is being erased, because the erasure would miss data that is added now.
-
-    Raises:
-        BeingErased: A worker is erasing the personal data.
-    """
+    """Refuse to change a locked customer during an erasure, which would miss data that is added now."""
     if customer.erasing_at is not None:
-        raise BeingErased
+        raise BeingErased(_("is being erased. Try again when the personal data has been erased"))
 
 
 def touch_customer(customer: Customer, *, excluded_ids: Collection[int] = ()) -> None:
-    """Update the version, the timestamp and the search columns of a customer after an address change.
+    """Update the version and search columns after an address change, and save the default address.
 
-    Args:
-        customer: The locked customer. The default address is saved too.
-        excluded_ids: Ids of addresses that are about to be deleted.
+    ``excluded_ids`` are addresses that are about to be deleted.
     """
     rebuild_search_columns(customer, get_address_texts(customer, excluded_ids))
     customer.save(update_fields=["default_address", *SEARCH_COLUMNS])
@@ -86,25 +71,14 @@ class ContactsDisagree(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class ContactMatch:
-    """The customers that match a given email and phone, which can be two different customers.
-
-    Attributes:
-        email: True if an email was given.
-        by_email: The customer with the email, or None.
-        by_phone: The customer with the phone, or None.
-    """
+    """The customers with a given email and phone, possibly two. ``email`` is True if an email was given."""
 
     email: bool = False
     by_email: Customer | None = None
     by_phone: Customer | None = None
 
     def resolve_customer(self) -> Customer | None:
-        """Return the customer that email and phone identify, or None if no customer matches.
-
-        Raises:
-            ContactsDisagree: Email and phone belong to different customers, or the customer with the phone has a
-                different email.
-        """
+        """Return the customer that email and phone identify, if any. Raise ``ContactsDisagree`` if they contradict."""
         by_email, by_phone = self.by_email, self.by_phone
         if by_phone is None or by_email == by_phone:
             return by_email
@@ -123,13 +97,12 @@ def get_contact_keys(*, email: object, phone: object) -> tuple[str, str]:
     try:
         key = build_email_key(normalize_email(email)) if isinstance(email, str) and email else ""
         number = normalize_phone(phone, get_current_shop().country_code) if isinstance(phone, str) and phone else ""
-    except (InvalidEmail, InvalidPhone):
+    except InvalidContact:
         return "", ""
     return key, number
 
 
 def find_by_contacts(*, email: object, phone: object) -> ContactMatch:
-    """Find customers by email and phone in any spelling. The rows are locked until the transaction ends."""
     return find_all_by_contacts([get_contact_keys(email=email, phone=phone)])[0]
 
 
@@ -140,25 +113,18 @@ def find_all_by_contacts(key_pairs: Sequence[tuple[str, str]], *, locked: bool =
 
 
 class CustomerDirectory:
-    """An index of customers by email key and phone, filled from the database and by ``add``."""
+    """An index of customers by email key and phone, filled with one query and by ``add``."""
 
     def __init__(self, key_pairs: Sequence[tuple[str, str]], *, locked: bool) -> None:
-        """Load customers for results of ``get_contact_keys`` with one query. If ``locked`` is true, lock the rows."""
         self._by_key: dict[str, Customer] = {}
         self._by_number: dict[str, Customer] = {}
-        email_keys, numbers = ({pair[index] for pair in key_pairs} - {""} for index in (0, 1))
-        conditions = []
-        if email_keys:
-            conditions.append(_match_any("email_key", email_keys))
-        if numbers:
-            conditions.append(_match_any("phone", numbers))
-        if conditions:
+        keys = {column: {pair[i] for pair in key_pairs} - {""} for i, column in enumerate(("email_key", "phone"))}
+        if conditions := [_match_any(column, values) for column, values in keys.items() if values]:
             rows = Customer.objects.select_for_update(of=("self",)) if locked else Customer.objects.all()
             for row in rows.filter(reduce(or_, conditions)).order_by("pk"):
                 self.add(row)
 
     def add(self, customer: Customer) -> None:
-        """Add a saved or unsaved customer."""
         if customer.email_key:
             self._by_key[customer.email_key] = customer
         if customer.phone:
@@ -175,12 +141,12 @@ def _match_any(column: str, values: Collection[str]) -> Q:
 
 
 def match_email(key: str) -> Q:
-    """Return the condition for an email key, in a form that allows both databases to use the partial unique index."""
+    """Return a condition that allows both databases to use the partial unique index."""
     return Q(email_key=key) & ~Q(email_key="")
 
 
 def match_phone(number: str) -> Q:
-    """Return the condition for an E.164 phone, in a form that allows both databases to use the partial unique index."""
+    """Return a condition that allows both databases to use the partial unique index."""
     return Q(phone=number) & ~Q(phone="")
 
 

@@ -51,11 +51,11 @@ MoveRows = Callable[[Sequence[Any], int, int, str, datetime], None]
 
 @dataclass(frozen=True, slots=True)
 class MergePart:
-    """Customer data, such as orders, that a merge must move to the customer that is kept.
+    """Rows, such as orders, that a merge must move to the customer that is kept.
 
     Attributes:
-        rows: A function that returns the rows for a customer id. The rows are locked before the customers.
-        move: A function that moves some of the rows to another customer, records events and updates both customers.
+        rows: Returns the rows for a customer id. The rows are locked before the customers.
+        move: Moves some of the rows to another customer, records events and updates both customers.
     """
 
     rows: GetRows
@@ -66,38 +66,21 @@ _MERGED_MESSAGE = define_message("customers.merged", "Customer {merged} was merg
 
 
 class MergeInProgress(MergeRefused):
-    """Raised when a worker is already merging one of the two customers."""
-
     code = "merge_under_way"
-
-    def __init__(self) -> None:
-        super().__init__(_("One of these customers is already being merged. Try again when the merge is finished."))
 
 
 class _RowsAdded(Exception):
-    """Raised when rows were added before the customers were locked."""
+    pass
 
 
 merge_parts = Registry[str, MergePart]("customer data to merge")
 
 
 def merge_customers(keep: Customer, other: Customer, choices: Choices, *, actor: str, at: datetime) -> bool:
-    """Merge a customer into another, or enqueue a job if there are many rows. Return True if the merge is complete.
+    """Merge ``other`` into ``keep``, or enqueue a job if there are many rows. Return True if the merge is complete.
 
-    If ``other`` was already merged into ``keep``, the merge is complete.
-
-    Args:
-        keep: The customer that is kept.
-        other: The customer that is merged into ``keep`` and deleted.
-        choices: The side of each field with two different values (see ``merge_rules.FIELDS``).
-        actor: The actor of the merge.
-        at: The time of the request.
-
-    Raises:
-        BeingErased: A worker is erasing the personal data of one customer.
-        RowDeleted: A customer was deleted concurrently.
-        MergeRefused: Both arguments are the same customer, one customer was erased, or choices or values are invalid.
-        MergeInProgress: A worker is already merging one of the two customers.
+    It is also complete if ``other`` was already merged into ``keep``. ``choices`` are the sides of the fields with two
+    different values (see ``merge_rules.FIELDS``).
     """
     merge_rules.check_choices(choices)
     if keep.pk == other.pk:
@@ -115,13 +98,7 @@ def merge_customers(keep: Customer, other: Customer, choices: Choices, *, actor:
 
 
 def check_mergeable(keep: Customer, other: Customer, job: Job | None = None) -> None:
-    """Check that two customers can be merged. ``job`` is the running merge of these two customers, if any.
-
-    Raises:
-        BeingErased: A worker is erasing the personal data of one customer.
-        MergeRefused: Both arguments are the same customer, or the personal data of one customer was erased.
-        MergeInProgress: Another job is merging one of the two customers.
-    """
+    """Check that two customers can be merged. ``job`` is the running merge of these two customers, if any."""
     if keep.pk == other.pk:
         raise MergeRefused(_SAME_CUSTOMER)
     for customer in (keep, other):
@@ -129,11 +106,12 @@ def check_mergeable(keep: Customer, other: Customer, job: Job | None = None) -> 
         if customer.redacted_at is not None:
             raise MergeRefused(_ERASED(number=customer.pk))
     if job is None and (find_merge_job(keep.pk) or find_merge_job(other.pk)):
-        raise MergeInProgress
+        raise MergeInProgress(
+            _("One of these customers is already being merged. Try again when the merge is finished.")
+        )
 
 
 def find_merge_job(customer_id: int) -> Job | None:
-    """Return the unfinished merge job that involves the customer."""
     involved = Q(arguments__keep_id=customer_id) | Q(arguments__other_id=customer_id)
     job: Job | None = Job.objects.filter(involved, state__in=_UNFINISHED, task=MERGE_TASK).order_by("pk").first()
     return job
@@ -158,7 +136,6 @@ def run_merge_job(job: Job, **arguments: Any) -> None:
 
     Raises:
         GiveUp: The merge is no longer possible. Rows that were already moved are not moved back.
-        LeaseLost: Another worker has taken over the job.
     """
     keep_id, other_id, choices = arguments["keep_id"], arguments["other_id"], arguments["choices"]
     remaining = sum(part.rows(other_id).count() for part in merge_parts.values())
@@ -197,7 +174,6 @@ def _move_next(job: Job, part: MergePart, keep_id: int, other_id: int, *, after:
 
 @transaction.atomic
 def _merge(keep_id: int, other_id: int, choices: Choices, *, actor: str, at: datetime, job: Job | None = None) -> None:
-    """Move the remaining rows, combine the values of the two customers and delete the other customer."""
     rows = _lock_rows(keep_id, other_id, job)
     customers = _lock_customers(keep_id, other_id)
     if customers is None:
@@ -230,11 +206,7 @@ def _lock_rows(keep_id: int, other_id: int, job: Job | None) -> list[list[Any]]:
 
 
 def _lock_customers(keep_id: int, other_id: int) -> tuple[Customer, Customer] | None:
-    """Lock and return both customers, or return None if ``other`` was already merged into ``keep``.
-
-    Raises:
-        RowDeleted: A customer was deleted.
-    """
+    """Lock and return both customers, or return None if ``other`` was already merged into ``keep``."""
     rows = Customer.objects.select_for_update(of=("self",)).filter(pk__in=(keep_id, other_id)).order_by("pk")
     customers = {row.pk: row for row in rows}
     if len(customers) == len({keep_id, other_id}):
@@ -245,13 +217,11 @@ def _lock_customers(keep_id: int, other_id: int) -> tuple[Customer, Customer] | 
 
 
 def _check(keep: Customer, other: Customer, choices: Choices, job: Job | None = None) -> None:
-    """Check that two locked customers can be merged."""
     check_mergeable(keep, other, job)
     merge_rules.merge_values(keep, other, choices)
 
 
 def _combine(keep: Customer, other: Customer, choices: Choices, *, actor: str, at: datetime) -> None:
-    """Combine two locked customers after all rows of the other customer were moved."""
     old_tags = keep.tags
     values = merge_rules.merge_values(keep, other, choices)
     new_consents = {channel: merge_rules.merge_consent(channel, keep, other, choices) for channel in Channel}
@@ -293,9 +263,8 @@ _LINK = ("activation_nonce", "activation_expires_at")
 
 def _take_addresses(keep: Customer, other: Customer, choices: Choices) -> Address | None:
     """Move the addresses that the kept customer does not have yet. Return the new default address."""
-    kept_addresses: dict[tuple[str, ...], Address] = {}
-    for row in Address.objects.filter(customer=keep).order_by("-pk"):
-        kept_addresses[merge_rules.get_address_key(row)] = row
+    own_rows = Address.objects.filter(customer=keep).order_by("-pk")
+    kept_addresses = {merge_rules.get_address_key(row): row for row in own_rows}
     moved_ids, default = [], keep.default_address
     from_other = merge_rules.select_field_side("default_address", keep, other, choices) is Side.OTHER
     for row in Address.objects.filter(customer=other).order_by("pk"):

@@ -35,8 +35,6 @@ _NO_MERGE_FIELD = define_text("customers.no_merge_field", "is not a merge field"
 
 
 class MergeRefused(DomainError):
-    """Raised when two customers can't be merged or the choices are invalid."""
-
     code = "merge_refused"
 
 
@@ -58,9 +56,7 @@ class MergeField:
     """A field that staff compare before a merge.
 
     Attributes:
-        name: The name used in the choices.
-        label: The label for staff.
-        format_value: A function that returns the formatted value, or a blank string if there is no value.
+        format_value: Returns the formatted value, or a blank string if there is no value.
         columns: The customer columns that are copied together.
         sides: The possible choices. The first choice is the default.
     """
@@ -72,12 +68,10 @@ class MergeField:
     sides: tuple[Side, ...] = (Side.KEEP, Side.OTHER)
 
     def has_conflict(self, keep: Customer, other: Customer) -> bool:
-        """Return True if both customers have a value and the values differ."""
         kept_value, other_value = self.format_value(keep), self.format_value(other)
         return bool(kept_value and other_value) and kept_value != other_value
 
     def select_side(self, keep: Customer, other: Customer, choices: Choices) -> Side:
-        """Return the side that provides the value."""
         if self.has_conflict(keep, other):
             return Side(choices.get(self.name, self.sides[0]))
         return Side.KEEP if self.format_value(keep) or not self.format_value(other) else Side.OTHER
@@ -90,10 +84,6 @@ def _format_tax(customer: Customer) -> str:
     return _("Exempt") if customer.tax_exempt else _("Pays tax")
 
 
-def _format_default_address(customer: Customer) -> str:
-    return str(customer.default_address or "")
-
-
 def _get_metafield_values(customer: Customer) -> dict[tuple[str, str], str]:
     rows = transfer.get_owner_metafields(get_owner_type_of_row(customer), customer.pk).order_by("namespace", "key")
     return {(row.namespace, row.key): row.value for row in rows}
@@ -104,7 +94,7 @@ def _format_metafields(customer: Customer) -> str:
 
 
 class _MetafieldsField(MergeField):
-    """Field for metafields. There is a conflict if the customers have different values for the same metafield."""
+    """Metafields conflict if the customers have different values for the same metafield."""
 
     def has_conflict(self, keep: Customer, other: Customer) -> bool:
         ours, theirs = _get_metafield_values(keep), _get_metafield_values(other)
@@ -112,12 +102,10 @@ class _MetafieldsField(MergeField):
 
 
 def _get_columns(name: str) -> tuple[str, ...]:
-    """Return the columns that the merge field with this name selects."""
     return tuple(field.name for field in CUSTOMER_FIELDS if field.merged_with == name)
 
 
 def _create_merge_field(field: CustomerField) -> MergeField:
-    """Return the merge field for a column that a merge selects on its own."""
     label = capfirst(_COLUMNS[field.name].verbose_name)
     sides = (Side.BOTH, Side.KEEP, Side.OTHER) if field.can_combine else (Side.KEEP, Side.OTHER)
     return MergeField(field.name, label, attrgetter(field.name), (field.name,), sides)
@@ -129,18 +117,15 @@ FIELDS = (
     *(_create_merge_field(field) for field in CUSTOMER_FIELDS if not field.merged_with),
     MergeField("tax", gettext_lazy("Taxes"), _format_tax, _get_columns("tax")),
     MergeField("multipass", "Multipass", lambda customer: customer.multipass_identifier, _get_columns("multipass")),
-    MergeField("default_address", gettext_lazy("Default address"), _format_default_address),
+    MergeField(
+        "default_address", gettext_lazy("Default address"), lambda customer: str(customer.default_address or "")
+    ),
     _MetafieldsField("metafields", gettext_lazy("Metafields with the same name"), _format_metafields),
 )
 _BY_NAME = {field.name: field for field in FIELDS}
 
 
 def check_choices(choices: Choices) -> None:
-    """Check that all field names and sides in the choices are valid.
-
-    Raises:
-        MergeRefused: Some choices are invalid. The exception contains ``{field: [messages]}``.
-    """
     errors: dict[str, list[str]] = {}
     for name, side in choices.items():
         if name not in _BY_NAME:
@@ -152,16 +137,11 @@ def check_choices(choices: Choices) -> None:
 
 
 def select_field_side(name: str, keep: Customer, other: Customer, choices: Choices) -> Side:
-    """Return the side that provides the value of a field."""
     return _BY_NAME[name].select_side(keep, other, choices)
 
 
 def merge_values(keep: Customer, other: Customer, choices: Choices) -> Attrs:
-    """Return the columns of the merged customer, except the consents, account, addresses and order summary.
-
-    Raises:
-        MergeRefused: A combined text or the tags are too long.
-    """
+    """Return the columns of the merged customer, except the consents, account, addresses and order summary."""
     columns: Attrs = {}
     for field in FIELDS:
         side = field.select_side(keep, other, choices)
@@ -183,7 +163,6 @@ def _combine_texts(name: str, keep: Customer, other: Customer) -> str:
 
 
 def merge_tags(keep: Customer, other: Customer) -> list[str]:
-    """Return the tags of both customers without duplicates."""
     return tags.normalize_tags([*keep.tags.split(","), *other.tags.split(",")])
 
 

@@ -5,7 +5,7 @@ that bookkeeping needs: the customer's row with its id, and the order summary. E
 (see ``apps.core.privacy``).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,17 +30,12 @@ from apps.customers.domain import consents, merge, privacy_webhooks, search_colu
 from apps.customers.domain.addresses import COLUMNS
 from apps.customers.domain.consents import Channel, Consent
 from apps.customers.domain.fields import EDITABLE_FIELDS, IDENTIFYING_FIELDS
-from apps.customers.models import Address, ConsentChange, ConsentState, Customer, Invitation
+from apps.customers.models import Address, ConsentState, Customer, Invitation
 from apps.metafields.models import Metafield
 
 # A function that yields rows with ids above the given id, in id order, as ``(id, exported value)``.
 RowsAfter = Callable[[int], Iterable[tuple[int, object]]]
-Export = Callable[[Customer, int], Iterable[tuple[int, object]]]
 GetRows = Callable[[Customer], QuerySet[Any]]
-Redact = Callable[[Customer, str, datetime], None]
-GetIds = Callable[[Customer], list[int]]
-# A function that erases the next rows after an id: ``(customer, after, actor, at)``. It returns the ids of these rows.
-RedactBatch = Callable[[Customer, int, str, datetime], list[int]]
 
 # Shorter words, such as "Li", occur in too many unrelated texts.
 MIN_WORD_LENGTH = 4
@@ -51,26 +46,27 @@ class PersonalData:
     """The personal data that an app stores about customers.
 
     Attributes:
-        redact: A function ``(customer, actor, at)`` that erases the personal data. It is called in the transaction of
-            the erasure, before the customer's own columns are erased.
-        export: A function ``(customer, after)`` that returns the rows with an id above ``after``, in id order, as
-            ``(id, JSON value)``. None if other parts include the data.
-        locked_before: A function that returns the rows that ``redact`` changes and that must be locked before the
-            customer. While ``erasing_at`` is set, it only returns rows that are not erased yet.
-        ids: A function that returns the ids by which apps know this data, such as order ids.
-        redact_some: A function that erases a few hundred of the ``locked_before`` rows in a separate transaction. It is
-            needed for parts with an unlimited number of rows. ``redact`` then only erases the remaining rows.
+        redact: ``(customer, actor, at)`` erases the data, in the transaction of the erasure and before the customer's
+            own columns.
+        export: ``(customer, after)`` returns the rows with an id above ``after``, in id order, as ``(id, JSON value)``.
+            None if other parts include the data.
+        locked_before: Returns the rows that ``redact`` changes and that must be locked before the customer. While
+            ``erasing_at`` is set, it only returns rows that are not erased yet.
+        ids: Returns the ids by which apps know this data, such as order ids.
+        redact_some: ``(customer, after, actor, at)`` erases a few hundred of the ``locked_before`` rows in a separate
+            transaction, and returns their ids. It is needed for parts with an unlimited number of rows. ``redact`` then
+            only erases the remaining rows.
     """
 
-    redact: Redact
-    export: Export | None = None
+    redact: Callable[[Customer, str, datetime], None]
+    export: Callable[[Customer, int], Iterable[tuple[int, object]]] | None = None
     locked_before: GetRows | None = None
-    ids: GetIds | None = None
-    redact_some: RedactBatch | None = None
+    ids: Callable[[Customer], list[int]] | None = None
+    redact_some: Callable[[Customer, int, str, datetime], list[int]] | None = None
 
 
 class _RowsAdded(Exception):
-    """Raised when rows were added before the customer was locked."""
+    pass
 
 
 # A function that creates an export file and records the request: ``(customer, user, actor, at)``. It returns the number
@@ -91,46 +87,31 @@ def collect_data(customer: Customer) -> Attrs:
 
 
 def iter_parts(customer: Customer) -> Iterator[tuple[str, RowsAfter]]:
-    """Yield the name and rows of each part of the data, without the customer's own columns. Rows are read lazily."""
-    yield (
-        "addresses",
-        _export_rows(customer.addresses.all(), lambda row: {name: getattr(row, name) for name in COLUMNS}),
-    )
-    yield "consents", _export_rows(customer.consent_changes.all(), _export_consent)
-    yield "invitations", _export_rows(customer.invitations.all(), _export_invitation)
-    yield "metafields", _export_rows(_get_metafields(customer), _export_metafield)
+    """Yield the name and the lazily read rows of each part of the data, without the customer's own columns."""
+    yield "addresses", _export_rows(customer.addresses.all(), COLUMNS)
+    consents_columns = ("channel", "state", "opt_in_level", "collected_from", "consent_updated_at")
+    yield "consents", _export_rows(customer.consent_changes.all(), consents_columns, recorded_at="created_at")
+    renamed = {"to": "to_address", "subject": "subject", "message": "custom_message", "sent_at": "sent_at"}
+    yield "invitations", _export_rows(customer.invitations.all(), **renamed)
+    yield "metafields", _export_rows(_get_metafields(customer), ("namespace", "key", "type", "value"))
     for name, part in personal_data_parts.items():
         if part.export is not None:
             yield name, partial(part.export, customer)
 
 
-def _export_rows(rows: QuerySet[Any], export_row: Callable[[Any], Attrs]) -> RowsAfter:
-    """Return a function that exports the rows with ids above its argument."""
-    return lambda after: ((row.pk, export_row(row)) for row in rows.filter(pk__gt=after).order_by("pk"))
+def _export_rows(rows: QuerySet[Any], columns: Sequence[str] = (), **renamed: str) -> RowsAfter:
+    """Return a function that exports the rows with ids above its argument. ``renamed`` maps other names to columns."""
+    columns_by_name = {name: name for name in columns} | renamed
 
+    def export(after: int) -> Iterator[tuple[int, Attrs]]:
+        for row in rows.filter(pk__gt=after).order_by("pk"):
+            values = ((name, getattr(row, column)) for name, column in columns_by_name.items())
+            yield (
+                row.pk,
+                {name: _format_time(value) if isinstance(value, datetime) else value for name, value in values},
+            )
 
-def _export_consent(row: ConsentChange) -> Attrs:
-    return {
-        "channel": row.channel,
-        "state": row.state,
-        "opt_in_level": row.opt_in_level,
-        "collected_from": row.collected_from,
-        "consent_updated_at": _format_time(row.consent_updated_at),
-        "recorded_at": _format_time(row.created_at),
-    }
-
-
-def _export_invitation(row: Invitation) -> Attrs:
-    return {
-        "to": row.to_address,
-        "subject": row.subject,
-        "message": row.custom_message,
-        "sent_at": _format_time(row.sent_at),
-    }
-
-
-def _export_metafield(row: Metafield) -> Attrs:
-    return {"namespace": row.namespace, "key": row.key, "type": row.type, "value": row.value}
+    return export
 
 
 def get_part_ids(customer: Customer, name: str) -> list[int]:
@@ -146,13 +127,11 @@ def _get_metafields(customer: Customer) -> QuerySet[Metafield]:
 
 @transaction.atomic
 def export_data(customer: Customer, *, actor: str, at: datetime) -> Attrs:
-    """Export a customer's data and record the request."""
     record_data_export(customer, actor=actor, at=at)
     return collect_data(customer)
 
 
 def export_data_as_file(customer: Customer, *, user: AbstractBaseUser, actor: str, at: datetime) -> int:
-    """Create an export job for the customer's data and return the export number."""
     [create_export] = file_exporters.values()
     return create_export(customer, user, actor, at)
 
@@ -164,7 +143,6 @@ def record_data_export(customer: Customer, *, actor: str, at: datetime) -> None:
 
 
 def get_customer_data(customer: Customer) -> Attrs:
-    """Return the customer's own columns as JSON values."""
     return {
         "id": customer.pk,
         **{name: getattr(customer, name) for name in EDITABLE_FIELDS},
@@ -182,18 +160,10 @@ def _format_time(value: datetime | None) -> str | None:
 
 @transaction.atomic
 def redact_customer(customer: Customer, *, actor: str, at: datetime, job: Job | None = None) -> Customer:
-    """Erase a customer's personal data in this app and in the registered parts.
+    """Erase a customer's personal data in this app and in the registered parts, and complete an erasure in batches.
 
-    A second call erases data that was added after the first call.
-
-    Args:
-        customer: The customer. If ``erasing_at`` is set, this call erases the remaining data and completes the erasure.
-        actor: The actor of the erasure.
-        at: The time of the request.
-        job: The job that runs the erasure. Its lease is locked until the transaction ends.
-
-    Raises:
-        LeaseLost: Another worker has taken over the job.
+    A second call erases data that was added after the first call. The lease of ``job`` is locked until the transaction
+    ends.
     """
     customer = _lock_customer(customer, job)
     _erase_mentions(customer)
@@ -225,11 +195,7 @@ def redact_customer(customer: Customer, *, actor: str, at: datetime, job: Job | 
 
 
 def redact_next_batch(job: Job, customer: Customer, name: str, after: int, *, at: datetime) -> list[int]:
-    """Erase the next rows of a part in a separate transaction. Return the ids of the erased rows, or [] if none remain.
-
-    Raises:
-        LeaseLost: Another worker has taken over the job.
-    """
+    """Erase the next rows of a part in a separate transaction. Return the ids of the rows, or [] if none remain."""
     part = personal_data_parts[name]
     assert part.redact_some is not None
     with transaction.atomic():
@@ -278,13 +244,11 @@ def _get_ids(rows: QuerySet[Any]) -> set[int]:
 
 
 def _find_failed_jobs(customer: Customer) -> QuerySet[Job]:
-    """Return the jobs with an error that mentions the customer."""
     rows: QuerySet[Job] = Job.objects.filter(build_mention_filter(("error",), get_identifying_words(customer)))
     return rows
 
 
 def get_identifying_words(customer: Customer) -> list[str]:
-    """Return the words that identify the customer in texts such as error messages."""
     addresses = customer.addresses.values_list("first_name", "last_name", "phone", "company", "address1")
     own_values = (getattr(customer, name) for name in IDENTIFYING_FIELDS)
     words = {*own_values, *(word for address in addresses for word in address)}

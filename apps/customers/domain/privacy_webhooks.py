@@ -30,10 +30,7 @@ def schedule_redact_webhook(customer: Customer, at: datetime) -> None:
 
 
 def publish_redact_webhook(job: Job, **arguments: Any) -> None:
-    """Run the job that ``schedule_redact_webhook`` enqueues: record the redact event.
-
-    If a customer was erased twice, apps receive two webhooks.
-    """
+    """Record the redact event. If a customer was erased twice, apps receive two webhooks."""
     pk = arguments["customer_id"]
     # If the customer was deleted, apps still need the id to erase their own data.
     customer = Customer.objects.filter(pk=pk).first() or Customer(pk=pk, shop=get_current_shop())

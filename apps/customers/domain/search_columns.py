@@ -32,20 +32,15 @@ from apps.customers.models import SEARCH_COLUMNS, Address, Customer
 
 
 def get_search_relation() -> str:
-    """Return the relation from a customer to the search columns, or an empty string for the customers table."""
     return "words" if connection.vendor == "postgresql" else ""
 
 
 def match_column(column: str, pattern: str) -> Q:
-    """Return the condition that a search column contains a pattern."""
     return Q(**{f"{_get_lookup(column)}__contains": pattern})
 
 
 def match_customer(pk: int) -> Q:
-    """Return the condition for one customer, on the id column of the table with the search columns.
-
-    Together with other search conditions, the query then reads only this table.
-    """
+    """Return the condition for one customer, which makes queries read only the table with the search columns."""
     return Q(**{_get_lookup("of_id" if get_search_relation() else "pk"): pk})
 
 
@@ -110,14 +105,12 @@ def build_search_text(customer: Customer, companies: Iterable[str] = ()) -> str:
 
 
 def build_own_text(customer: Customer) -> str:
-    """Return the marked words of the customer's fields."""
     entries = _entries(zip(_get_marked_texts(customer), _WORD_MARKS.values(), strict=True))
     tags = customer.tags.split(", ") if customer.tags else []
     return entries + "".join([mark_whole_text(tag, FieldMark.TAG) for tag in tags])
 
 
 def build_address_text(addresses: Sequence[AddressTexts]) -> str:
-    """Return the marked words of the address fields."""
     # Lists, because a generator would cost a function call for each element.
     entries = _entries(
         [
@@ -139,7 +132,6 @@ def build_address_text(addresses: Sequence[AddressTexts]) -> str:
 
 
 def rebuild_search_columns(customer: Customer, addresses: Sequence[AddressTexts]) -> None:
-    """Rebuild all three search columns from the customer and the addresses."""
     customer.search_text = build_search_text(
         customer, [address["company"] for address in addresses if address.get("company")]
     )
@@ -148,16 +140,14 @@ def rebuild_search_columns(customer: Customer, addresses: Sequence[AddressTexts]
 
 
 def get_address_texts(customer: Customer, excluded_ids: Iterable[int] = ()) -> list[AddressTexts]:
-    """Return the searchable columns of a customer's addresses."""
     rows = Address.objects.filter(customer=customer).exclude(pk__in=list(excluded_ids))
     return list(rows.order_by("pk").values(*ADDRESS_COLUMNS))
 
 
 TABLE = "customers_search"
-_COLUMNS = SEARCH_COLUMNS
-_NEW = ", ".join(f"new.{column}" for column in _COLUMNS)
-_OLD = ", ".join(f"old.{column}" for column in _COLUMNS)
-_LIST = ", ".join(_COLUMNS)
+_NEW = ", ".join(f"new.{column}" for column in SEARCH_COLUMNS)
+_OLD = ", ".join(f"old.{column}" for column in SEARCH_COLUMNS)
+_LIST = ", ".join(SEARCH_COLUMNS)
 _FORGET = f"INSERT INTO {TABLE}({TABLE}, rowid, {_LIST}) VALUES ('delete', old.id, {_OLD});"  # noqa: S608 - names of our own
 _NOTE = f"INSERT INTO {TABLE}(rowid, {_LIST}) VALUES (new.id, {_NEW});"  # noqa: S608
 _TRIGGERS = {
@@ -174,7 +164,7 @@ _present: dict[str, bool] = {}
 
 
 class WriteAheadLogBusy(Exception):
-    """Raised when the write-ahead log cannot be emptied because a reader is using it."""
+    pass
 
 
 def create_search_index(using: str = "default", **_: object) -> None:
@@ -209,10 +199,8 @@ def enqueue_clearing(*, actor: str) -> None:
 def clear_erased_text(job: Job, **_: object) -> None:
     """Merge the index until no segment contains deleted words, then empty the write-ahead log.
 
-    Freed pages are overwritten by ``PRAGMA secure_delete``. Each step is a short transaction.
-
-    Raises:
-        WriteAheadLogBusy: A reader is using the log. The job is retried.
+    Freed pages are overwritten by ``PRAGMA secure_delete``. Each step is a short transaction. If a reader uses the log,
+    the job is retried.
     """
     with connection.cursor() as cursor:
         if _exists():
@@ -239,8 +227,8 @@ def _changed_so_far(cursor: CursorWrapper) -> int:
 def narrow_by_index(text: str, column: str) -> Q:
     """Return a condition that matches at least the rows in which a word of a column begins with ``text``.
 
-    Without an index, the condition matches every row. The index may split text into words differently than the exact
-    conditions do. It still finds every match, because every match starts at the beginning of a word.
+    The index may split text into words differently than the exact conditions do. It still finds every match, because
+    every match starts at the beginning of a word. Without an index, the condition matches every row.
     """
     if connection.vendor != "sqlite" or not _exists() or not _has_word(text):
         return Q()
@@ -258,8 +246,8 @@ def _exists() -> bool:
 def _has_word(text: str) -> bool:
     """Return True if the index can find the text. Non-ASCII characters must be letters or digits.
 
-    The index uses older Unicode tables, which may treat other characters differently, such as emoji, combining marks
-    and newer scripts.
+    The older Unicode tables of the index may treat others differently, such as emoji, combining marks and newer
+    scripts.
     """
     return any(character.isalnum() for character in text) and all(
         character.isascii() or _unicode.category(character) in {"Lu", "Ll", "Lo", "Nd"} for character in text

@@ -36,10 +36,8 @@ _FIRST_WORD = re.compile(r"[^\W_]+")
 class WordPrefixField:
     """A search field that matches the beginning of words in a search column.
 
-    Attributes:
-        column: The search column.
-        mark: The character before each word of the field in the column.
-        narrows: True to narrow the rows with an index first. False for negated conditions.
+    ``mark`` is the character before each word of the field. ``narrows`` is False for negated conditions, which can't
+    use the index.
     """
 
     column: str
@@ -48,16 +46,13 @@ class WordPrefixField:
     takes_words: ClassVar[bool] = True
 
     def table(self, _term: Term) -> str:
-        """Return the relation that contains the column."""
         return get_search_relation()
 
     @property
     def exact(self) -> SearchField:
-        """Return a copy of this field that does not use the index."""
         return replace(self, narrows=False)
 
     def build_condition(self, term: Term, _zone: tzinfo, /) -> Q:
-        """Return the condition for rows with a matching word."""
         presence = match_column(self.column, self.mark)
         if term.kind is Kind.PRESENT:
             return presence
@@ -69,7 +64,6 @@ class WordPrefixField:
         return self.match_term(term, folded) if folded else MATCH_NOTHING
 
     def match_term(self, term: Term, folded: str) -> Q:
-        """Return the condition for a term that is not blank after folding."""
         return self.match_pattern(mark_words(term.value, self.mark), folded)
 
     def match_pattern(self, pattern: str, words: str) -> Q:
@@ -87,10 +81,10 @@ class WholeTextField(WordPrefixField):
 
 
 def _match_whole_email(term: Term) -> Q | None:
-    """Return the condition for the customer with the email in the term, or None if no customer has this email.
+    """Return the condition for the customer with the email in the term, if there is one.
 
-    Staff often search for a whole email address. The words of an address occur in many other addresses, so with a
-    million customers, the search column is a hundred times slower than the email index.
+    The words of an address occur in many other addresses, so with a million customers, the search column is a hundred
+    times slower than the email index.
     """
     if term.kind is not Kind.EXACT or "@" not in term.value:
         return None
@@ -133,14 +127,11 @@ class PhoneSearchField(WordPrefixField):
     """The search field for a phone number in any notation."""
 
     def table(self, term: Term) -> str:
-        """Return the customers table if the search asks whether a customer has a phone.
-
-        The search column has no entry for a blank phone.
-        """
+        """Return the customers table for presence, because the search column has no entry for a blank phone."""
         return "" if term.kind is Kind.PRESENT or not term.value else super().table(term)
 
     def build_condition(self, term: Term, zone: tzinfo, /) -> Q:
-        """Return the condition for numbers that begin with the digits, with or without country prefix."""
+        """Match numbers that begin with the digits, with or without country prefix."""
         if term.kind is Kind.PRESENT or not term.value:
             return Q(phone__gt="") if term.kind is Kind.PRESENT else Q(phone="")
         return super().build_condition(term, zone)
@@ -198,10 +189,6 @@ class RankField:
         return add_shop_condition(self.field.build_condition(term, zone))
 
 
-def _address_field(label: FieldMark) -> WordPrefixField:
-    return WordPrefixField("search_places", label)
-
-
 TAGS = WholeTextField("search_own", FieldMark.TAG)
 SEARCH = SearchFields(
     fields={
@@ -214,9 +201,9 @@ SEARCH = SearchFields(
         "customer_tag": TAGS,
         "state": Choice("state", Customer.State.values),
         "country": CountryField("search_places", FieldMark.COUNTRY),
-        "province": _address_field(FieldMark.PROVINCE),
-        "city": _address_field(FieldMark.CITY),
-        "company": _address_field(FieldMark.COMPANY),
+        "province": WordPrefixField("search_places", FieldMark.PROVINCE),
+        "city": WordPrefixField("search_places", FieldMark.CITY),
+        "company": WordPrefixField("search_places", FieldMark.COMPANY),
         "zip": WholeTextField("search_places", FieldMark.ZIP),
         "orders_count": RankField(Integer("ranked__orders_count")),
         "total_spent": RankField(Number("ranked__total_spent")),

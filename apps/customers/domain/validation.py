@@ -31,8 +31,6 @@ ACCOUNTS_OFF = define_text("customers.accounts_off", "customer accounts are disa
 
 
 class CustomerRefused(DomainError):
-    """Raised when the values of a customer are invalid."""
-
     code = "customer_refused"
     field = "customer"
 
@@ -42,18 +40,10 @@ def clean_customer(
 ) -> tuple[Attrs, Errors]:
     """Return the normalized values and the errors.
 
-    Args:
-        attrs: Columns of ``Customer``, ``metafields``, ``addresses`` (mappings, which may have the ``id`` of an
-            existing address), ``email_marketing_consent`` and ``sms_marketing_consent`` (each with fields of
-            ``Consent``), ``accepts_marketing``, ``accepts_marketing_updated_at`` and ``marketing_opt_in_level``. A new
-            customer can also have ``password``, ``password_confirmation``, ``send_email_invite`` and
-            ``send_email_welcome``.
-        customer: The current customer, or None for a new customer.
-        shop: The shop of the customer.
-        at: The time of the request.
-
-    Returns:
-        The normalized values, and the errors as ``{field: [messages]}``.
+    Besides columns, ``attrs`` may have ``metafields``, ``addresses`` (mappings, which may have the ``id`` of an
+    existing address), ``email_marketing_consent`` and ``sms_marketing_consent`` (each with fields of ``Consent``),
+    ``accepts_marketing``, ``accepts_marketing_updated_at`` and ``marketing_opt_in_level``. A new customer (None) can
+    also have ``password``, ``password_confirmation``, ``send_email_invite`` and ``send_email_welcome``.
     """
     cleaned = {name: value for name, value in attrs.items() if not (name in TEXT_COLUMNS and value is None)}
     cleaned |= {name: "" for name in TEXT_COLUMNS if name in attrs and attrs[name] is None}
@@ -75,14 +65,10 @@ def clean_customer(
 
 
 def find_taken_contacts(values: ReadOnlyAttrs, *, customer: Customer | None = None) -> Errors:
-    """Return errors if another customer already has the email or the phone.
+    """Return errors if another customer already has the normalized email or phone.
 
     The database enforces uniqueness, but reports only the first duplicate. Forms and failed requests call this function
     to report both duplicates at once.
-
-    Args:
-        values: Normalized ``email`` and ``phone``, if given.
-        customer: The customer with these values, or None for a new customer.
     """
     others = Customer.objects.exclude(pk=customer.pk) if customer else Customer.objects.all()
     conditions = {

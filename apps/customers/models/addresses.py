@@ -1,5 +1,3 @@
-"""Customer addresses."""
-
 from django.db import models
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
@@ -65,5 +63,4 @@ class Address(ShopOwned):
 
     @property
     def name(self) -> str:
-        """Return the recipient's first and last name."""
         return f"{self.first_name or ''} {self.last_name or ''}".strip()

@@ -1,5 +1,3 @@
-"""Marketing consent states and the consent history."""
-
 from django.db import models
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
@@ -7,8 +5,6 @@ from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class ConsentState(models.TextChoices):
-    """The state of a customer's marketing consent on one channel."""
-
     NOT_SUBSCRIBED = "not_subscribed", gettext_lazy("Not subscribed")
     PENDING = "pending", gettext_lazy("Waiting for confirmation")
     SUBSCRIBED = "subscribed", gettext_lazy("Subscribed")
@@ -18,8 +14,6 @@ class ConsentState(models.TextChoices):
 
 
 class OptInLevel(models.TextChoices):
-    """The method by which the customer's consent was confirmed."""
-
     SINGLE = "single_opt_in", gettext_lazy("Single opt-in")
     CONFIRMED = "confirmed_opt_in", gettext_lazy("Confirmed opt-in")
     UNKNOWN = "unknown", gettext_lazy("Unknown")

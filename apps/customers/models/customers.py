@@ -166,7 +166,6 @@ class Customer(ShopOwned):
 
     @property
     def name(self) -> str:
-        """Return the first and last name."""
         return f"{self.first_name} {self.last_name}".strip()
 
     @property
@@ -175,13 +174,11 @@ class Customer(ShopOwned):
         return _EVENT_LABEL(number=self.pk)
 
     def check_password(self, password: str) -> bool:
-        """Return True if the password is correct. Customers without an account have no password."""
+        """Return True if the password is correct. Customers without an account have none."""
         return bool(self.password) and hashers.check_password(password, self.password)
 
 
 class Invitation(ShopOwned):
-    """An email that invites a customer to activate the account."""
-
     customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="invitations", editable=False)
     to_address = models.CharField(max_length=255)
     from_address = models.CharField(max_length=255)

@@ -6,8 +6,6 @@ from apps.core.db.sort_tables import Rank, sort_table_key
 
 
 class CustomerRank(Rank):
-    """The columns of a customer that change with orders, for sorting."""
-
     of = sort_table_key("customers.Customer")
     updated_at = models.DateTimeField()
     last_order_at = models.DateTimeField()
@@ -24,8 +22,6 @@ class CustomerRank(Rank):
 
 
 class CustomerProfile(Rank):
-    """The columns of a customer that change with contact details, for sorting and filtering."""
-
     of = sort_table_key("customers.Customer", "profile")
     first_name = models.CharField(max_length=255)
     last_name = models.CharField(max_length=255)
@@ -47,8 +43,8 @@ class CustomerProfile(Rank):
 class CustomerWords(Rank):
     """The search columns of a customer, with a trigram index. Only used on PostgreSQL.
 
-    Because the columns have their own table, other updates of a customer do not touch the trigram index, and updates of
-    the search columns touch no other index. SQLite has a full-text index on the customers table instead.
+    In their own table, the columns do not touch the indexes of the customers table, and other updates do not touch the
+    trigram index.
     """
 
     used_on = frozenset({"postgresql"})

@@ -1,1 +1,0 @@
-"""Public account pages for customers."""

@@ -1,5 +1,3 @@
-"""Public routes for customer accounts."""
-
 from django.urls import path
 
 from apps.core.rest import routing

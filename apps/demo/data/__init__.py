@@ -7,7 +7,6 @@ from apps.demo.data import catalog, content, customers, fulfillment, locations, 
 
 
 def create_demo_data(shop: Shop, at: datetime) -> None:
-    """Create all demo data in a new demo shop, in the shop's scope."""
     locations.load_demo_locations(shop, at)
     catalog.load_demo_catalog(shop, at)
     content.load_demo_content(shop, at)

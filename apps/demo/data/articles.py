@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DemoArticle:
-    """The data of a demo article.
-
-    ``days_ago`` is negative for a scheduled article, and None for a hidden article.
-    """
+    """A demo article. ``days_ago`` is negative for a scheduled article, and None for a hidden article."""
 
     title: str
     author: str

@@ -32,7 +32,6 @@ _NEUTRAL = ("Chalk", "Moss", "Rust", "Ink")
 
 
 def load_demo_catalog(shop: Shop, at: datetime) -> None:
-    """Create products, images, stock and collections in a new demo shop."""
     random = Random("catalog")  # noqa: S311 - a demo is no secret
     products_by_title: dict[str, Product] = {}
     for index, good in enumerate(DEMO_PRODUCTS):
@@ -90,21 +89,16 @@ def _build_variant(good: DemoProduct, kind: DemoProductType, values: Sequence[st
 
 
 def _create_images(shop: Shop, product: Product, kind: DemoProductType, number: int, at: datetime) -> None:
-    """Create one image per color, and assign each image to the variants in that color.
-
-    Products without a color option get two images.
-    """
+    """Create one image per color and assign it to the variants in that color, or two images if there is no color."""
     colored = kind.first[1][0] in COLORS
     names = kind.first[1] if colored else (_NEUTRAL[number % 4], _NEUTRAL[(number + 1) % 4])
     for name in names:
         data = draw_product(kind.shape, COLORS[name], f"{product.handle}/{name}")
-        variant_ids = (
-            Variant.objects.filter(product=product, option1=name).values_list("pk", flat=True) if colored else ()
-        )
+        variant_ids = Variant.objects.filter(product=product, option1=name).values_list("pk", flat=True)
         image = ImageInput(
             image=image_files.store_uploaded_image(shop.pk, data, f"{product.handle}-{name.lower()}.jpg"),
             attrs={"alt": f"{product.title}, {name.lower()}" if colored else product.title},
-            variant_ids=list(variant_ids),
+            variant_ids=list(variant_ids) if colored else [],
             metafields=[MetafieldInput("picture", "light", "single_line_text_field", "Daylight from the left")],
         )
         images.add_image(product.pk, image, actor=ACTOR, at=at)
@@ -137,12 +131,6 @@ def _create_smart_collection(
 ) -> None:
     image = image_files.store_uploaded_image(shop.pk, draw_banner(list(COLORS.values()), title), f"{title}.jpg")
     rule_data = [dict(zip(("column", "relation", "condition"), rule, strict=True)) for rule in rules]
-    attrs = {
-        "title": title,
-        "sort_order": order,
-        "disjunctive": disjunctive,
-        "rules": rule_data,
-        "image_alt": title,
-    }
+    attrs = {"title": title, "sort_order": order, "disjunctive": disjunctive, "rules": rule_data, "image_alt": title}
     parts = lifecycle.CollectionParts(image=image)
     lifecycle.create_collection(Collection.Kind.SMART, attrs, parts, actor=ACTOR, at=at)

@@ -27,7 +27,6 @@ FINGERPRINT = ":".join(f"{(number * 37 + 11) % 256:02X}" for number in range(32)
 
 
 def load_demo_content(shop: Shop, at: datetime) -> None:
-    """Create the content of a new demo shop."""
     theme = Theme.objects.create(shop=shop, name="Skein", publish_when_ready=True, created_at=at)
     record_event("themes/create", theme, actor="system", at=at)
     themes.install_theme_files(theme.pk, store_folder(THEME), actor="system", at=at)
@@ -47,11 +46,7 @@ def _create_article(
 ) -> None:
     published_at = None if sketch.days_ago is None else at - timedelta(days=sketch.days_ago)
     attrs = {
-        "title": sketch.title,
-        "author": sketch.author,
-        "tags": sketch.tags,
-        "body_html": sketch.body_html,
-        "summary_html": sketch.summary_html,
+        **{name: getattr(sketch, name) for name in ("title", "author", "tags", "body_html", "summary_html")},
         "published_at": published_at,
         "image_alt": sketch.image_alt or None,
     }
@@ -81,20 +76,12 @@ def _draw_image(random_generator: random.Random, sketch: DemoArticle, number: in
 
 def _create_mobile_apps(shop: Shop, at: datetime) -> None:
     for values in (
-        {
-            "platform": "ios",
-            "application_id": "A1B2C3D4E5.example.skein",
-            "enabled_universal_or_app_links": True,
-            "enabled_shared_webcredentials": True,
-        },
-        {
-            "platform": "android",
-            "application_id": "example.skein",
-            "enabled_universal_or_app_links": True,
-            "sha256_cert_fingerprints": [FINGERPRINT],
-        },
+        {"platform": "ios", "application_id": "A1B2C3D4E5.example.skein", "enabled_shared_webcredentials": True},
+        {"platform": "android", "application_id": "example.skein", "sha256_cert_fingerprints": [FINGERPRINT]},
     ):
-        app = MobilePlatformApplication.objects.create(shop=shop, created_at=at, **values)
+        app = MobilePlatformApplication.objects.create(
+            shop=shop, created_at=at, enabled_universal_or_app_links=True, **values
+        )
         record_event("mobile_platform_applications/create", app, actor="system", at=at)
 
 

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DemoCountry:
-    """A country of the demo shop, with names, cities, and patterns for streets and phones.
-
-    A city is a tuple of city, province and postal code.
-    """
+    """Names, cities (with province and postal code), and patterns for streets and phones of a country."""
 
     country_code: str
     first_names: tuple[str, ...]

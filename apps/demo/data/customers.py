@@ -26,7 +26,6 @@ NOTES = (
 
 
 def load_demo_customers(shop: Shop, at: datetime) -> None:
-    """Create the customers of a new demo shop."""
     rng = random.Random(20)  # noqa: S311 - the demo must be the same each time
     for number in range(COUNT):
         country = DEMO_COUNTRIES[number % len(DEMO_COUNTRIES)]
@@ -85,9 +84,6 @@ def _consents(rng: random.Random, at: datetime, *, with_phone: bool) -> dict[str
         level = OptInLevel.CONFIRMED if roll < 0.2 else OptInLevel.SINGLE
         values["email_marketing_consent"] = {"state": state, "opt_in_level": level, "updated_at": at}
     if with_phone and rng.random() < 0.2:
-        values["sms_marketing_consent"] = {
-            "state": ConsentState.SUBSCRIBED,
-            "opt_in_level": OptInLevel.SINGLE,
-            "updated_at": at,
-        }
+        consent = {"state": ConsentState.SUBSCRIBED, "opt_in_level": OptInLevel.SINGLE, "updated_at": at}
+        values["sms_marketing_consent"] = consent
     return values

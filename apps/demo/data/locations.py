@@ -5,9 +5,7 @@ from datetime import datetime
 from apps.core.tenancy.models import Shop
 from apps.inventory.domain import locations
 from apps.inventory.domain.stock import get_primary_location
-from apps.inventory.models import Location
 
-ACTOR = "system"
 STORE = {
     "name": "Main Street store",
     "address1": "120 Main Street",
@@ -40,18 +38,10 @@ DEPOT = {
 }
 
 
-# The low-stock threshold of the demo shop.
-LOW_STOCK_AT = 3
-
-
 def load_demo_locations(shop: Shop, at: datetime) -> None:
-    """Create the demo locations and set the low-stock threshold.
-
-    The first location already exists, so this function updates it.
-    """
-    shop.low_stock_at = LOW_STOCK_AT
+    """Create the demo locations and set the low-stock threshold. The first location already exists and is updated."""
+    shop.low_stock_at = 3
     shop.save(update_fields=["low_stock_at"])
-    primary: Location = get_primary_location()
-    locations.update_location(primary, STORE, actor=ACTOR, at=at)
+    locations.update_location(get_primary_location(), STORE, actor="system", at=at)
     for fields in (WAREHOUSE, DEPOT):
-        locations.create_location(actor=ACTOR, at=at, **fields)
+        locations.create_location(actor="system", at=at, **fields)

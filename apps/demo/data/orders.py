@@ -41,8 +41,6 @@ PAYMENTS = ("paid",) * 11 + ("authorized",) * 3 + ("pending",) * 3 + ("voided", 
 
 @dataclass(frozen=True)
 class DemoData:
-    """The data that demo orders are built from."""
-
     shop: Shop
     variants: Sequence[Variant]
     buyers: Sequence[Customer]
@@ -50,7 +48,6 @@ class DemoData:
 
 
 def create_demo_orders(shop: Shop, at: datetime) -> None:
-    """Create the orders of a new demo shop."""
     rng = random.Random(41)  # noqa: S311 - the demo must be the same each time
     variants = list(Variant.objects.select_related("product").order_by("pk")[:200])
     customers = list(Customer.objects.select_related("default_address").order_by("pk")[:200])
@@ -65,8 +62,7 @@ def _create_order(rng: random.Random, demo_data: DemoData, number: int, placed_a
     payment = PAYMENTS[number % len(PAYMENTS)]
     age = demo_data.now - placed_at
     attrs, parts = _order_values(rng, demo_data, number, customer)
-    status = {"deposit": None, "two payments": None, "captured": "authorized"}.get(payment, payment)
-    parts.financial_status = status
+    parts.financial_status = {"deposit": None, "two payments": None, "captured": "authorized"}.get(payment, payment)
     # Paid orders older than a month are fulfilled.
     parts.fulfillment_status = "fulfilled" if payment == "paid" and (age.days > 30 or number % 4 == 0) else None
     if number % 10 == 0:
@@ -77,9 +73,8 @@ def _create_order(rng: random.Random, demo_data: DemoData, number: int, placed_a
         create_transaction(order, {"kind": "capture"}, actor=SYSTEM, at=later)
     elif payment in {"deposit", "two payments"} and order.total_price > 2:
         half = round_money(order.total_price / 2, order.currency)
-        create_transaction(
-            order, {"kind": "sale", "amount": half, "currency": order.currency}, actor=SYSTEM, at=placed_at
-        )
+        deposit = {"kind": "sale", "amount": half, "currency": order.currency}
+        create_transaction(order, deposit, actor=SYSTEM, at=placed_at)
         if payment == "two payments":
             create_transaction(order, {"kind": "sale"}, actor=SYSTEM, at=later)
     if number % 9 == 0:
@@ -101,7 +96,6 @@ def _finish(
 def _order_values(
     rng: random.Random, demo_data: DemoData, number: int, customer: Customer | None
 ) -> tuple[Attrs, OrderParts]:
-    """Return the column values and the related data of a demo order."""
     currency = demo_data.shop.currency
     vat = [{"title": "VAT", "rate": Decimal("0.2"), "price": None}]
     lines = [{**line, "tax_lines": vat} for line in _lines(rng, demo_data.variants)]
@@ -111,12 +105,10 @@ def _order_values(
         code, amount, kind = rng.choice(CODES)
         codes = [{"code": code, "amount": Decimal(amount), "type": kind}]
     if get_minor_unit(currency) == 1:
-        lines = [
-            {**line, **({"price": line["price"].to_integral_value()} if "price" in line else {})} for line in lines
-        ]
+        lines = [line | {"price": line["price"].to_integral_value()} if "price" in line else line for line in lines]
     if number % 20 == 13:
         lines[0] = {**lines[0], "duties": [_duty(currency, vat)]}
-    address = _address(customer)
+    address = get_address(customer)
     attrs: Attrs = {
         "taxes_included": True,
         "billing_address": address,
@@ -129,20 +121,15 @@ def _order_values(
     if number % 12 == 7 and currency != "JPY":
         attrs |= {"presentment_currency": "JPY", "exchange_rate": Decimal("151.27")}
     shipping = [{"title": title, "price": round_money(Decimal(price), currency), "code": title.lower()}]
-    return attrs, OrderParts(
-        lines=lines, shipping=shipping, codes=codes, customer={"id": customer.pk} if customer else None
-    )
+    buyer = {"id": customer.pk} if customer else None
+    return attrs, OrderParts(lines=lines, shipping=shipping, codes=codes, customer=buyer)
 
 
 def _duty(currency: str, taxes: list[Attrs]) -> Attrs:
     """Return a duty on ceramics."""
     price = round_money(Decimal("6.40"), currency)
-    return {
-        "harmonized_system_code": "6912.00",
-        "country_code_of_origin": "PT",
-        "shop_money": {"amount": price},
-        "tax_lines": taxes,
-    }
+    code = {"harmonized_system_code": "6912.00", "country_code_of_origin": "PT"}
+    return {**code, "shop_money": {"amount": price}, "tax_lines": taxes}
 
 
 def _lines(rng: random.Random, variants: Sequence[Variant]) -> list[Attrs]:
@@ -156,6 +143,6 @@ def _lines(rng: random.Random, variants: Sequence[Variant]) -> list[Attrs]:
     return lines
 
 
-def _address(customer: Customer | None) -> Attrs | None:
+def get_address(customer: Customer | None) -> Attrs | None:
     address = customer.default_address if customer else None
     return None if address is None else {name: getattr(address, name) for name in COLUMNS}

@@ -7,7 +7,6 @@ from apps.payments.domain import handlers, schemas
 
 
 def create_demo_handlers(shop: Shop, at: datetime) -> None:
-    """Create payment handlers for a new demo shop."""
     for values in (
         {
             "handler_id": "wallet_pay",

@@ -39,7 +39,6 @@ def draw_product(shape: str, color: Color, seed: str) -> bytes:
 
 
 def draw_banner(colors: list[Color], seed: str) -> bytes:
-    """Draw a banner of colored stripes for a collection."""
     random = Random(seed)  # noqa: S311 - not used for secrets
     width, height = 1200, 480
     image = Image.new("RGB", (width, height), random.choice(BACKGROUNDS))

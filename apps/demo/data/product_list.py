@@ -8,13 +8,8 @@ from decimal import Decimal
 class DemoProductType:
     """Attributes that all demo products of one type share.
 
-    Attributes:
-        shape: The function that draws the images.
-        first: The name and values of the first option. If the values are colors, the images use these colors.
-        second: The name and values of the second option, or None for products with one option.
-        grams: The weight of a product.
-        tags: Tags that all products of the type have.
-        text: The last sentence of each product's description.
+    ``shape`` is a key of ``SHAPES``. ``first`` and ``second`` are the names and values of the options. If the first
+    values are colors, the images use these colors. ``text`` is the last sentence of each product's description.
     """
 
     shape: str
@@ -27,8 +22,6 @@ class DemoProductType:
 
 @dataclass(frozen=True, slots=True)
 class DemoProduct:
-    """A demo product."""
-
     title: str
     type: str
     vendor: str
@@ -56,20 +49,10 @@ KINDS = {
         "candle", ("Size", ("20 hours", "40 hours")), None, 300, "scent, gift", "Soy wax, cotton wick."
     ),
     "Notebooks": DemoProductType(
-        "book",
-        ("Ruling", ("Plain", "Lined", "Dotted")),
-        None,
-        260,
-        "paper, desk",
-        "Lies flat; 192 pages.",
+        "book", ("Ruling", ("Plain", "Lined", "Dotted")), None, 260, "paper, desk", "Lies flat; 192 pages."
     ),
     "Blankets": DemoProductType(
-        "blanket",
-        ("Color", ("Chalk", "Moss", "Rust")),
-        None,
-        1300,
-        "wool, bedroom",
-        "130 by 180 cm.",
+        "blanket", ("Color", ("Chalk", "Moss", "Rust")), None, 1300, "wool, bedroom", "130 by 180 cm."
     ),
     "Shirts": DemoProductType(
         "shirt", ("Color", ("Chalk", "Ink")), ("Size", ("S", "M", "L", "XL")), 240, "cotton, wear", "Organic cotton."
@@ -160,13 +143,10 @@ Our favorites|What the team takes home.|Harbor mug|Reading lamp|Herringbone thro
 """.strip()
 
 
-def _parse_collection(row: str) -> tuple[str, str, tuple[str, ...]]:
-    title, text, *members = row.split("|")
-    return title, text, tuple(members)
-
-
 # Custom collections: title, description, and the titles of the products in order.
-CUSTOM = tuple(_parse_collection(row) for row in _CUSTOM_ROWS.splitlines())
+CUSTOM = tuple(
+    (title, text, members) for title, text, *members in (row.split("|") for row in _CUSTOM_ROWS.splitlines())
+)
 FRONTPAGE = (
     "Harbor mug",
     "Weekender bag",

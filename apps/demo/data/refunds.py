@@ -12,7 +12,7 @@ from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import Order
 from apps.refunds.domain import create
 from apps.refunds.domain.validation import RefundLineInput, RefundRequest, RefundTransactionInput
-from apps.refunds.models import Refund, RefundLineItem
+from apps.refunds.models import RefundLineItem
 
 ACTOR = "system"
 _FulfillmentStatus = Order.FulfillmentStatus
@@ -21,7 +21,6 @@ _MIN_AGE = timedelta(days=5)
 
 
 def create_demo_refunds(shop: Shop, at: datetime) -> None:
-    """Refund a few paid orders of a new demo shop."""
     paid_orders = Order.objects.filter(
         status=Order.Status.OPEN,
         financial_status=Order.FinancialStatus.PAID,
@@ -39,7 +38,7 @@ def create_demo_refunds(shop: Shop, at: datetime) -> None:
         _refund_items(fulfilled[2], None, "All of it came back.", at - timedelta(hours=9))
 
 
-def _refund_items(order: Order, count: int | None, note: str, at: datetime, *, restock: bool = True) -> Refund:
+def _refund_items(order: Order, count: int | None, note: str, at: datetime, *, restock: bool = True) -> None:
     """Refund ``count`` items of the first line item, or the whole order with shipping if ``count`` is None.
 
     The suggested amount is refunded. Restocked items return to the location they were taken from.
@@ -50,6 +49,4 @@ def _refund_items(order: Order, count: int | None, note: str, at: datetime, *, r
     refund_request = RefundRequest(line_inputs=units, full_shipping=count is None, restock=restock, note=note)
     _, result, _ = create.calculate_refund(order, refund_request)
     transaction_input = RefundTransactionInput(round_money(result.suggested, order.currency))
-    return create.create_refund(
-        order, replace(refund_request, transaction_inputs=[transaction_input]), actor=ACTOR, at=at
-    )
+    create.create_refund(order, replace(refund_request, transaction_inputs=[transaction_input]), actor=ACTOR, at=at)

@@ -5,8 +5,7 @@ REST API. ``manage.py demo_warehouse`` runs the warehouse.
 """
 
 from apps.demo.warehouse.api_client import ApiClient, ApiRequestFailed
-from apps.demo.warehouse.behavior import BAD_RESPONSES, Behavior
-from apps.demo.warehouse.simulator import Warehouse
+from apps.demo.warehouse.simulator import BAD_RESPONSES, Behavior, Warehouse
 
 # The service's name and the scopes that the app requests.
 SERVICE_NAME = "Demo warehouse"

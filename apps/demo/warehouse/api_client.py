@@ -19,16 +19,10 @@ class ApiRequestFailed(Exception):
 
 
 class ApiClient:
-    """A client for one shop.
+    """A client for one shop, which uses the newest API version."""
 
-    Args:
-        base_url: The URL of the installation, such as ``http://127.0.0.1:8000``.
-        token: The access token.
-        version: The API version. The default is the newest version.
-    """
-
-    def __init__(self, base_url: str, token: str, version: str = "") -> None:
-        self._root = f"{base_url.rstrip('/')}/admin/api/{version or settings.API_VERSIONS[-1]}/"
+    def __init__(self, base_url: str, token: str) -> None:
+        self._root = f"{base_url.rstrip('/')}/admin/api/{settings.API_VERSIONS[-1]}/"
         self._headers = {
             f"X-{settings.BRAND.capitalize()}-Access-Token": token,
             "Accept": "application/json",
@@ -36,12 +30,7 @@ class ApiClient:
         }
 
     def get(self, path: str, **query: str) -> Any:
-        """Return the JSON of a path.
-
-        Raises:
-            HttpRequestFailed: There is no response.
-            ApiRequestFailed: The response is an error.
-        """
+        """Return the JSON of a path. Raise ``HttpRequestFailed`` or ``ApiRequestFailed`` if there is none."""
         return self._call("GET", f"{path}?{urlencode(query)}" if query else path)
 
     def post(self, path: str, body: Mapping[str, object]) -> Any:

@@ -28,16 +28,7 @@ Run = Callable[[Any, Any, EventKwargs], object]
 
 @dataclass(frozen=True, slots=True)
 class FulfillmentAction:
-    """An action on a fulfillment order or a fulfillment in the panel.
-
-    Attributes:
-        label: The button's label.
-        description: The explanation above the form.
-        success_message: The message shown after the action.
-        form: The form class.
-        run: See ``Run``.
-        kind: The button's style: ``primary``, ``danger``, or blank for a plain button.
-    """
+    """An action on a fulfillment order or a fulfillment. ``kind`` is the button's style (``primary``, ``danger``)."""
 
     label: StrOrPromise
     description: StrOrPromise

@@ -43,10 +43,7 @@ def get_view(request: HttpRequest) -> str:
 
 
 def filter_by_view(rows: Rows, view: str, *, by_status: bool = False) -> Rows:
-    """Filter rows by view.
-
-    If ``by_status`` is True, the view's own status filter is skipped, because a status is selected.
-    """
+    """Filter rows by view. ``by_status`` skips the view's own status filter, because a status is selected."""
     if view == "all":
         return rows
     if not by_status:
@@ -79,14 +76,12 @@ class ViewFilter(SelectFilter):
         return filter_by_view(queryset, self.view, by_status=self.by_status)
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield only the views. Django's own choice "All" is omitted, because the views include "All"."""
+        """Yield only the views, because they include "All"."""
         for value, title in self.lookup_choices:
             yield {"value": value, "display": title, "selected": value == self.view}
 
 
 class StatusFilter(SelectFilter):
-    """Filter by a status column."""
-
     title = gettext_lazy("status")
     parameter_name = column = "status"
     statuses: type[TextChoices] = Status
@@ -122,8 +117,6 @@ class LocationFilter(SelectFilter):
 
 
 class ServiceFilter(SelectFilter):
-    """Filter by fulfillment service, or by the shop's own locations."""
-
     title = gettext_lazy("service")
     parameter_name = "service"
 

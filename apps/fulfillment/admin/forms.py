@@ -19,13 +19,11 @@ NO_ITEMS_SELECTED = gettext_lazy("Select at least one item.")
 
 
 def message_field(label: StrOrPromise, *, help_text: StrOrPromise = "") -> forms.CharField:
-    """Return an optional message field, up to 1,000 characters."""
     widget = forms.Textarea(attrs={"rows": 3})
     return forms.CharField(label=label, required=False, max_length=1000, widget=widget, help_text=help_text)
 
 
 def datetime_field(label: StrOrPromise) -> forms.DateTimeField:
-    """Return a date and time field in the shop's time zone."""
     return forms.DateTimeField(
         label=label,
         help_text=gettext_lazy("In the shop's time zone."),
@@ -36,11 +34,7 @@ def datetime_field(label: StrOrPromise) -> forms.DateTimeField:
 
 
 class ActionForm(forms.Form):
-    """A form without fields. Subclasses add fields.
-
-    Attributes:
-        allows_partial: True if the action can apply to only some of the items. The remaining items are split off.
-    """
+    """A form without fields. With ``allows_partial``, staff can select items, and the other items are split off."""
 
     allows_partial = False
 
@@ -69,14 +63,13 @@ class ActionForm(forms.Form):
 
     @property
     def selected_lines(self) -> list[ReadOnlyAttrs] | None:
-        """Return the selected lines for the domain function, or None if all remaining items are selected."""
+        """Return the selected lines, or None if all remaining items are selected."""
         if all(self.selected_quantities[line.pk] == line.fulfillable_quantity for line in self.lines):
             return None
         return [{"id": pk, "quantity": count} for pk, count in self.selected_quantities.items() if count]
 
     @property
     def other_fields(self) -> list[forms.BoundField]:
-        """Return all fields except quantities, which the template shows in a table."""
         return [field for field in self if not field.name.startswith("units-")]
 
     @property
@@ -96,7 +89,6 @@ def get_quantity_field_name(line: FulfillmentOrderLine) -> str:
 
 
 def create_quantity_fields(lines: Sequence[FulfillmentOrderLine]) -> dict[str, forms.Field]:
-    """Return a quantity field per line. The initial value is the remaining quantity."""
     return {
         get_quantity_field_name(line): forms.IntegerField(
             label=_("Quantity of {product}").format(product=line.line_item.name),
@@ -117,8 +109,6 @@ def create_quantity_fields(lines: Sequence[FulfillmentOrderLine]) -> dict[str, f
 
 
 class MessageForm(ActionForm):
-    """A form with an optional message to the merchant or the fulfillment service."""
-
     message = message_field(gettext_lazy("Message"))
 
 
@@ -150,15 +140,9 @@ class MoveForm(ActionForm):
         candidates = moves.get_move_candidates(self.row)
         field = self.fields["location"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [
-            (candidate.location.pk, candidate.location.name) for candidate in candidates if candidate.movable
-        ]
-        unmovable = [
-            candidate
-            for candidate in candidates
-            if not candidate.movable and candidate.message != moves.CURRENT_LOCATION
-        ]
-        field.help_text = " ".join(f"{candidate.location.name}: {_(candidate.message)}" for candidate in unmovable[:20])
+        field.choices = [(location.pk, location.name) for location, message in candidates if not message]
+        objections = [(location, text) for location, text in candidates if text and text != moves.CURRENT_LOCATION]
+        field.help_text = " ".join(f"{location.name}: {_(message)}" for location, message in objections[:20])
 
     def add_domain_error(self, error: DomainError) -> None:
         for name, messages in error.errors.items():

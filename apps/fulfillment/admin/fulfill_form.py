@@ -34,11 +34,6 @@ _LINE_ERROR = re.compile(rf"{PARTS}\.(\d+)\.{LINES}\.(\d+)\.\w+")
 
 
 def get_row_or_404(rows: QuerySet[M], object_id: str) -> M:
-    """Return the row with this id.
-
-    Raises:
-        Http404: No row has this id.
-    """
     row = rows.filter(pk=int(object_id)).first() if object_id.isdecimal() and len(object_id) <= 18 else None
     if row is None:
         raise Http404(f"No {rows.model._meta.verbose_name} {object_id}")
@@ -79,11 +74,6 @@ class TrackingForm(forms.Form):
 
     @property
     def tracking(self) -> tracking.Tracking:
-        """Return the tracking information. A missing carrier and missing URLs are derived from the numbers.
-
-        Raises:
-            TrackingRefused: If there are too many numbers or URLs.
-        """
         return tracking.complete_tracking({name: self.cleaned_data[name] for name in ("numbers", "urls", "company")})
 
 
@@ -97,12 +87,6 @@ def _clean_list(texts: Sequence[str], too_long: str) -> list[str]:
 
 
 class FulfillForm(TrackingForm):
-    """The form for items to be fulfilled from one location.
-
-    Attributes:
-        blocks: The location's fulfillment orders that can be fulfilled.
-    """
-
     notify = forms.BooleanField(label=gettext_lazy("Notify the customer by email"), required=False)
     message = forms.CharField(
         label=gettext_lazy("Note for staff"),
@@ -148,7 +132,6 @@ class FulfillForm(TrackingForm):
 
     @property
     def quantity_tables(self) -> list[tuple[FulfillmentOrderCard, list[tuple[FulfillmentOrderLine, forms.BoundField]]]]:
-        """Return each fulfillment order with its lines and their quantity fields."""
         return [
             (block, [(line, self[get_quantity_field_name(line)]) for line in self.get_fulfillable_lines(block)])
             for block in self.blocks
@@ -173,8 +156,6 @@ class FulfillForm(TrackingForm):
 
 
 class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
-    """A mixin that adds the fulfill page to the fulfillment order admin."""
-
     def get_fulfill_urls(self) -> list[URLPattern]:
         return [
             self.build_action_url("orders/<path:order_id>/fulfill/", self.fulfill_view, "fulfill", keyed=True),
@@ -182,7 +163,6 @@ class FulfillPages(ExtraViewsAdmin[FulfillmentOrder]):
         ]
 
     def fulfill_view(self, request: HttpRequest, order_id: str) -> HttpResponse:
-        """Show a form per location, or create a fulfillment from the submitted form."""
         require_permission(request, CHANGE)
         order = get_row_or_404(Order.rows(), order_id)
         location_id = request.POST.get("from") or request.GET.get("location", "")

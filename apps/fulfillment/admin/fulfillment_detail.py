@@ -79,8 +79,6 @@ class EventForm(forms.Form):
 
 
 class CancelForm(forms.Form):
-    """A confirmation form, which has no fields."""
-
     def __init__(self, parcel: Fulfillment, data: Any = None) -> None:
         super().__init__(data)
 
@@ -128,8 +126,6 @@ ACTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class FulfillmentCard:
-    """A fulfillment with its lines and events, as shown on the order page."""
-
     row: Fulfillment
     lines: Sequence[FulfillmentLine]
     events: Sequence[FulfillmentEvent]
@@ -153,7 +149,6 @@ class FulfillmentCard:
 
     @property
     def unnumbered_urls(self) -> list[str]:
-        """Return the safe tracking URLs that have no tracking number."""
         return [url for url in self.row.tracking_urls[len(self.row.tracking_numbers) :] if tracking.get_safe_url(url)]
 
     @property
@@ -169,8 +164,6 @@ def get_fulfillment_cards(order: Order) -> list[FulfillmentCard]:
 
 
 class FulfillmentPages(ExtraViewsAdmin[FulfillmentOrder]):
-    """A mixin that adds the fulfillment pages to the fulfillment order admin."""
-
     def get_fulfillment_urls(self) -> list[URLPattern]:
         return [
             self.build_action_url(

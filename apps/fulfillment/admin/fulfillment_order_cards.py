@@ -38,8 +38,6 @@ REQUEST_STATUS_COLORS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FulfillmentOrderCard:
-    """A fulfillment order with its lines, holds and requests, as shown on the order page."""
-
     row: FulfillmentOrder
     lines: list[FulfillmentOrderLine]
     holds: list[FulfillmentHold]
@@ -59,7 +57,6 @@ class FulfillmentOrderCard:
 
     @property
     def urgency(self) -> tuple[str, str]:
-        """Return the color and text of the urgency badge (see ``get_urgency``)."""
         return get_urgency(self.row, timezone.now())
 
     def get_actions(self, side: Side) -> list[Action]:
@@ -78,7 +75,6 @@ class FulfillmentOrderCard:
 
 
 def can_fulfill(row: FulfillmentOrder) -> bool:
-    """Return True if the state table allows fulfilling this fulfillment order."""
     return Action.CREATE_FULFILLMENT in get_supported_actions(
         (row.status, row.request_status), get_location_manager(row)
     )

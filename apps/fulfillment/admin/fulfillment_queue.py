@@ -113,7 +113,6 @@ class FulfillmentOrderAdmin(
     actions = ("print_slips",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FulfillmentOrder]:
-        """Annotate the due date, and load the order columns that the list shows."""
         rows = super().get_queryset(request).annotate(due=DUE)
         # The location's ``legacy`` column is enough for the list, so the fulfillment service is not loaded.
         return rows.select_related("order", "assigned_location").only(
@@ -145,7 +144,6 @@ class FulfillmentOrderAdmin(
         return queryset.filter(in_materialized(order_ids, "order")), False
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Load the items of all rows on the page in one query."""
         changelist = super().get_changelist_instance(request)
         rows: list[FulfillmentOrderRow] = list(changelist.result_list)
         changelist.result_list = rows
@@ -185,7 +183,6 @@ class FulfillmentOrderAdmin(
 
     @display(description=gettext_lazy("Request"), label=REQUEST_STATUS_COLORS)
     def request_state(self, row: FulfillmentOrder) -> tuple[str, str]:
-        """Return the request status, or a dash for the shop's own locations."""
         text = row.get_request_status_display() if row.assigned_location.legacy else "–"
         return row.request_status, text
 
@@ -204,12 +201,10 @@ class FulfillmentOrderAdmin(
         return None
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        """Hide the column "Next step" from staff without permission to change fulfillment orders."""
         return self.list_display if has_permission(request, CHANGE) else self.list_display[:-1]
 
     @admin.action(description=gettext_lazy("Print packing slips"), permissions=["view"])
     def print_slips(self, request: HttpRequest, queryset: QuerySet[FulfillmentOrder]) -> HttpResponse:
-        """Print the packing slips of the selected rows, in the order of the list."""
         ids = ",".join(str(pk) for pk in queryset.values_list("pk", flat=True)[:MAX_SLIPS])
         return HttpResponseRedirect(f"{self.url('slips')}?ids={ids}")
 

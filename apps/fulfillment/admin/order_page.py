@@ -55,31 +55,16 @@ SENTENCES = {
 _HOLD_TOPICS = (HOLD_ADDED, HOLD_RELEASED)
 
 
-@dataclass(frozen=True, slots=True)
-class _FulfillmentSummary:
-    """A fulfillment's name, location, and total quantity."""
-
-    name: str
-    place: str
-    units: int
-
-
 @dataclass(slots=True)
 class _Names:
-    """Names for the timeline sentences.
+    """Names for the timeline sentences, by id. ``locations`` includes locations that items were moved away from.
 
-    Attributes:
-        location_ids: Location ids, keyed by fulfillment order id.
-        locations: Location names, keyed by location id, including locations that items were moved away from.
-        fulfillments: Fulfillments, keyed by id.
+    ``location_ids`` is keyed by fulfillment order, and ``fulfillments`` has names, locations and total quantities.
     """
 
     location_ids: dict[int, int] = field(default_factory=dict)
     locations: dict[int, str] = field(default_factory=dict)
-    fulfillments: dict[int, _FulfillmentSummary] = field(default_factory=dict)
-
-    def get_location(self, fulfillment_order_id: int) -> str:
-        return self.locations.get(self.location_ids.get(fulfillment_order_id, 0), _("another location"))
+    fulfillments: dict[int, tuple[str, str, int]] = field(default_factory=dict)
 
 
 def get_timeline_events(request: HttpRequest, order: Order) -> list[TimelineEvent]:
@@ -94,7 +79,7 @@ def get_timeline_events(request: HttpRequest, order: Order) -> list[TimelineEven
     for pk, name, location_name, count in fulfillments.values_list("pk", "name", "location__name").annotate(
         Sum("lines__quantity")
     ):
-        names.fulfillments[pk] = _FulfillmentSummary(name, location_name, count or 0)
+        names.fulfillments[pk] = (name, location_name, count or 0)
     return [
         *((event, _describe_order_event(event, names)) for event in _get_events(fulfillment_orders)),
         *((event, _describe_fulfillment_event(event, names)) for event in _get_events(fulfillments)),
@@ -113,10 +98,8 @@ def _describe_order_event(event: Event, names: _Names) -> str:
     fulfillment_order = _("fulfillment order no. {number}").format(number=event.subject_id)
     if template is None or event.message:
         return f"{describe_event(event)}: {fulfillment_order}"
-    text = _(template).format(
-        work=fulfillment_order, place=names.get_location(event.subject_id), **_get_details(event, names)
-    )
-    return capfirst(text)
+    place = names.locations.get(names.location_ids.get(event.subject_id, 0), _("another location"))
+    return capfirst(_(template).format(work=fulfillment_order, place=place, **_get_details(event, names)))
 
 
 def _get_details(event: Event, names: _Names) -> dict[str, str]:
@@ -126,14 +109,13 @@ def _get_details(event: Event, names: _Names) -> dict[str, str]:
         change = event.changes.get(name)
         return change if isinstance(change, list) and len(change) == 2 else [None, None]
 
-    before, _after = before_and_after("assigned_location_id")
+    before_id, _after = before_and_after("assigned_location_id")
+    before = names.locations.get(before_id) if isinstance(before_id, int) else None
     _before, reason = before_and_after("hold_reason")
     _before, other = before_and_after("split_off")
     _before, message = before_and_after("message")
     return {
-        "before": names.locations.get(before, _("another location"))
-        if isinstance(before, int)
-        else _("another location"),
+        "before": before or _("another location"),
         "reason": f": {FulfillmentHold.Reason(reason).label}" if reason in FulfillmentHold.Reason.values else "",
         "split_off": _(" into fulfillment order no. {number}").format(number=other) if other else "",
         "message": f": “{message}”" if message else "",
@@ -149,29 +131,26 @@ def _format_moment(value: object) -> str:
 
 
 def _describe_fulfillment_event(event: Event, names: _Names) -> str:
-    fulfillment = names.fulfillments.get(
-        event.subject_id, _FulfillmentSummary(event.subject_label, _("another location"), 0)
-    )
+    unknown = (event.subject_label, _("another location"), 0)
+    name, place, units = names.fulfillments.get(event.subject_id, unknown)
     if event.message:
-        return f"{event.message}: {fulfillment.name}"
+        return f"{event.message}: {name}"
     if event.topic == "fulfillments/create":
         text = ngettext(
             "{parcel} was fulfilled from {place}: {count} item.",
             "{parcel} was fulfilled from {place}: {count} items.",
-            fulfillment.units,
+            units,
         )
-        return text.format(parcel=fulfillment.name, place=fulfillment.place, count=fulfillment.units)
+        return text.format(parcel=name, place=place, count=units)
     if "status" in event.changes:
-        return _("{parcel} was canceled. The items are now unfulfilled.").format(parcel=fulfillment.name)
+        return _("{parcel} was canceled. The items are now unfulfilled.").format(parcel=name)
     if "shipment_status" in event.changes:
         status = event.changes["shipment_status"][1]
         if status in FulfillmentEvent.Status.values:
-            text = _("Shipment status of {parcel}: {status}.")
-            return text.format(
-                parcel=fulfillment.name, status=lowercase_label(str(FulfillmentEvent.Status(status).label))
-            )
-        return _("The latest tracking event of {parcel} was removed.").format(parcel=fulfillment.name)
-    return _("The tracking information of {parcel} was updated.").format(parcel=fulfillment.name)
+            label = lowercase_label(str(FulfillmentEvent.Status(status).label))
+            return _("Shipment status of {parcel}: {status}.").format(parcel=name, status=label)
+        return _("The latest tracking event of {parcel} was removed.").format(parcel=name)
+    return _("The tracking information of {parcel} was updated.").format(parcel=name)
 
 
 def _get_buttons(block: FulfillmentOrderCard, side: Side) -> list[tuple[Action, StrOrPromise, str]]:

@@ -28,17 +28,6 @@ MAX_SLIPS = 100
 
 @dataclass(frozen=True, slots=True)
 class PackingSlip:
-    """A packing slip.
-
-    Attributes:
-        name: The name of the fulfillment order or fulfillment.
-        sender: The sender's address, line by line.
-        shipping_method: The shipping method, which may be blank.
-        lines: Line items with their quantities.
-        carrier: The carrier, which may be blank.
-        numbers: Tracking numbers.
-    """
-
     order: Order
     name: str
     sender: list[str]
@@ -90,7 +79,6 @@ def _create_fulfillment_slip(row: Fulfillment, lines: Iterable[FulfillmentLine])
 
 
 def _format_location(location: Location) -> list[str]:
-    """Format a location's name and address, line by line."""
     city = " ".join(filter(None, (location.zip, location.city)))
     province = localize_province(location.country_code, location.province)
     parts = (
@@ -117,8 +105,6 @@ def _format_origin(address: dict[str, str | None] | None) -> list[str]:
 
 
 class PackingSlipPages(ExtraViewsAdmin[FulfillmentOrder]):
-    """A mixin that adds the packing slip pages to the fulfillment order admin."""
-
     def get_packing_slip_urls(self) -> list[URLPattern]:
         return [
             self.build_action_url("slips/", self.packing_slips_view, "slips"),

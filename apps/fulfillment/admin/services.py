@@ -43,8 +43,6 @@ COLUMNS = (
 
 
 class ServiceForm(PanelForm[FulfillmentService]):
-    """The form for a fulfillment service. The app can only be chosen when the service is created."""
-
     run_by = forms.ChoiceField(
         label=gettext_lazy("App"),
         help_text=gettext_lazy(
@@ -70,8 +68,6 @@ class ServiceForm(PanelForm[FulfillmentService]):
 
 
 class RemoveForm(forms.Form):
-    """The form that removes a service, with the choices for its inventory and fulfillment orders."""
-
     inventory_action = forms.ChoiceField(label=gettext_lazy("Inventory"), choices=changes.InventoryAction.choices)
     location = forms.TypedChoiceField(
         label=gettext_lazy("New location"),
@@ -92,8 +88,6 @@ class RemoveForm(forms.Form):
 
 @admin.register(FulfillmentService)
 class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
-    """The panel pages for fulfillment services. Domain functions enforce the rules."""
-
     menu = MenuItem(
         "Apps",
         "warehouse",
@@ -130,11 +124,10 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         return service.tracking_support
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FulfillmentService]:
-        """Load the app, and the location, because renaming the service also renames the location."""
+        """Load the location, too, because renaming the service also renames the location."""
         return super().get_queryset(request).select_related("app", "location")
 
     def save_model(self, request: HttpRequest, obj: FulfillmentService, form: ServiceForm, change: bool) -> None:
-        """Save through the domain functions, which validate the values and record events."""
         values = {name: value for name, value in form.values_to_store.items() if name in COLUMNS}
         if change:
             service = FulfillmentService.objects.select_related("location").get(pk=obj.pk)
@@ -155,7 +148,6 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Add links to the request log and to the removal page."""
         links = {"records_url": self.url("records", object_id), "may_remove": has_permission(request, DELETE_SERVICE)}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **links})
 
@@ -197,7 +189,6 @@ class FulfillmentServiceAdmin(ShopOwnedAdmin[FulfillmentService]):
         return HttpResponseRedirect(self.url("records", service.pk))
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Show the confirmation page. On POST, remove the service."""
         require_permission(request, DELETE_SERVICE)
         service = self.get_row_or_404(request, object_id)
         response = submit_once_or_redirect(request, lambda: self._remove(request, service), keyed=True)

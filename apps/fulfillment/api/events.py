@@ -1,5 +1,3 @@
-"""REST endpoints for fulfillment events."""
-
 from django.db.models import QuerySet
 from django.http import Http404
 
@@ -63,7 +61,6 @@ class FulfillmentEventViewSet(ShopViewSet[FulfillmentEvent]):
         return False
 
     def load_parents(self) -> None:
-        """Raise Http404 unless the fulfillment belongs to the order in the path."""
         if not self._fulfillments().exists():
             raise Http404
 

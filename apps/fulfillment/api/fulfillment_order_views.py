@@ -43,7 +43,6 @@ LOCATIONS = "location_ids[]"
 
 
 def create_lines_field() -> ObjectListField:
-    """Create a body field for fulfillment order lines with quantities."""
     members = {"id": IntegerField(min_value=1), "quantity": IntegerField(required=False, allow_null=True)}
     return ObjectListField(members, most=MAX_LINES)
 
@@ -71,7 +70,6 @@ _DEADLINE = {
 
 
 def create_body_schema(name: str, members: RequestData, *, required: bool = True) -> Schema:
-    """Create the schema of an action's body, with the members nested under a name."""
     return {name: ObjectField(members, required=required, allow_null=not required)}
 
 
@@ -224,32 +222,26 @@ class FulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
         attrs = self.read_body_members("fulfillment_order", _MOVE)
         with transaction.atomic():
             row = self.get_for_side(Side.MERCHANT)
-            moved = moves.move_to_location(
+            original, moved, remaining = moves.move_to_location(
                 row, attrs["new_location_id"], lines=attrs.get(LINES), actor=self.actor, at=self.at
             )
             # The response shows the result even if the app's scopes do not cover the new location.
             return self.render_several(
-                original_fulfillment_order=moved.original,
-                moved_fulfillment_order=moved.moved,
-                remaining_fulfillment_order=moved.remaining,
+                original_fulfillment_order=original,
+                moved_fulfillment_order=moved,
+                remaining_fulfillment_order=remaining,
             )
 
     def locations_for_move(self, request: Request, **_: int) -> HttpResponse:
         """List all active locations. If the fulfillment order can't move to a location, the response has the reason."""
         locations = [
-            {
-                "location": {"id": candidate.location.pk, "name": candidate.location.name},
-                "message": candidate.message,
-                "movable": candidate.movable,
-            }
-            for candidate in moves.get_move_candidates(self.get_object())
+            {"location": {"id": location.pk, "name": location.name}, "message": message, "movable": not message}
+            for location, message in moves.get_move_candidates(self.get_object())
         ]
         return self.json_response({"locations_for_move": locations})
 
 
 class OrderFulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
-    """``/orders/{order_id}/fulfillment_orders``."""
-
     parents = {"order_id": Order}
     query_parameters = {
         "list": ("limit", "page_info", "fields", "include_financial_summaries", "include_order_reference_fields")
@@ -257,8 +249,6 @@ class OrderFulfillmentOrderViewSet(FulfillmentOrderBaseViewSet):
 
 
 class AssignmentFilter(ChoiceFilter):
-    """Filter by the status of the request to the fulfillment service."""
-
     def __init__(self) -> None:
         super().__init__("request_status", words=tuple(ASSIGNMENTS))
 

@@ -1,5 +1,3 @@
-"""REST serializers for fulfillment orders."""
-
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -35,7 +33,6 @@ def _render_supported_actions(_context: RenderContext, status: str, request: str
 def _render_destination(
     _context: RenderContext, pk: int, address: RequestData | None, email: str, phone: str
 ) -> Rendered | None:
-    """Render the order's current shipping address."""
     if address is None:
         return None
     fields: Rendered = {name: address.get(name) for name in _DESTINATION}
@@ -70,7 +67,6 @@ def _render_delivery_method(
 
 
 def LocationAddressField(path: str) -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a field with the address of a location."""
     schema: Schema = {
         "type": "object",
         "properties": {**dict.fromkeys(_LOCATION, _TEXT), "location_id": {"type": "integer"}},
@@ -145,8 +141,6 @@ def _render_financial_summaries(_context: RenderContext, units: int, *columns: A
 
 
 class SummarizedLineSerializer(FulfillmentOrderLineSerializer):
-    """A fulfillment order line with its prices."""
-
     financial_summaries = ComputedField(
         _render_financial_summaries,
         "quantity",
@@ -172,8 +166,6 @@ def _render_processed_at(context: RenderContext, moment: datetime) -> str:
 
 
 class FulfillmentOrderSerializer(ResourceSerializer[FulfillmentOrder]):
-    """A fulfillment order with its lines, holds and requests."""
-
     created_at = ModelDerivedField()
     updated_at = ModelDerivedField()
     shop_id = ReadOnlyColumn()
@@ -222,8 +214,6 @@ class FulfillmentOrderSerializer(ResourceSerializer[FulfillmentOrder]):
 
 
 class SummarizedFulfillmentOrderSerializer(FulfillmentOrderSerializer):
-    """A fulfillment order with the prices of its lines."""
-
     line_items = NestedRows(SummarizedLineSerializer, "lines")
 
     class Meta:

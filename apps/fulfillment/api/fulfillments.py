@@ -65,7 +65,6 @@ class _LineItemField(ComputedField):
 
 
 def _create_line_item_fields() -> dict[str, ApiField]:
-    """Return wrapped fields for all readable fields of a line item."""
     schemas = build_resource_schema(LineItemSerializer, get_latest_version())["properties"]
     return {
         name: _LineItemField(field, schemas[name])
@@ -75,8 +74,6 @@ def _create_line_item_fields() -> dict[str, ApiField]:
 
 
 class FulfillmentLineSerializer(ResourceSerializer[FulfillmentLine]):
-    """A line item with the quantity that was fulfilled."""
-
     id = ReadOnlyColumn("line_item_id")
     quantity = ReadOnlyColumn()
     fulfillment_line_item_id = ReadOnlyColumn("pk")
@@ -168,8 +165,6 @@ class FulfillmentBaseViewSet(LocationScopedViewSet[Fulfillment]):
 
 
 class FulfillmentViewSet(FulfillmentBaseViewSet):
-    """``/fulfillments``: create and cancel fulfillments, update tracking."""
-
     sides = {"create": WORKER_SIDE, "cancel": WRITE, "update_tracking": WRITE}
     request_bodies = {
         "create": {"fulfillment": ObjectField(_CREATE, required=True, allow_null=False)},
@@ -247,16 +242,11 @@ class FulfillmentViewSet(FulfillmentBaseViewSet):
 
 
 class OrderFulfillmentViewSet(FulfillmentBaseViewSet):
-    """``/orders/{order_id}/fulfillments``."""
-
     parents = {"order_id": Order}
 
 
 class FulfillmentOrderFulfillmentViewSet(FulfillmentBaseViewSet):
-    """``/fulfillment_orders/{fulfillment_order_id}/fulfillments``."""
-
     def load_parents(self) -> None:
-        """Raise Http404 unless the app has access to the fulfillment order."""
         visible = self.get_visible_condition()
         if not FulfillmentOrder.objects.filter(visible, pk=self.kwargs["fulfillment_order_id"]).exists():
             raise Http404

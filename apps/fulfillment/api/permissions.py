@@ -23,8 +23,6 @@ SERVICE_SIDE = (Scope.OWN.write,)
 
 
 class OtherAppsService(ApiError):
-    """Raised when the location belongs to another app's fulfillment service."""
-
     status = 403
 
     def __init__(self) -> None:
@@ -34,17 +32,13 @@ class OtherAppsService(ApiError):
 class LocationScopedViewSet(ShopViewSet[M]):
     """Views of rows with a location. An app only sees rows at locations that the app's access scopes cover.
 
-    Attributes:
-        sides: The scopes that allow each action, keyed by action. ``require_side`` also checks the scope for the row's
-            location.
-        location_path: The ORM path of the location.
+    ``sides`` has the scopes that allow each action. ``require_side`` also checks the scope for the row's location.
     """
 
     sides: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     location_path = "assigned_location"
 
     def get_scopes(self, method: str) -> tuple[str, ...]:
-        """Return the scopes that allow the request. The app needs only one of these scopes."""
         action = getattr(self, "action", None) or ""
         if action in self.sides:
             return self.sides[action]
@@ -56,19 +50,13 @@ class LocationScopedViewSet(ShopViewSet[M]):
         return False
 
     def get_visible_condition(self, path: str = "assigned_location") -> Q:
-        """Return the condition for rows at locations that the app's scopes cover."""
         return scope_filter.get_visible_condition(self.access.granted_scopes, self.access.installation.app_id, path)
 
     def get_queryset(self) -> QuerySet[M]:
         return super().get_queryset().filter(self.get_visible_condition(self.location_path))
 
     def require_side(self, location: Location, side: Side) -> None:
-        """Check that the app may act for a side at a location.
-
-        Raises:
-            ScopeMissing: The app lacks the scope that the location requires.
-            OtherAppsService: Only another app may act for this side.
-        """
+        """Check that the app may act for a side at a location."""
         scope = scope_filter.get_required_scope(location, self.access.installation.app_id, side)
         if scope is None:
             raise OtherAppsService

@@ -1,5 +1,3 @@
-"""REST endpoints for fulfillment requests and cancellation requests."""
-
 from collections.abc import Callable
 
 from django.db import transaction
@@ -34,8 +32,6 @@ _REJECTION = {
 
 
 class FulfillmentRequestViewSet(FulfillmentOrderBaseViewSet):
-    """``/fulfillment_orders/{id}/fulfillment_request``."""
-
     sides = {"send": MERCHANT_SIDE_AT_SERVICES, "accept": SERVICE_SIDE, "reject": SERVICE_SIDE}
     request_bodies = {
         "send": create_body_schema("fulfillment_request", _REQUEST, required=False),
@@ -88,8 +84,6 @@ class FulfillmentRequestViewSet(FulfillmentOrderBaseViewSet):
 
 
 class CancellationRequestViewSet(FulfillmentOrderBaseViewSet):
-    """``/fulfillment_orders/{id}/cancellation_request``."""
-
     sides = {"send": MERCHANT_SIDE_AT_SERVICES, "accept": SERVICE_SIDE, "reject": SERVICE_SIDE}
     request_bodies = dict.fromkeys(
         ("send", "accept", "reject"), create_body_schema("cancellation_request", MESSAGE, required=False)

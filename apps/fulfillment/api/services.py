@@ -59,7 +59,6 @@ class OwnerFilter(ChoiceFilter):
         super().__init__("app", words=(_OWN, _ALL))
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return all rows. This filter only validates the value."""
         return qs
 
 
@@ -68,8 +67,6 @@ class FulfillmentServiceFilter(ResourceFilter):
 
 
 class FulfillmentServiceViewSet(ShopViewSet[FulfillmentService]):
-    """``/fulfillment_services``: read all services of a shop, and write the calling app's own services."""
-
     scope = "fulfillments"
     model = FulfillmentService
     serializer_class = FulfillmentServiceSerializer
@@ -80,13 +77,11 @@ class FulfillmentServiceViewSet(ShopViewSet[FulfillmentService]):
     query_parameters = {"destroy": tuple(_DELETE)}
 
     def get_queryset(self) -> QuerySet[FulfillmentService]:
-        """Return all services for a read request, and only the calling app's services for a write request."""
         if self.action in {"list", "retrieve"}:
             return FulfillmentService.objects.all()
         return self._get_own_services()
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[FulfillmentService]:
-        """Return the app's own services unless ``scope`` is ``all``."""
         rows = apply_filters(self.filterset_class, dict(filters), self.get_queryset())
         return rows if filters.get("scope") == _ALL else rows & self._get_own_services()
 

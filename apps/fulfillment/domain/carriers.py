@@ -12,32 +12,21 @@ from urllib.parse import quote
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """A carrier.
-
-    Attributes:
-        name: The display name.
-        tracking_url: The tracking URL with ``{}`` for the number.
-        formats: Patterns of tracking numbers, each with its check-digit function.
-    """
+    """A carrier. ``tracking_url`` has ``{}`` for the number. Each format has a check-digit function."""
 
     name: str
     tracking_url: str
-    formats: Sequence[tuple[re.Pattern[str], Callable[[str], bool]]]
+    formats: Sequence[tuple[str, Callable[[str], bool]]]
 
     def get_tracking_url(self, number: str) -> str:
-        """Return the tracking URL of a number."""
         return self.tracking_url.format(quote(number, safe=""))
 
 
-def _check_modulo_10(weights: Sequence[int]) -> Callable[[str], bool]:
-    """Return a check-digit function: the weighted sum from the right plus the last digit must be a multiple of ten."""
-
-    def check(number: str) -> bool:
-        digits = [int(digit) for digit in number]
-        total = sum(digit * weight for digit, weight in zip(digits[-2::-1], cycle(weights), strict=False))
-        return (total + digits[-1]) % 10 == 0
-
-    return check
+def _check_modulo_10(number: str) -> bool:
+    """Check that the sum from the right, weighted by 3 and 1, plus the last digit is a multiple of ten."""
+    digits = [int(digit) for digit in number]
+    total = sum(digit * weight for digit, weight in zip(digits[-2::-1], cycle((3, 1)), strict=False))
+    return (total + digits[-1]) % 10 == 0
 
 
 def _check_fedex(number: str) -> bool:
@@ -71,64 +60,44 @@ def _check_last_digits(length: int, check: Callable[[str], bool]) -> Callable[[s
     return lambda number: check(number[-length:])
 
 
-def _accept_all(_number: str) -> bool:
-    return True
-
-
-_THREE_ONE, _ONE_THREE = _check_modulo_10((3, 1)), _check_modulo_10((1, 3))
-
-
-def _compile_formats(
-    *formats: tuple[str, Callable[[str], bool]],
-) -> list[tuple[re.Pattern[str], Callable[[str], bool]]]:
-    return [(re.compile(pattern, re.ASCII), check) for pattern, check in formats]
-
-
 CARRIERS = (
-    Carrier("UPS", "https://www.ups.com/track?tracknum={}", _compile_formats((r"1Z[0-9A-Z]{15}[0-9]", _check_ups))),
+    Carrier("UPS", "https://www.ups.com/track?tracknum={}", ((r"1Z[0-9A-Z]{15}[0-9]", _check_ups),)),
     Carrier(
         "USPS",
         "https://tools.usps.com/go/TrackConfirmAction?tLabels={}",
-        _compile_formats(
-            (r"9[1-5][0-9]{20}", _THREE_ONE),
-            (r"420[0-9]{5}9[1-5][0-9]{20}", _check_last_digits(22, _THREE_ONE)),
-            (r"420[0-9]{9}9[1-5][0-9]{20}", _check_last_digits(22, _THREE_ONE)),
+        (
+            (r"9[1-5][0-9]{20}", _check_modulo_10),
+            (r"420[0-9]{5}(?:[0-9]{4})?9[1-5][0-9]{20}", _check_last_digits(22, _check_modulo_10)),
             (r"[A-Z]{2}[0-9]{9}US", _check_s10),
         ),
     ),
     Carrier(
         "FedEx",
         "https://www.fedex.com/fedextrack/?trknbr={}",
-        _compile_formats(
+        (
             (r"[0-9]{12}", _check_fedex),
-            (r"[0-9]{15}", _THREE_ONE),
-            (r"96[0-9]{20}", _check_last_digits(15, _THREE_ONE)),
+            (r"[0-9]{15}", _check_modulo_10),
+            (r"96[0-9]{20}", _check_last_digits(15, _check_modulo_10)),
         ),
     ),
     Carrier(
         "Canada Post",
         "https://www.canadapost-postescanada.ca/track-reperage/en#/search?searchFor={}",
-        _compile_formats((r"[0-9]{16}", _THREE_ONE), (r"[A-Z]{2}[0-9]{9}CA", _check_s10)),
+        ((r"[0-9]{16}", _check_modulo_10), (r"[A-Z]{2}[0-9]{9}CA", _check_s10)),
     ),
     Carrier(
         "DHL",
         "https://www.dhl.com/global-en/home/tracking.html?tracking-id={}",
-        _compile_formats(
-            (r"[0-9]{10}", _check_dhl), (r"J?JD[0-9]{16,18}", _accept_all), (r"GM[0-9]{16,18}", _accept_all)
-        ),
+        ((r"[0-9]{10}", _check_dhl), (r"(?:J?JD|GM)[0-9]{16,18}", lambda _number: True)),
     ),
 )
-_BY_NAME = {carrier.name.lower(): carrier for carrier in CARRIERS}
+CARRIERS_BY_NAME = {carrier.name.lower(): carrier for carrier in CARRIERS}
 
 
 def recognize_carrier(number: str) -> Carrier | None:
     """Return the carrier of a tracking number, or None if no format fits."""
     bare = re.sub(r"[\s-]", "", number).upper()
     for carrier in CARRIERS:
-        if any(pattern.fullmatch(bare) and check(bare) for pattern, check in carrier.formats):
+        if any(re.fullmatch(pattern, bare, re.ASCII) and check(bare) for pattern, check in carrier.formats):
             return carrier
     return None
-
-
-def get_carrier(company: str) -> Carrier | None:
-    return _BY_NAME.get(company.strip().lower())

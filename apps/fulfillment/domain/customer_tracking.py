@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -60,15 +59,11 @@ HOLD_TEXTS: Mapping[str, str] = {
     _H.OTHER: gettext_noop("On hold"),
 }
 NOT_YET = gettext_noop("Preparing for shipment")
-PACKING = gettext_noop("Being packed")
-NO_SHIPPING = gettext_noop("No shipping required")
-SHIPPED_CONDITION = Q(status__in=(Fulfillment.Status.SUCCESS, Fulfillment.Status.OPEN, Fulfillment.Status.PENDING))
+SHIPPED = (Fulfillment.Status.SUCCESS, Fulfillment.Status.OPEN, Fulfillment.Status.PENDING)
 
 
 @dataclass(frozen=True, slots=True)
 class TrackingStep:
-    """A tracking step of a shipment. The city is blank if it is unknown."""
-
     text: str
     at: datetime
     city: str = ""
@@ -76,16 +71,7 @@ class TrackingStep:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """A shipment as the customer sees it.
-
-    Attributes:
-        status: The current status, as text.
-        lines: Quantity and name of each item.
-        company: The carrier, which may be blank.
-        numbers: Tracking numbers with their URLs, which may be blank.
-        expected: The expected delivery time, or None if it is unknown or the shipment is delivered.
-        steps: The tracking steps, latest first.
-    """
+    """A shipment as the customer sees it. Lines are (quantity, name), and numbers are (number, URL)."""
 
     status: str
     lines: Sequence[tuple[int, str]]
@@ -97,15 +83,13 @@ class Shipment:
 
 @dataclass(frozen=True, slots=True)
 class UnshippedItems:
-    """Items that are not shipped yet, with the reason."""
-
     reason: str
     lines: Sequence[tuple[int, str]]
 
 
 def get_shipments(order: Order) -> list[Shipment]:
     """List the order's fulfillments that are not canceled, oldest first."""
-    fulfillments = list(Fulfillment.objects.filter(SHIPPED_CONDITION, order=order).order_by("pk")[:MAX_FULFILLMENTS])
+    fulfillments = list(Fulfillment.objects.filter(status__in=SHIPPED, order=order).order_by("pk")[:MAX_FULFILLMENTS])
     lines: dict[int, list[tuple[int, str]]] = {}
     for row in FulfillmentLine.objects.filter(fulfillment__in=fulfillments).select_related("line_item").order_by("pk"):
         lines.setdefault(row.fulfillment_id, []).append((row.quantity, row.line_item.name))
@@ -138,7 +122,6 @@ def get_unshipped_items(order: Order, lines: Sequence[LineItem]) -> list[Unshipp
 def _create_shipment(
     row: Fulfillment, lines: Sequence[tuple[int, str]], events: Sequence[FulfillmentEvent]
 ) -> Shipment:
-    """Build a shipment from its events, latest first."""
     status = _(EVENT_TEXTS[events[0].status]) if events else _("Shipped")
     is_final = bool(events) and events[0].status in FINAL_EVENTS
     expected = None if is_final else next(filter(None, (event.estimated_delivery_at for event in events)), None)
@@ -157,15 +140,14 @@ def _create_shipment(
 
 
 def _get_reason(row: FulfillmentOrder) -> str:
-    """Return the reason why items are not shipped yet, as a sentence for the customer."""
     if row.status == Status.ON_HOLD:
         reasons = dict.fromkeys(HOLD_TEXTS[hold.reason] for hold in row.holds.all())
         return ". ".join(map(_, reasons)) or _(HOLD_TEXTS[_H.OTHER])
     if row.status == Status.SCHEDULED and row.fulfill_at is not None:
         return _("Ships on {day} at the earliest").format(day=formats.format_date(row.fulfill_at, "j F Y"))
     if row.method_type == FulfillmentOrder.Method.NONE:
-        return _(NO_SHIPPING)
-    return _(PACKING) if row.status == Status.IN_PROGRESS else _(NOT_YET)
+        return _("No shipping required")
+    return _("Being packed") if row.status == Status.IN_PROGRESS else _(NOT_YET)
 
 
 def _sum_by_name(counts: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -177,6 +159,5 @@ def _sum_by_name(counts: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def get_tracking_context(order: Order) -> Attrs:
-    """Return the order's fulfillments and open items, or an empty context if the order has neither."""
     shipments, unshipped = get_shipments(order), get_unshipped_items(order, get_line_items(order))
     return {"shipments": shipments, "unshipped": unshipped} if shipments or unshipped else {}

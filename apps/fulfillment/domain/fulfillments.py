@@ -33,24 +33,17 @@ PARTS = "line_items_by_fulfillment_order"
 
 
 class FulfillmentRefused(DomainError):
-    """Raised when fulfillment orders can't be fulfilled together."""
-
     code = "fulfillment_refused"
     field = PARTS
 
 
 class NotCancellable(TransitionRefused):
-    """Raised when the fulfillment was already canceled or has failed."""
-
     code = "fulfillment_not_cancellable"
 
 
 @dataclass(frozen=True, slots=True)
 class FulfillmentPart:
-    """A fulfillment order with the ``id`` and ``quantity`` of the lines to fulfill.
-
-    If ``lines`` is None, all remaining items are fulfilled.
-    """
+    """A fulfillment order with the ``id`` and ``quantity`` of the lines to fulfill, or None for all remaining items."""
 
     fulfillment_order: FulfillmentOrder
     lines: Sequence[ReadOnlyAttrs] | None = None
@@ -67,22 +60,10 @@ def create_fulfillment(
     message: str = "",
     origin_address: Attrs | None = None,
 ) -> Fulfillment:
-    """Fulfill items from one location. The fulfillment orders must belong to the same order.
+    """Fulfill items from one location. The fulfillment orders must belong to the same order, and are reloaded.
 
-    Args:
-        parts: The fulfillment orders, which this function reloads, and their items to fulfill.
-        actor: The actor for the audit log.
-        at: The current time.
-        tracking: The tracking information.
-        notify: True to email the customer.
-        message: An internal note.
-        origin_address: The address that the shipment is sent from, if it differs from the location's address.
-
-    Raises:
-        FulfillmentRefused: If there are no fulfillment orders, the same fulfillment order is listed twice, or the
-            fulfillment orders belong to different orders or locations.
-        NotPossible: If the status of a fulfillment order does not allow fulfilling it.
-        QuantitiesRefused: If a quantity is larger than the remaining quantity.
+    ``message`` is an internal note. ``origin_address`` is the sender's address if it differs from the location's
+    address.
     """
     order, fulfillment_orders = _lock_parts(parts)
     remaining = quantities.get_remaining_of_many(list(fulfillment_orders.values()))
@@ -146,7 +127,6 @@ def _save_fulfillment(
 
 
 def _fulfill(fulfillment: Fulfillment, selected: Mapping[FulfillmentOrder, LineQuantities], *, at: datetime) -> None:
-    """Move quantities from fulfillable to fulfilled."""
     fulfillment_lines = []
     for row, units in selected.items():
         for line, count in units.items():
@@ -167,7 +147,6 @@ def _fulfill(fulfillment: Fulfillment, selected: Mapping[FulfillmentOrder, LineQ
 
 
 def update_line_items(order: Order, counts: dict[int, int], *, actor: str, at: datetime) -> None:
-    """Update line items and the order's status after quantities were fulfilled."""
     lines = selectors.get_line_items(order)
     changed_lines = [line for line in lines if counts.get(line.pk)]
     for line in changed_lines:
@@ -178,7 +157,6 @@ def update_line_items(order: Order, counts: dict[int, int], *, actor: str, at: d
 
 
 def update_order_status(order: Order, lines: Sequence[LineItem], *, actor: str, at: datetime) -> None:
-    """Update the order's fulfillment status from its line items, and record events."""
     before = order.fulfillment_status
     statuses.update_statuses(order, lines, selectors.get_transactions(order))
     order.save(update_fields=[*statuses.STATUS_COLUMNS])
@@ -202,11 +180,7 @@ def create_past_fulfillment(order: Order, row: FulfillmentOrder, tracking: Track
 
 @transaction.atomic
 def cancel_fulfillment(fulfillment: Fulfillment, *, actor: str, at: datetime) -> Fulfillment:
-    """Cancel a fulfillment and move its items to a new fulfillment order.
-
-    Raises:
-        NotCancellable: If the fulfillment was already canceled or has failed.
-    """
+    """Cancel a fulfillment and move its items to a new fulfillment order."""
     row = tracks.lock_fulfillment(fulfillment)
     if row.status in {Fulfillment.Status.CANCELLED, Fulfillment.Status.ERROR, Fulfillment.Status.FAILURE}:
         raise NotCancellable(

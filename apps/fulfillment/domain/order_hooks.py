@@ -38,18 +38,12 @@ from apps.orders.models import LineItem, Order
 
 
 class FulfillmentDataRefused(DomainError):
-    """Raised when the fulfillment data of a new order is invalid."""
-
     code = "fulfillments_refused"
     field = "fulfillments"
 
 
 def route_new_orders(orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: str, at: datetime) -> None:
-    """Enqueue routing of new orders. If an order is created with a fulfillment, only its unfulfilled items are routed.
-
-    Raises:
-        FulfillmentDataRefused: If ``fulfillments`` or ``fulfill_at`` in a body is invalid.
-    """
+    """Enqueue routing of new orders. The items of fulfillments in the bodies are not routed."""
     routing_arguments: list[ReadOnlyAttrs] = []
     for order, parts in orders:
         fulfillments = parts.get("fulfillments")
@@ -110,7 +104,6 @@ def _get_location(pk: object) -> Location:
 
 
 def _get_tracking_members(attrs: Mapping[str, object]) -> ReadOnlyAttrs:
-    """Return the tracking members of a fulfillment in an order's body."""
     names = {
         "number": "tracking_number",
         "numbers": "tracking_numbers",
@@ -130,12 +123,7 @@ def _get_tracking_members(attrs: Mapping[str, object]) -> ReadOnlyAttrs:
 
 
 def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:
-    """Close the unfinished fulfillment orders of an order that is being canceled.
-
-    Raises:
-        AcceptedByService: If a fulfillment service has accepted a request. The service must first accept a
-            cancellation.
-    """
+    """Close the unfinished fulfillment orders of an order that is being canceled, unless a service has accepted one."""
     rows = list(
         FulfillmentOrder.objects.filter(order=order, status__in=UNFINISHED)
         .select_related("assigned_location")
@@ -157,11 +145,6 @@ def close_cancelled_order(order: Order, *, actor: str, at: datetime) -> None:
 
 
 def update_edited_order(order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at: datetime) -> None:
-    """Remove quantities from fulfillment orders after an order edit, and enqueue routing of added quantities.
-
-    Raises:
-        AcceptedByService: If a fulfillment service has already accepted some of the removed quantities.
-    """
     if fewer:
         remove_from_fulfillment_orders(order, fewer, actor=actor, at=at)
     if more:
@@ -169,7 +152,6 @@ def update_edited_order(order: Order, fewer: Mapping[int, int], *, more: bool, a
 
 
 def get_deactivation_objections(location: Location) -> Iterator[str]:
-    """Yield the reasons why a location can't be deactivated."""
     count = FulfillmentOrder.objects.filter(assigned_location=location, status__in=UNFINISHED).count()
     if count:
         text = ngettext(

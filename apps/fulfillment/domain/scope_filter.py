@@ -32,10 +32,7 @@ WRITE = tuple(scope.write for scope in Scope)
 
 
 def get_visible_condition(granted: Collection[str], app_id: int, path: str = "assigned_location") -> Q:
-    """Return the condition for rows at locations that an app's scopes cover.
-
-    ``path`` is the ORM path of the location.
-    """
+    """Return the condition for rows at locations that an app's scopes cover. ``path`` is the location's ORM path."""
     legacy, app = f"{path}__legacy", f"{path}__service__app_id"
     own = Q(**{legacy: True, app: app_id})
     by_scope = {
@@ -71,10 +68,7 @@ def get_required_scope(location: Location, app_id: int, side: Side) -> Scope | N
 
 
 def create_audience_check(*names: str) -> AudienceCheck:
-    """Return a function that checks whether an app may receive an event.
-
-    ``names`` is the path to the location id in the event's payload.
-    """
+    """Return a check for events. ``names`` is the path to the location id in the event's payload."""
 
     def may(payload: Mapping[str, object], app_id: int, granted: Collection[str]) -> bool:
         value: object = payload

@@ -23,22 +23,16 @@ MAX_LENGTH = 2048
 
 
 class TrackingRefused(DomainError):
-    """Raised when there are too many tracking numbers or URLs."""
-
     code = "tracking_refused"
     field = "tracking_info"
 
 
 class NotTrackable(TransitionRefused):
-    """Raised when the fulfillment is canceled."""
-
     code = "fulfillment_cancelled"
 
 
 @dataclass(frozen=True, slots=True)
 class Tracking:
-    """Tracking numbers, tracking URLs and the carrier. All are empty for a fulfillment without tracking."""
-
     numbers: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
     company: str = ""
@@ -57,18 +51,16 @@ def complete_tracking(attrs: ReadOnlyAttrs) -> Tracking:
     """Create tracking information. A missing carrier and missing URLs are derived from the tracking numbers.
 
     ``attrs`` has the optional keys ``number`` or ``numbers``, ``url`` or ``urls``, and ``company``.
-
-    Raises:
-        TrackingRefused: If there are too many numbers or URLs.
     """
     numbers = _collect_texts(attrs, "number", "numbers")
     urls = _collect_texts(attrs, "url", "urls")
     company = (attrs.get("company") or "").strip()
     if len(numbers) > MAX_NUMBERS or len(urls) > MAX_NUMBERS:
         raise TrackingRefused(_("has too many numbers (maximum is {count})").format(count=MAX_NUMBERS))
-    carrier = (
-        carriers.get_carrier(company) if company else next(filter(None, map(carriers.recognize_carrier, numbers)), None)
-    )
+    if company:
+        carrier = carriers.CARRIERS_BY_NAME.get(company.lower())
+    else:
+        carrier = next(filter(None, map(carriers.recognize_carrier, numbers)), None)
     if carrier is not None:
         company = company or carrier.name
         urls = urls or [carrier.get_tracking_url(number) for number in numbers]
@@ -81,11 +73,7 @@ def _collect_texts(attrs: ReadOnlyAttrs, single_name: str, list_name: str) -> li
 
 
 def lock_fulfillment(fulfillment: Fulfillment) -> Fulfillment:
-    """Lock the order and return the reloaded fulfillment.
-
-    Raises:
-        RowDeleted: If the order was deleted in the meantime.
-    """
+    """Lock the order and return the reloaded fulfillment, or raise ``RowDeleted``."""
     order = lock_order(Order(pk=fulfillment.order_id))
     row = Fulfillment.objects.filter(pk=fulfillment.pk).select_related("location__service").first()
     if row is None:
@@ -103,11 +91,6 @@ def increase_order_version(order: Order) -> None:
 def update_tracking(
     fulfillment: Fulfillment, tracking: Tracking, *, actor: str, at: datetime, notify: bool = False
 ) -> Fulfillment:
-    """Replace the tracking information of a fulfillment.
-
-    Raises:
-        NotTrackable: If the fulfillment is canceled.
-    """
     row = lock_fulfillment(fulfillment)
     if row.status == Fulfillment.Status.CANCELLED:
         raise NotTrackable(_("A canceled fulfillment cannot be tracked"))
@@ -136,10 +119,7 @@ def enqueue_shipping_confirmation(fulfillment: Fulfillment, *, actor: str) -> No
 
 @transaction.atomic
 def add_event(fulfillment: Fulfillment, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> FulfillmentEvent:
-    """Add a tracking event. The latest event determines the shipment status.
-
-    ``attrs`` are values for columns of ``FulfillmentEvent``. ``happened_at`` defaults to the current time.
-    """
+    """Add a tracking event with values for its columns. ``happened_at`` defaults to the current time."""
     row = lock_fulfillment(fulfillment)
     values = {"happened_at": at, **{name: value for name, value in attrs.items() if value is not None}}
     event: FulfillmentEvent = FulfillmentEvent.objects.create(
@@ -152,11 +132,6 @@ def add_event(fulfillment: Fulfillment, attrs: ReadOnlyAttrs, *, actor: str, at:
 
 @transaction.atomic
 def delete_event(event: FulfillmentEvent, *, actor: str, at: datetime) -> None:
-    """Delete a tracking event.
-
-    Raises:
-        RowDeleted: If the event was deleted in the meantime.
-    """
     row = lock_fulfillment(event.fulfillment)
     record_event("fulfillment_events/delete", event, actor=actor, at=at)
     if not FulfillmentEvent.objects.filter(pk=event.pk).delete()[0]:

@@ -13,13 +13,10 @@ from apps.shops.domain.countries import localize_country
 
 
 class Fulfillment(ShopOwned):
-    """One shipment: items of an order from one location, with tracking numbers.
+    """One shipment: items of an order from one location. Its name has the order's name and ``number``: ``#1001.1``.
 
-    Attributes:
-        number: The fulfillment's number within the order. The name contains the order's name and this number:
-            ``#1001.1``.
-        service: The handle of the fulfillment service, or ``manual`` for the shop's own locations.
-        shipment_status: The status of the latest event, or blank if there are no events.
+    ``service`` is the handle of the fulfillment service, or ``manual``. ``shipment_status`` is the latest event's
+    status.
     """
 
     class Status(models.TextChoices):
@@ -70,8 +67,6 @@ class Fulfillment(ShopOwned):
 
 
 class FulfillmentLine(ShopOwned):
-    """The quantity of a line item in a fulfillment, per fulfillment order."""
-
     fulfillment = models.ForeignKey(
         Fulfillment,
         on_delete=models.CASCADE,
@@ -157,5 +152,4 @@ class FulfillmentEvent(ShopOwned):
 
     @property
     def location_text(self) -> str:
-        """Return the city and country in the reader's language."""
         return ", ".join(part for part in (self.city, localize_country(None, self.country)) if part)

@@ -22,8 +22,6 @@ class Status(models.TextChoices):
 
 
 class RequestStatus(models.TextChoices):
-    """The status of the request to the location's fulfillment service."""
-
     UNSUBMITTED = "unsubmitted", gettext_lazy("Not requested")
     SUBMITTED = "submitted", gettext_lazy("Requested")
     ACCEPTED = "accepted", gettext_lazy("Accepted")
@@ -67,9 +65,8 @@ def _is_possible_state() -> Q:
 class FulfillmentOrder(ShopOwned):
     """The items of an order that one location fulfills. An order can have several fulfillment orders per location.
 
-    Routing creates the first fulfillment orders. Splits, moves and cancellations create additional fulfillment orders
-    for the affected items. A fulfillment order is only deleted together with its order. The items are shipped to the
-    order's shipping address. Only modules in ``domain`` change the two statuses, and they lock the order first.
+    Splits, moves and cancellations create additional fulfillment orders for the affected items. Only modules in
+    ``domain`` change the two statuses, and they lock the order first.
     """
 
     class Method(models.TextChoices):
@@ -157,8 +154,6 @@ class FulfillmentOrder(ShopOwned):
 
 
 class FulfillmentOrderLine(ShopOwned):
-    """The quantity of a line item in a fulfillment order, fulfilled and still to be fulfilled."""
-
     fulfillment_order = models.ForeignKey(
         FulfillmentOrder,
         on_delete=models.CASCADE,
@@ -199,8 +194,6 @@ class FulfillmentOrderLine(ShopOwned):
 
 
 class FulfillmentHold(ShopOwned):
-    """A reason why a fulfillment order is on hold. A fulfillment order can have several holds."""
-
     class Reason(models.TextChoices):
         AWAITING_PAYMENT = "awaiting_payment", gettext_lazy("Awaiting payment")
         HIGH_RISK_OF_FRAUD = "high_risk_of_fraud", gettext_lazy("High risk of fraud")
@@ -268,5 +261,4 @@ class MerchantRequest(ShopOwned):
 
     @property
     def answer_reason_label(self) -> str:
-        """Return the label of a known reason, or otherwise the reason as the app sent it."""
         return str(dict(FulfillmentHold.Reason.choices).get(self.answer_reason, self.answer_reason))

@@ -14,10 +14,7 @@ from apps.inventory.models import Location
 class FulfillmentService(ShopOwned):
     """A warehouse that an app runs for a shop, with its own location and callback endpoints.
 
-    Attributes:
-        handle: The identifier of the service in variants. The handle does not change when the service is renamed.
-        location: The service's location, which is created and renamed together with the service.
-        callback_url: The base URL of the service's endpoints, with a trailing slash.
+    ``handle`` identifies the service in variants and never changes. ``callback_url`` ends with a slash.
     """
 
     app = models.ForeignKey(
@@ -84,13 +81,7 @@ class FulfillmentService(ShopOwned):
 
 
 class Pull(ShopOwned):
-    """An hourly request to a service, for stock or for tracking numbers.
-
-    Attributes:
-        next_at: The time at which the next round begins.
-        round: The number of rounds that have begun. Results of an earlier round are ignored.
-        attempt: The number of the round's next attempt.
-    """
+    """An hourly request to a service. Results of an earlier ``round`` are ignored."""
 
     class Kind(models.TextChoices):
         STOCK = "stock", gettext_lazy("Inventory")
@@ -112,15 +103,10 @@ class Pull(ShopOwned):
 
 
 class PullAttempt(ShopOwned):
-    """One call for stock or tracking numbers, with its result.
+    """One call for stock or tracking numbers.
 
-    Attributes:
-        number: The attempt's number within its round.
-        url: The requested URL, including the query string.
-        outcome: ``ok``, ``bad_answer``, ``status``, ``timeout``, ``unreachable``, ``blocked_address`` …
-        changed: The number of rows that the response changed.
-        message: A description of the problem or of ignored data, otherwise blank.
-        excerpt: The beginning of the response.
+    ``outcome`` is ``ok``, ``bad_answer``, ``status``, or the code of a failed request. ``message`` describes a problem
+    or ignored data. ``excerpt`` is the beginning of the response.
     """
 
     service = models.ForeignKey(FulfillmentService, on_delete=models.CASCADE, related_name="+", db_index=False)

@@ -1,5 +1,3 @@
-"""Staff pages for imports and exports."""
-
 from apps.imports_exports.admin.exports import ExportAdmin
 from apps.imports_exports.admin.imports import ImportAdmin
 

@@ -56,8 +56,7 @@ def export_selected(
         format=Format.CSV,
         filters={"ids": ids},
         user=_get_user(request),
-        actor=screen.actor(request),
-        at=timezone.now(),
+        **screen.event_kwargs(request),
     )
     return HttpResponseRedirect(reverse("admin:imports_exports_export_change", args=[export.pk]))
 
@@ -92,7 +91,6 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Export]:
-        """Return only the user's own exports."""
         return super().get_queryset(request).filter(user=as_staff_request(request).user)
 
     @display(description=gettext_lazy("Resource"), ordering="kind")
@@ -107,13 +105,10 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         return export.state, export.get_state_display()
 
     def changelist_view(self, request: HttpRequest, extra_context: Attrs | None = None) -> HttpResponse:
-        """Show the **Create export…** button to staff who may export."""
-        return super().changelist_view(
-            request, {**(extra_context or {}), "may_export": bool(_get_allowed_resources(request))}
-        )
+        context = {**(extra_context or {}), "may_export": bool(_get_allowed_resources(request))}
+        return super().changelist_view(request, context)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the routes to create an export and to download its file."""
         return [
             self.build_action_url("new/", self.new_view, "new", keyed=True),
             self.build_action_url("<path:object_id>/file/<str:key>/", self.file_view, "file"),
@@ -123,7 +118,6 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Attrs | None = None
     ) -> HttpResponse:
-        """Show an export's progress and its download link."""
         require_permission(request, VIEW_EXPORT)
         export: Export = self.get_row_or_404(request, object_id)
         ready = export.is_downloadable_by(int(request.user.pk or 0), timezone.now())
@@ -133,7 +127,6 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         return self.page(request, "panel/imports_exports/export.html", f"{export}", **context)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Attrs | None = None) -> HttpResponse:
-        """Show the history to staff who may view exports."""
         require_permission(request, VIEW_EXPORT)
         return super().history_view(request, object_id, extra_context)
 
@@ -141,9 +134,8 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         """Show the form to choose what to export. On POST, create the export."""
         form = self._create_form(request)
         if request.method == "POST" and form.is_valid():
-            export = exports.create_export(
-                **form.export_options, user=_get_user(request), actor=self.actor(request), at=timezone.now()
-            )
+            user = _get_user(request)
+            export = exports.create_export(**form.export_options, user=user, **self.event_kwargs(request))
             return HttpResponseRedirect(self.url("change", export.pk))
         title = _("Export the audit log") if isinstance(form, AuditExportForm) else _("Export")
         context = {"form": form, "button": _("Create export")}
@@ -159,15 +151,11 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
         if selected == AUDIT_LOG.name or allowed == [AUDIT_LOG.name]:
             require_permission(request, needed[AUDIT_LOG.name])
             topics, people = (kind(request, {}, Event, self).lookup_choices for kind in (TopicFilter, ActorFilter))
-            return AuditExportForm(
-                get_post_data(request), topics=topics, people=people, initial=_get_initial_filters(request)
-            )
+            initial = _get_initial_filters(request)
+            return AuditExportForm(get_post_data(request), topics=topics, people=people, initial=initial)
         if LIST_VAR in request.GET and selected in allowed:
-            return ListExportForm(
-                get_post_data(request),
-                kind=resources[selected],
-                matching=_get_matching_rows(request, get_exporters()[selected].model),
-            )
+            matching = _get_matching_rows(request, get_exporters()[selected].model)
+            return ListExportForm(get_post_data(request), kind=resources[selected], matching=matching)
         kinds = [(name, resources[name].label) for name in allowed if name != AUDIT_LOG.name]
         initial = {"kind": selected, "status": request.GET.get("status", "")}
         return ExportForm(get_post_data(request), kinds=kinds, initial=initial)
@@ -186,7 +174,6 @@ class ExportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Export]):
 
 
 def _get_allowed_resources(request: HttpRequest) -> list[str]:
-    """Return the names of the resources that the user may export."""
     return [name for name, exporter in get_offered_exporters().items() if has_permission(request, exporter.permission)]
 
 
@@ -198,7 +185,6 @@ def _get_initial_filters(request: HttpRequest) -> Attrs:
 
 
 def _get_matching_rows(request: HttpRequest, model: type[ShopOwned]) -> MatchingRows:
-    """Return the rows that the list shows with its filters and search."""
     screen = admin.site.get_model_admin(model)
     assert isinstance(screen, ShopOwnedAdmin)
     if not screen.has_view_or_change_permission(request):
@@ -211,6 +197,6 @@ def _get_matching_rows(request: HttpRequest, model: type[ShopOwned]) -> Matching
 
 
 def _get_user(request: HttpRequest) -> User:
-    """Return the user of the request. The panel requires a login, so the user is never anonymous."""
+    # The panel requires a login.
     assert isinstance(request.user, User)
     return request.user

@@ -28,11 +28,10 @@ from apps.core.jobs.metrics import find_active_job, get_stalled_since
 from apps.core.sanitizing import SafeCsvWriter
 from apps.core.types import Attrs
 from apps.imports_exports.admin.forms import UploadForm
-from apps.imports_exports.admin.result_display import display_rows
-from apps.imports_exports.admin.row_links import add_labels_and_links
+from apps.imports_exports.admin.result_display import add_labels_and_links, display_rows
 from apps.imports_exports.domain import imports
 from apps.imports_exports.domain.column_mapping import suggest_columns
-from apps.imports_exports.domain.parser import UnreadableFile
+from apps.imports_exports.domain.csv_reader import UnreadableFile
 from apps.imports_exports.domain.resources import Resource, get_importers, resources
 from apps.imports_exports.models import Format, Import, ImportedRow
 from apps.imports_exports.resources.orders import ORDERS
@@ -75,14 +74,10 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
 
     @display(description=gettext_lazy("Rows"))
     def progress(self, import_job: Import) -> str:
-        return (
-            _("{done} of {total}").format(done=import_job.done, total=import_job.total)
-            if import_job.total
-            else str(import_job.done)
-        )
+        text = _("{done} of {total}") if import_job.total else "{done}"
+        return text.format(done=import_job.done, total=import_job.total)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the routes for upload, column mapping, confirmation, sample files and report."""
         return [
             self.build_action_url("upload/", self.upload_view, "upload", keyed=True),
             self.build_action_url("sample/", self.sample_view, "sample"),
@@ -105,15 +100,9 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
             else:
                 imports.enqueue_validation(import_job, actor=actor)
                 return HttpResponseRedirect(self.url("change", import_job.pk))
-        kinds = [
-            resources[name]
-            for name, importer in get_importers().items()
-            if has_permission(request, importer.permission)
-        ]
+        kinds, title = _get_allowed_resources(request), _("Import orders, products and customers")
         context = {"form": form, "button": _("Upload and validate"), "multipart": True, "kinds": kinds}
-        return self.page(
-            request, "panel/imports_exports/upload.html", _("Import orders, products and customers"), **context
-        )
+        return self.page(request, "panel/imports_exports/upload.html", title, **context)
 
     def sample_view(self, request: HttpRequest) -> HttpResponse:
         """Return a small example CSV file for a resource. The file can be imported unchanged."""
@@ -122,10 +111,12 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         importer = get_importers().get(kind)
         if importer is None:
             raise Http404(_("This resource does not exist"))
-        response = _create_csv_response(f"{kind}-sample.csv")
-        writer = SafeCsvWriter(
-            response, [name for name in importer.columns if any(name in row for row in importer.sample)]
-        )
+        # The BOM lets spreadsheets detect UTF-8.
+        response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="{kind}-sample.csv"'
+        add_never_cache_headers(response)
+        columns = [name for name in importer.columns if any(name in row for row in importer.sample)]
+        writer = SafeCsvWriter(response, columns)
         for row in importer.sample:
             writer.write(row)
         return response
@@ -137,7 +128,11 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         require_permission(request, VIEW_IMPORT)
         import_job: Import = self.get_row_or_404(request, object_id)
         is_preview = import_job.state in {Import.State.CHECKING, Import.State.CHECKED}
-        rows = ImportedRow.objects.filter(file=import_job, dry=is_preview)
+        rows = ImportedRow.objects.filter(file=import_job, dry=is_preview).order_by("line")
+        previewed = rows.exclude(fate=RESULTS.FAILED)[: imports.PREVIEW_ROWS]
+        noted = rows.filter(fate__in=(RESULTS.NEW, RESULTS.CHANGED)).exclude(reason="")[:MAX_SHOWN_RESULTS]
+        importer = get_importers().get(_get_first_resource(import_job))
+        is_confirmable = has_permission(request, IMPORT) and import_job.state == Import.State.CHECKED
         counts = import_job.counts if is_preview else dict(rows.order_by().values_list("fate").annotate(Count("pk")))
         return self.page(
             request,
@@ -148,30 +143,13 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
             waits=_get_stalled_since(import_job),
             counts=[(str(row_result.label), counts.get(row_result.value, 0)) for row_result in RESULTS],
             foreseen=_describe_counts(counts),
-            following=get_importers()[kind].computed_columns
-            if (kind := _get_first_resource(import_job)) in get_importers()
-            else (),
+            following=importer.computed_columns if importer else (),
             to_import=counts.get(RESULTS.NEW, 0) + counts.get(RESULTS.CHANGED, 0),
-            failures=display_rows(rows.filter(fate=RESULTS.FAILED).order_by("line")[:MAX_SHOWN_RESULTS]),
-            preview=display_rows(
-                add_labels_and_links(
-                    rows.exclude(fate=RESULTS.FAILED).order_by("line")[: imports.PREVIEW_ROWS], request
-                )
-            ),
-            notes=display_rows(
-                add_labels_and_links(
-                    rows.filter(fate__in=(RESULTS.NEW, RESULTS.CHANGED))
-                    .exclude(reason="")
-                    .order_by("line")[:MAX_SHOWN_RESULTS],
-                    request,
-                )
-            ),
-            may_confirm=has_permission(request, IMPORT)
-            and import_job.state == Import.State.CHECKED
-            and not import_job.problem,
-            may_map=has_permission(request, IMPORT)
-            and import_job.state == Import.State.CHECKED
-            and import_job.format == Format.CSV,
+            failures=display_rows(rows.filter(fate=RESULTS.FAILED)[:MAX_SHOWN_RESULTS]),
+            preview=display_rows(add_labels_and_links(previewed, request)),
+            notes=display_rows(add_labels_and_links(noted, request)),
+            may_confirm=is_confirmable and not import_job.problem,
+            may_map=is_confirmable and import_job.format == Format.CSV,
         )
 
     def columns_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -185,19 +163,13 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
         except UnreadableFile as error:
             self.message_user(request, translate(str(error)), messages.ERROR)
             return HttpResponseRedirect(self.url("change", import_job.pk))
-        kinds = [
-            resources[name]
-            for name, importer in get_importers().items()
-            if has_permission(request, importer.permission)
-        ]
+        kinds = _get_allowed_resources(request)
         kind = _get_selected_resource(request, import_job, kinds)
         selected = _get_selected_columns(request, import_job, kind, list(columns))
         if request.method == "POST":
             names = dict(zip(columns, selected, strict=True))
             try:
-                imports.map_columns(
-                    import_job, kind=kind.name, names=names, actor=self.actor(request), at=timezone.now()
-                )
+                imports.map_columns(import_job, kind=kind.name, names=names, **self.event_kwargs(request))
             except DomainError as domain_error:
                 self.message_user(request, format_errors(domain_error), messages.ERROR)
             else:
@@ -207,26 +179,17 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
             for number, ((column, samples), name) in enumerate(zip(columns.items(), selected, strict=True))
         ]
         context = {"original": import_job, "kinds": kinds, "kind": kind, "columns": rows}
-        return self.page(
-            request,
-            "panel/imports_exports/columns.html",
-            _("Column mapping for {name}").format(name=import_job),
-            **context,
-        )
+        title = _("Column mapping for {name}").format(name=import_job)
+        return self.page(request, "panel/imports_exports/columns.html", title, **context)
 
     def confirm_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Confirm a validated import."""
         require_permission(request, IMPORT)
         import_job: Import = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            imports.start_import(
-                import_job,
-                without_unknown="without_unknown" in request.POST,
-                actor=self.actor(request),
-                at=timezone.now(),
-            )
+            is_agreed = "without_unknown" in request.POST
+            imports.start_import(import_job, without_unknown=is_agreed, **self.event_kwargs(request))
         except DomainError as error:
             self.message_user(request, format_errors(error), messages.ERROR)
         else:
@@ -257,7 +220,6 @@ class ImportAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Import]):
 
 
 def _describe_counts(counts: Mapping[str, int]) -> str:
-    """Describe how many rows are new, updated, skipped or have errors."""
     new, changed, skipped, failed = (counts.get(row_result.value, 0) for row_result in RESULTS)
     parts = (
         (new, ngettext("{number} new", "{number} new", new)),
@@ -269,25 +231,17 @@ def _describe_counts(counts: Mapping[str, int]) -> str:
 
 
 def _get_stalled_since(import_job: Import) -> datetime | None:
-    """Return the time when the import began to wait for a worker, or None if the import is not stalled."""
-    is_running = import_job.state in {Import.State.CHECKING, Import.State.IMPORTING}
-    return (
-        get_stalled_since(find_active_job(imports.VALIDATE_TASK, imports.RUN_TASK, import_id=import_job.pk))
-        if is_running
-        else None
-    )
+    if import_job.state not in {Import.State.CHECKING, Import.State.IMPORTING}:
+        return None
+    return get_stalled_since(find_active_job(imports.VALIDATE_TASK, imports.RUN_TASK, import_id=import_job.pk))
 
 
-def _create_csv_response(name: str) -> HttpResponse:
-    """Create a CSV download that starts with a BOM, so that spreadsheets detect UTF-8."""
-    response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    add_never_cache_headers(response)
-    return response
+def _get_allowed_resources(request: HttpRequest) -> list[Resource]:
+    importers = get_importers().items()
+    return [resources[name] for name, importer in importers if has_permission(request, importer.permission)]
 
 
 def _get_selected_resource(request: HttpRequest, import_job: Import, kinds: Sequence[Resource]) -> Resource:
-    """Return the resource that the columns are mapped to."""
     name = request.GET.get("kind") or (import_job.mapping or {}).get("kind") or _get_first_resource(import_job)
     return next((kind for kind in kinds if kind.name == name), kinds[0])
 

@@ -4,32 +4,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from apps.core.admin.display.fields import Models, format_field_value, get_field_label
 from apps.core.admin.forms.error_display import format_message
+from apps.core.admin.permissions import has_permission
 from apps.core.i18n.messages import PART_ERROR, Message, decode
 from apps.imports_exports.domain.resources import get_importers
 from apps.imports_exports.models import ImportedRow
 from apps.imports_exports.resources.cells import VARIANT
 
-_CONSENT_SUFFIX = "_consent"
+# Fields that name an object that does not exist yet. The first group of fields with a value is used.
+_NAME_FIELDS = (("first_name", "last_name"), ("email",), ("phone",), ("order",), ("title",))
 
 
 @dataclass(frozen=True, slots=True)
 class RowDisplay:
-    """An import row for display.
-
-    Attributes:
-        line: The number of the row's first line in the file.
-        kind: The name of the resource.
-        fate: The result of the row.
-        label: The name of the object.
-        reason: The reason why the row was skipped or failed.
-        changes: The field, old value and new value of each change.
-        link: The URL of the object's page, if there is one.
-    """
-
     line: int
     kind: str
     fate: str
@@ -63,7 +55,6 @@ def _format_changes(changes: Iterable[Sequence[Any]], models: Models) -> list[tu
 
 
 def _get_models(kind: str) -> Models:
-    """Return the models that have the fields of a resource."""
     importer = get_importers().get(kind)
     return () if importer is None else importer.models
 
@@ -83,7 +74,6 @@ def _format_name(name: str, models: Models) -> str:
 
 
 def _format_value(name: Any, value: Any, models: Models) -> str:
-    """Translate or localize a value of the field ``name``."""
     text = _decode(value)
     if isinstance(text, Message):
         return text.localize()
@@ -93,6 +83,31 @@ def _format_value(name: Any, value: Any, models: Models) -> str:
     if isinstance(field, Message):
         # The value of a new variant is its price. All other values with a message as the name are plain.
         field = "price" if field.code == VARIANT.code else ""
-    if field.endswith(_CONSENT_SUFFIX):
+    if field.endswith("_consent"):
         return _(text.replace("_", " ").capitalize()) if text else ""
     return format_field_value(field, text, models)
+
+
+def add_labels_and_links(rows: Iterable[ImportedRow], request: HttpRequest) -> list[ImportedRow]:
+    """Set ``label`` to the object's current name, and ``link`` to the object's page if the user may view this page."""
+    all_rows = list(rows)
+    for kind in {row.kind for row in all_rows if row.kind in get_importers()}:
+        kind_rows = [row for row in all_rows if row.kind == kind]
+        importer = get_importers()[kind]
+        objects = importer.find({row.label for row in kind_rows if row.label})
+        for row in kind_rows:
+            if (row_object := objects.get(row.label)) is None:
+                row.label = importer.describe_missing(row.label) or _get_new_name(row)
+                continue
+            app, model = row_object._meta.app_label, row_object._meta.model_name
+            row.label = str(row_object)
+            if has_permission(request, f"{app}.view_{model}"):
+                row.link = reverse(f"admin:{app}_{model}_change", args=[row_object.pk])
+    return all_rows
+
+
+def _get_new_name(row: ImportedRow) -> str:
+    """Return the name of the object that a validated row would create."""
+    new_values = {name: new for name, _, new in row.changes if isinstance(name, str)}
+    names_in_words = (" ".join(filter(None, map(new_values.get, names))) for names in _NAME_FIELDS)
+    return next(filter(None, names_in_words), "")

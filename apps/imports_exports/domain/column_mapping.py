@@ -10,29 +10,19 @@ from django.utils.translation import gettext as _
 
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import define_text
+from apps.imports_exports.domain.csv_reader import NoColumnKnown, UnreadableFile
 from apps.imports_exports.domain.resources import Importer, get_importers
 
 _NOT_UNIQUE = define_text("imports.columns_not_unique", "Each column name in the first line must be unique.")
 _UNKNOWN = define_text("imports.columns_unknown", "The first line contains no known column name.")
 
 
-class ColumnsUnknown(ValueError):
-    """Raised when no column of a file is known."""
-
-
 class MappingRefused(DomainError):
-    """Raised when a column mapping is invalid."""
-
     code = "mapping_refused"
 
 
 class ColumnMapping(TypedDict):
-    """A column mapping that a user saved.
-
-    Attributes:
-        kind: The name of the rows' resource.
-        columns: Our column names, keyed by the names in the file. Ignored columns are left out.
-    """
+    """A column mapping that a user saved: our names, keyed by the names in the file, without ignored columns."""
 
     kind: str
     columns: dict[str, str]
@@ -43,10 +33,7 @@ class ColumnReading:
     """The resource and the column names of a file.
 
     Attributes:
-        kind: The name of the resource.
-        importer: The importer of the resource.
         names: Our name for each column, or an empty string for an unknown column.
-        unknown: The names of unknown columns in the file.
         unsupported: The names of columns in the file that are known from other systems but not supported.
     """
 
@@ -57,7 +44,6 @@ class ColumnReading:
     unsupported: Sequence[str]
 
     def get_cells(self, row: Sequence[str]) -> dict[str, str]:
-        """Return the cells of a row, keyed by our column names."""
         return {name: cell for name, cell in zip(self.names, row, strict=False) if name}
 
 
@@ -67,18 +53,15 @@ def normalize_column_name(name: str) -> str:
 
 
 def detect_columns(columns: Sequence[str], kinds: Mapping[str, Importer]) -> ColumnReading:
-    """Detect the resource and the columns of a file from its header.
-
-    The grouping column determines the resource. A file without any grouping column contains the resource that needs no
-    grouping column.
+    """Detect the resource from the grouping column. A file without one contains the resource that needs none.
 
     Raises:
-        ColumnsUnknown: If no column is known.
-        ValueError: If a column occurs twice.
+        NoColumnKnown: If no column is known.
+        UnreadableFile: If a column occurs twice.
     """
     spellings = [normalize_column_name(column) or column for column in columns]
     if len(set(spellings)) < len(spellings):
-        raise ValueError(_NOT_UNIQUE)
+        raise UnreadableFile(_NOT_UNIQUE)
     for kind, importer in kinds.items():
         names = _get_names(spellings, importer)
         if importer.group_by and importer.group_by not in names:
@@ -90,11 +73,10 @@ def detect_columns(columns: Sequence[str], kinds: Mapping[str, Importer]) -> Col
         if not any(names):
             break
         return _create_column_reading(kind, importer, columns, names)
-    raise ColumnsUnknown(_UNKNOWN)
+    raise NoColumnKnown(_UNKNOWN)
 
 
 def apply_mapping(columns: Sequence[str], mapping: ColumnMapping) -> ColumnReading:
-    """Return the columns as mapped by the user."""
     names = [mapping["columns"].get(column, "") for column in columns]
     return _create_column_reading(mapping["kind"], get_importers()[mapping["kind"]], columns, names)
 
@@ -117,11 +99,8 @@ def check_mapping(names: Iterable[str], importer: Importer) -> None:
     if duplicates:
         raise MappingRefused(_("Only one column can be mapped to {value}.").format(value=duplicates[0]))
     if importer.group_by and importer.group_by not in counts:
-        raise MappingRefused(
-            _("Map a column to {group_by}. Consecutive rows with the same value are imported as one entry.").format(
-                group_by=importer.group_by
-            )
-        )
+        text = _("Map a column to {group_by}. Consecutive rows with the same value are imported as one entry.")
+        raise MappingRefused(text.format(group_by=importer.group_by))
     if not counts:
         raise MappingRefused(_("Map at least one column."))
 
@@ -145,7 +124,7 @@ def _get_names(spellings: Sequence[str], importer: Importer) -> list[str]:
     If several columns would get the same name, a column with exactly our name wins, otherwise the first column.
     """
     own = {normalize_column_name(name): name for name in importer.columns}
-    by_alias = {normalize_column_name(alias): name for alias, name in importer.aliases.items()}
+    by_alias = {normalize_column_name(alias): name for name, aliases in importer.aliases.items() for alias in aliases}
     names = [own.get(column, "") for column in spellings]
     for index, column in enumerate(spellings):
         alias_name = by_alias.get(column, "")

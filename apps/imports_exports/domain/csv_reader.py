@@ -26,6 +26,14 @@ DELIMITERS = ",;\t"
 _TRUE = frozenset({"true", "yes", "1"})
 
 
+class UnreadableFile(ValueError):
+    """Raised when the file as a whole can't be read."""
+
+
+class NoColumnKnown(UnreadableFile):
+    """Raised when no column of a CSV file is known."""
+
+
 def remove_guard(cell: str) -> str:
     """Remove the guard against formulas from a cell."""
     return cell[1:] if cell.startswith("'") and RISKY_START.match(cell[1:]) else cell
@@ -64,12 +72,7 @@ class _Lines:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that can't be read.
-
-    Attributes:
-        reason: Why the row can't be read.
-        cells: The cells of the row, or an empty list if they are unknown.
-    """
+    """A row that can't be read, with its cells if they are known."""
 
     reason: Message
     cells: Sequence[str] = ()
@@ -80,7 +83,6 @@ class Table:
     """A CSV file that is read row by row.
 
     Attributes:
-        columns: The column names in the first line.
         rows: For each row, the number of its last line, and its cells or a ``BadRow``. A row can have fewer cells than
             there are columns.
     """
@@ -96,7 +98,7 @@ def open_table(file: IO[str]) -> Table:
         file: A file opened with ``errors="surrogateescape"``, so that bytes that are not UTF-8 become surrogates.
 
     Raises:
-        ValueError: If the header is unusable.
+        UnreadableFile: If the header is unusable.
     """
     lines = _Lines(file)
     reader, columns = _read_header(lines)
@@ -128,11 +130,11 @@ def _read_header(lines: _Lines) -> tuple[Iterator[list[str]], list[str]]:
         reader = csv.reader(chain([header], lines), delimiter=max(DELIMITERS, key=header.count), strict=True)
         columns = [name.strip() for name in next(reader, [])]
     except csv.Error as error:
-        raise ValueError(_HEADER_UNREADABLE(error=as_message(str(error)))) from None
+        raise UnreadableFile(_HEADER_UNREADABLE(error=as_message(str(error)))) from None
     if not is_valid_text(columns):
-        raise ValueError(_HEADER_NOT_UTF8)
+        raise UnreadableFile(_HEADER_NOT_UTF8)
     if not any(columns):
-        raise ValueError(_NO_HEADER)
+        raise UnreadableFile(_NO_HEADER)
     return reader, columns
 
 

@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 
 from django.db import IntegrityError, transaction
 
 from apps.core.i18n.messages import define_message, define_text
+from apps.imports_exports.domain.csv_reader import NoColumnKnown
 from apps.imports_exports.domain.imports import (
     PREVIEW_ROWS,
     REPORT_EVERY,
@@ -15,16 +17,9 @@ from apps.imports_exports.domain.imports import (
     find_ignored_columns,
     open_import_file,
 )
-from apps.imports_exports.domain.parser import DuplicateIndex, NoColumnKnown, parse_file
+from apps.imports_exports.domain.parser import DuplicateIndex, parse_file
 from apps.imports_exports.domain.resources import BATCH_SIZE, get_importers
-from apps.imports_exports.domain.rows import (
-    NumberedRow,
-    RowOutcome,
-    RowResult,
-    RowResults,
-    combine_results,
-    save_results,
-)
+from apps.imports_exports.domain.rows import NumberedRow, RowOutcome, RowResult, RowResults, save_results
 from apps.imports_exports.domain.runner import (
     ImportLease,
     acquire_lease,
@@ -39,10 +34,6 @@ _OCCURS_EARLIER = define_text("imports.occurs_earlier", "occurs earlier in the f
 _DIFFERS = define_message("imports.key_used_twice", "{key} is already used by a different entry on line {line}")
 
 
-class _RollBack(Exception):
-    """Raised to roll back a row that is only validated."""
-
-
 def validate_file(import_job: Import) -> RowResults:
     """Validate each row of a file. The results of the first rows and of all failed rows are saved for the preview.
 
@@ -54,7 +45,7 @@ def validate_file(import_job: Import) -> RowResults:
         UnreadableFile: If the file as a whole can't be read.
     """
     allowed_resources = get_allowed_resources(import_job.actor)
-    with acquire_lease(import_job, State.CHECKING) as claim, DuplicateIndex() as earlier_keys:
+    with acquire_lease(import_job, State.CHECKING) as claim, closing(DuplicateIndex()) as earlier_keys:
         import_job.refresh_from_db(fields=("done", "counts"))
         start = saved_at = import_job.done
         counts = Counter[str](import_job.counts)
@@ -64,15 +55,17 @@ def validate_file(import_job: Import) -> RowResults:
             rows = number_rows(parse_file(file, import_job.format, import_job.mapping))
             _reload_keys(import_job, islice(rows, start), earlier_keys)
             for batch in create_batches(rows):
-                outcomes = _compare_with_earlier(
-                    batch, _dry_run(batch, allowed_resources, import_job.actor), earlier_keys
-                )
-                counts.update(outcome.result for outcome in outcomes)
-                results = zip(batch, outcomes, strict=True)
+                results = [
+                    (numbered_row, _compare_with_earlier(numbered_row, outcome, earlier_keys))
+                    for numbered_row, outcome in zip(
+                        batch, _dry_run(batch, allowed_resources, import_job.actor), strict=True
+                    )
+                ]
+                counts.update(outcome.result for _, outcome in results)
                 saved_results = [
-                    (numbered_row.row, result)
-                    for numbered_row, result in results
-                    if numbered_row.number <= PREVIEW_ROWS or result.result == RowResult.FAILED
+                    (row, outcome)
+                    for (number, row, _), outcome in results
+                    if number <= PREVIEW_ROWS or outcome.result == RowResult.FAILED
                 ]
                 import_job.done = batch[-1].number
                 if saved_results or import_job.done >= saved_at + REPORT_EVERY:
@@ -80,7 +73,7 @@ def validate_file(import_job: Import) -> RowResults:
                     with transaction.atomic():
                         claim.extend(done_rows=saved_at, counts=dict(counts))
                         save_results(import_job, saved_results, is_dry_run=True)
-                yield from combine_results(batch, outcomes)
+                yield from ((row, outcome) for (_, row, _), outcome in results)
         with transaction.atomic():
             claim.extend(done_rows=import_job.done, counts=dict(counts))
             Import.objects.filter(pk=import_job.pk).update(state=State.CHECKED, total=import_job.done)
@@ -101,47 +94,31 @@ def _has_known_columns(import_job: Import, claim: ImportLease) -> bool:
 def _reload_keys(import_job: Import, rows: Iterator[NumberedRow], earlier_keys: DuplicateIndex) -> None:
     """Load the keys of rows that were validated before the interruption. Failed rows have no keys."""
     while batch := list(islice(rows, BATCH_SIZE)):
-        failed_rows = ImportedRow.objects.filter(
-            file=import_job, dry=True, fate=RowResult.FAILED, line__in=[numbered_row.row.line for numbered_row in batch]
-        )
-        failures = set(failed_rows.values_list("line", flat=True))
+        failed_rows = ImportedRow.objects.filter(file=import_job, dry=True, fate=RowResult.FAILED)
+        failures = set(failed_rows.filter(line__in=[row.line for _, row, _ in batch]).values_list("line", flat=True))
         for numbered_row in batch:
             if numbered_row.row.line not in failures:
                 _add_keys(numbered_row, earlier_keys)
 
 
 def _dry_run(batch: Sequence[NumberedRow], allowed: frozenset[str], actor: str) -> list[RowOutcome]:
-    """Import the rows, roll all changes back, and return the results.
-
-    Earlier rows of the file do not affect the results.
-    """
-    outcomes: list[RowOutcome] = []
+    """Import the rows, and roll all changes back. Earlier rows of the file do not affect the results."""
     try:
         with transaction.atomic():
             outcomes = import_batch(batch, allowed, actor=actor, dry=True)
-            raise _RollBack
-    except _RollBack:
-        return outcomes
+            transaction.set_rollback(True)
+            return outcomes
     except IntegrityError:
         if len(batch) == 1:
             raise
         return [outcome for numbered_row in batch for outcome in _dry_run([numbered_row], allowed, actor)]
 
 
-def _compare_with_earlier(
-    batch: Sequence[NumberedRow], outcomes: Sequence[RowOutcome], earlier_keys: DuplicateIndex
-) -> list[RowOutcome]:
-    """Adjust the results of rows with objects that also occur earlier in the file."""
-    return [
-        _compare_row(numbered_row, outcome, earlier_keys) for numbered_row, outcome in zip(batch, outcomes, strict=True)
-    ]
-
-
-def _compare_row(numbered_row: NumberedRow, outcome: RowOutcome, earlier_keys: DuplicateIndex) -> RowOutcome:
+def _compare_with_earlier(numbered_row: NumberedRow, outcome: RowOutcome, earlier_keys: DuplicateIndex) -> RowOutcome:
+    """Adjust the result of a row with an object that also occurs earlier in the file."""
     row, keys = numbered_row.row, numbered_row.keys
     if row.body is None or outcome.result == RowResult.FAILED:
         return outcome
-    importer = get_importers()[row.kind]
     before = [(key, *match) for key in keys if (match := earlier_keys.find(row.kind, key))]
     if outcome.result == RowResult.NEW and before:
         key, first, line = before[0]
@@ -149,13 +126,9 @@ def _compare_row(numbered_row: NumberedRow, outcome: RowOutcome, earlier_keys: D
             return RowOutcome(RowResult.FAILED, reason=_DIFFERS(key=key, line=line))
     _add_keys(numbered_row, earlier_keys)
     if outcome.result == RowResult.NEW and before:
-        return RowOutcome(importer.duplicate_result, reason=_OCCURS_EARLIER, changes=outcome.changes)
+        return RowOutcome(get_importers()[row.kind].duplicate_result, reason=_OCCURS_EARLIER, changes=outcome.changes)
     # Clear the label of a new object. The object was rolled back, so the label identifies no object.
-    return (
-        replace(outcome, label="", source_key="")
-        if outcome.result == RowResult.NEW
-        else replace(outcome, source_key="")
-    )
+    return replace(outcome, label="" if outcome.result == RowResult.NEW else outcome.label, source_key="")
 
 
 def _add_keys(numbered_row: NumberedRow, earlier_keys: DuplicateIndex) -> None:

@@ -5,7 +5,7 @@ Only the user who created an export can download its file.
 
 import io
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import IO
@@ -24,7 +24,7 @@ from apps.core.sanitizing import SafeCsvWriter
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.imports_exports.domain.files import ExportCheckpoint, ExportParts, ExportSuperseded, remove_file, store_file
-from apps.imports_exports.domain.resources import Exporter, ObjectData, get_exporters, resources
+from apps.imports_exports.domain.resources import get_exporters, resources
 from apps.imports_exports.models import Export, Format
 
 EXPORT, EXPIRE = "orders.export", "orders.expire_export"
@@ -44,15 +44,9 @@ def create_export(
     actor: str,
     at: datetime,
 ) -> Export:
-    """Create an export, and enqueue the job that writes its file.
+    """Create an export that only ``user`` may download, and enqueue the job that writes its file.
 
-    Args:
-        kind: The name of an exportable resource.
-        format: A value of ``Format``.
-        filters: The ``ids`` of the rows, or lookups that the exporter allows.
-        user: The user who may download the file.
-        actor: The same user, as actor for the audit log.
-        at: The current time.
+    ``filters`` contains the ``ids`` of the rows, or lookups that the exporter allows.
     """
     exporter = get_exporters()[kind]
     allowed_filters = {name: filters[name] for name in ("ids", *exporter.filters) if filters.get(name)}
@@ -104,33 +98,21 @@ def write_export(job: Job, **arguments: int) -> None:
         file.seek(0)
         path = store_file(export.create_path(), file)
         text.detach()
-        _publish_file(export, path, checkpoint.done)
+        try:
+            _mark_ready(export, path, checkpoint.done)
+        except BaseException:
+            remove_file(path)
+            raise
         parts.discard()
 
 
-def _publish_file(export: Export, path: str, rows: int) -> None:
-    """Make the written file available for download. If this fails, delete the file.
-
-    Raises:
-        ExportSuperseded: If the export is already ready or expired.
-    """
-    try:
-        if not _mark_ready(export, path, rows):
-            raise ExportSuperseded
-    except BaseException:
-        remove_file(path)
-        raise
-
-
 @transaction.atomic
-def _mark_ready(export: Export, path: str, rows: int) -> bool:
-    """Mark the export as ready. Return False if the export is no longer waiting."""
+def _mark_ready(export: Export, path: str, rows: int) -> None:
     expires_at = timezone.now() + LIFETIME
     waiting = Export.objects.filter(pk=export.pk, state=Export.State.WAITING)
     if not waiting.update(state=Export.State.READY, file=path, row_count=rows, expires_at=expires_at, parts=None):
-        return False
+        raise ExportSuperseded
     jobs.enqueue(EXPIRE, due_at=expires_at, export_id=export.pk)
-    return True
 
 
 def _write_objects(export: Export, file: IO[str], checkpoint: ExportCheckpoint) -> Iterator[ExportCheckpoint]:
@@ -139,38 +121,24 @@ def _write_objects(export: Export, file: IO[str], checkpoint: ExportCheckpoint) 
     if exporter.document is not None:
         yield from exporter.document.write(export, file, checkpoint)
         return
-    write_object = (
-        _open_csv(file, exporter, checkpoint) if export.format == Format.CSV else _open_json_lines(file, kind.singular)
-    )
-    count = checkpoint.done
+    is_csv, count = export.format == Format.CSV, checkpoint.done
+    if is_csv and not checkpoint.last:
+        # The BOM lets spreadsheets detect UTF-8.
+        file.write("\ufeff")
+    writer = SafeCsvWriter(file, exporter.columns, has_header=bool(checkpoint.last) or not is_csv)
     for ids in _get_id_batches(export, checkpoint.last):
         objects = exporter.read_objects(ids)
         for object_data in objects:
-            write_object(object_data)
+            if is_csv:
+                for row in exporter.get_cells(object_data):
+                    writer.write(row)
+            else:
+                file.write(f"{orjson.dumps({kind.singular: object_data}).decode()}\n")
         count += len(objects)
         yield ExportCheckpoint(ids[-1], count)
 
 
-def _open_csv(file: IO[str], exporter: Exporter, checkpoint: ExportCheckpoint) -> Callable[[ObjectData], None]:
-    """Begin or continue a CSV file, and return the function that writes an object to it."""
-    if not checkpoint.last:
-        # The BOM lets spreadsheets detect UTF-8.
-        file.write("\ufeff")
-    writer = SafeCsvWriter(file, exporter.columns, has_header=bool(checkpoint.last))
-
-    def write_object(object_data: ObjectData) -> None:
-        for row in exporter.get_cells(object_data):
-            writer.write(row)
-
-    return write_object
-
-
-def _open_json_lines(file: IO[str], key: str) -> Callable[[ObjectData], None]:
-    return lambda object_data: print(orjson.dumps({key: object_data}).decode(), file=file)
-
-
 def _estimate_count(export: Export) -> int:
-    """Return the approximate number of objects to export."""
     selected_ids = export.filters.get("ids")
     return len(selected_ids) if selected_ids else get_rows(export).count()
 
@@ -191,18 +159,15 @@ def _get_id_batches(export: Export, last: int) -> Iterator[list[int]]:
 def get_export_job(export: Export) -> Job | None:
     """Return the unfinished job that writes the file, or None."""
     unfinished = Job.objects.filter(state__in=(Job.State.WAITING, Job.State.RUNNING))
-    job: Job | None = unfinished.filter(task=EXPORT, arguments__export_id=export.pk).order_by("due_at", "pk").first()
-    return job
+    return unfinished.filter(task=EXPORT, arguments__export_id=export.pk).order_by("due_at", "pk").first()
 
 
 def mark_export_failed(job: Job) -> None:
-    """Mark an unfinished export as failed."""
     waiting = Export.objects.filter(pk=job.arguments["export_id"], state=Export.State.WAITING)
     waiting.update(state=Export.State.FAILED)
 
 
 def expire_export(job: Job, **arguments: int) -> None:
-    """Delete the file of an expired export."""
     export = Export.objects.filter(pk=arguments["export_id"]).first()
     if export is not None:
         default_storage.delete(export.path)

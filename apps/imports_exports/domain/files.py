@@ -37,11 +37,7 @@ class NotStored(DomainError):
 
 
 def store_file(path: str, file: IO[bytes]) -> str:
-    """Store a complete file and return its path.
-
-    Raises:
-        NotStored: If the storage fails.
-    """
+    """Store a complete file and return its path. Raise ``NotStored`` if the storage fails."""
     try:
         return default_storage.save(path, File(file))
     except FAILURES as error:
@@ -101,7 +97,7 @@ class ExportCheckpoint:
     """A checkpoint of an unfinished export file.
 
     Attributes:
-        last: The id of the last object that was written to the file, or to the current section. 0 if there is none.
+        last: The id of the last object in the file, or in the current section. 0 if there is none.
         done: The number of objects in the file.
         section: The section of a document that is being written. Blank for a sequence of objects.
     """

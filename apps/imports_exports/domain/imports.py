@@ -24,14 +24,9 @@ from apps.core.jobs import queue as jobs
 from apps.core.tenancy.read_only import writable_shops
 from apps.core.tenancy.scope import get_current_shop
 from apps.imports_exports.domain.column_mapping import ColumnMapping, check_mapping
+from apps.imports_exports.domain.csv_reader import NoColumnKnown, UnreadableFile
 from apps.imports_exports.domain.files import remove_file, store_file
-from apps.imports_exports.domain.parser import (
-    IgnoredColumns,
-    NoColumnKnown,
-    UnreadableFile,
-    find_ignored_in_file,
-    read_columns,
-)
+from apps.imports_exports.domain.parser import IgnoredColumns, find_ignored_in_file, read_columns
 from apps.imports_exports.domain.resources import get_importers
 from apps.imports_exports.models import Format, Import, ImportedRow
 
@@ -50,8 +45,6 @@ ABANDONED_AFTER = timedelta(days=7)
 
 
 class FileRefused(DomainError):
-    """Raised when a file is not accepted."""
-
     code = "file_refused"
     field = "file"
 
@@ -69,17 +62,10 @@ class ColumnsNotMappable(TransitionRefused):
 
 
 class UnknownColumns(DomainError):
-    """Raised when the user has not agreed to ignore unknown columns."""
-
     code = "import_unknown_columns"
 
 
 def get_file_format(name: str) -> Format:
-    """Return the format of a file, based on the file name.
-
-    Raises:
-        FileRefused: If the name does not end in .csv, .jsonl, .ndjson or .json.
-    """
     ending = name.lower().rpartition(".")[2]
     if ending == "csv":
         return Format.CSV
@@ -120,19 +106,12 @@ def save_upload(file: IO[bytes], name: str, *, actor: str, at: datetime) -> Impo
 
 @transaction.atomic
 def enqueue_validation(import_job: Import, *, actor: str) -> None:
-    """Enqueue the validation of a file."""
     jobs.enqueue(VALIDATE_TASK, actor=actor, import_id=import_job.pk)
 
 
 @transaction.atomic
 def start_import(import_job: Import, *, without_unknown: bool = False, actor: str, at: datetime) -> None:
     """Confirm a validated file, and enqueue its import.
-
-    Args:
-        import_job: The import.
-        without_unknown: True if the user agrees to ignore unknown columns.
-        actor: The actor for the audit log.
-        at: The current time.
 
     Raises:
         ImportNotValidated: If the file is not validated yet or was already confirmed.
@@ -141,9 +120,8 @@ def start_import(import_job: Import, *, without_unknown: bool = False, actor: st
     if import_job.problem:
         raise ImportNotValidated(import_job.problem)
     if import_job.unknown and not without_unknown:
-        raise UnknownColumns(
-            _("Confirm that these columns will be ignored: {names}").format(names=", ".join(import_job.unknown))
-        )
+        text = _("Confirm that these columns will be ignored: {names}")
+        raise UnknownColumns(text.format(names=", ".join(import_job.unknown)))
     if not Import.objects.filter(pk=import_job.pk, state=State.CHECKED).update(state=State.IMPORTING, done=0):
         raise ImportNotValidated(_("This file is not waiting for confirmation"))
     record_event(CONFIRMED, import_job, actor=actor, at=at)
@@ -166,12 +144,7 @@ def get_file_columns(import_job: Import) -> dict[str, list[str]]:
 def map_columns(import_job: Import, *, kind: str, names: Mapping[str, str], actor: str, at: datetime) -> None:
     """Save a column mapping, and validate the file again.
 
-    Args:
-        import_job: An import that is validated but not confirmed.
-        kind: The name of the rows' resource.
-        names: Our column names, keyed by the names in the file. The name of an ignored column is blank.
-        actor: The actor for the audit log.
-        at: The current time.
+    ``names`` are our column names, keyed by the names in the file. The name of an ignored column is blank.
 
     Raises:
         MappingRefused: If two columns have the same name, or the grouping column is missing.
@@ -180,16 +153,9 @@ def map_columns(import_job: Import, *, kind: str, names: Mapping[str, str], acto
     check_mapping(names.values(), get_importers()[kind])
     mapping: ColumnMapping = {"kind": kind, "columns": {column: name for column, name in names.items() if name}}
     waiting = Import.objects.filter(pk=import_job.pk, state=State.CHECKED, format=Format.CSV)
-    reset_values = {
-        "state": State.CHECKING,
-        "done": 0,
-        "total": 0,
-        "counts": {},
-        "unknown": [],
-        "passed_over": [],
-        "problem": "",
-    }
-    if not waiting.update(mapping=mapping, **reset_values):
+    if not waiting.update(
+        mapping=mapping, state=State.CHECKING, done=0, total=0, counts={}, unknown=[], passed_over=[], problem=""
+    ):
         raise ColumnsNotMappable(_("This file is not waiting for confirmation"))
     ImportedRow.objects.filter(file=import_job, dry=True).delete()
     record_event(MAPPED, import_job, actor=actor, at=at, changes={"kind": [None, kind]})
@@ -242,9 +208,8 @@ def discard_import(import_job: Import) -> None:
 
 def delete_abandoned_files(at: datetime) -> int:
     """Delete the files of imports without activity for a week. The row results are kept."""
-    abandoned = list(
-        Import.objects.filter(writable_shops(), finished_at=None, updated_at__lt=at - ABANDONED_AFTER).order_by("pk")
-    )
+    unfinished = Import.objects.filter(writable_shops(), finished_at=None)
+    abandoned = list(unfinished.filter(updated_at__lt=at - ABANDONED_AFTER).order_by("pk"))
     for import_job in abandoned:
         default_storage.delete(import_job.path)
         problem = import_job.problem or _ABANDONED_MESSAGE(days=ABANDONED_AFTER.days)
@@ -254,7 +219,6 @@ def delete_abandoned_files(at: datetime) -> int:
 
 
 def find_unfinished_import(digest: str) -> Import | None:
-    """Return an unfinished import of a file with the same content, or None."""
     return Import.objects.filter(digest=digest, state=State.IMPORTING).first()
 
 

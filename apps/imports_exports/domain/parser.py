@@ -3,21 +3,15 @@
 import io
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
-from types import TracebackType
-from typing import IO, NamedTuple, Self
+from typing import IO, NamedTuple
 
 from apps.core.i18n.error_messages import BLANK
 from apps.core.i18n.messages import COLUMN_ERROR, Message, as_message, define_message
 from apps.core.strict_json import InvalidJson, parse_json
-from apps.imports_exports.domain.column_mapping import (
-    ColumnMapping,
-    ColumnReading,
-    ColumnsUnknown,
-    apply_mapping,
-    detect_columns,
-)
+from apps.imports_exports.domain.column_mapping import ColumnMapping, ColumnReading, apply_mapping, detect_columns
 from apps.imports_exports.domain.csv_reader import MAX_ROW, BadRow, Table, is_valid_text, open_table
 from apps.imports_exports.domain.resources import Importer, get_importers, resources
 from apps.imports_exports.domain.rows import Cells, ImportRow, UnreadableCell, get_label
@@ -40,10 +34,6 @@ _SAMPLE_COUNT, _MAX_SAMPLE_LENGTH, _SAMPLED_ROWS = 3, 40, 50
 MAX_UNKNOWN = 100
 
 
-# Size of the page cache in KiB.
-CACHE = 8 * 1024
-
-
 class DuplicateIndex:
     """An index of the objects in a file, with lookup by key. Each entry has the object's first key and line.
 
@@ -53,7 +43,7 @@ class DuplicateIndex:
     def __init__(self) -> None:
         self._keys = sqlite3.connect("", isolation_level=None)
         for statement in (
-            f"PRAGMA cache_size = -{CACHE}",
+            "PRAGMA cache_size = -8192",  # KiB
             "PRAGMA journal_mode = OFF",
             "PRAGMA synchronous = OFF",
             "CREATE TABLE seen (kind TEXT, key TEXT, first TEXT, line INTEGER, PRIMARY KEY (kind, key)) WITHOUT ROWID",
@@ -61,12 +51,7 @@ class DuplicateIndex:
         ):
             self._keys.execute(statement)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._keys.close()
 
     def add(self, kind: str, key: str, first: str = "", line: int = 0) -> bool:
@@ -81,21 +66,8 @@ class DuplicateIndex:
         return row
 
 
-class UnreadableFile(ValueError):
-    """Raised when the file as a whole can't be read."""
-
-
-class NoColumnKnown(UnreadableFile):
-    """Raised when no column of a CSV file is known."""
-
-
 def parse_file(file: IO[bytes], file_format: str, mapping: ColumnMapping | None = None) -> Iterator[ImportRow]:
-    """Yield the objects of a file.
-
-    Args:
-        file: The file.
-        file_format: A value of ``Format``.
-        mapping: The user's column mapping, or None to detect the columns.
+    """Yield the objects of a file. Without ``mapping``, detect the columns.
 
     Raises:
         UnreadableFile: If the header of a CSV file is unusable.
@@ -105,7 +77,8 @@ def parse_file(file: IO[bytes], file_format: str, mapping: ColumnMapping | None 
         return
     reading, rows = _read_table(file, mapping)
     if reading.importer.group_by:
-        yield from _iterate_grouped(reading, rows)
+        with closing(DuplicateIndex()) as known_cells:
+            yield from _iterate_groups(reading, rows, known_cells)
         return
     for line, row in rows:
         if isinstance(row, BadRow):
@@ -115,12 +88,7 @@ def parse_file(file: IO[bytes], file_format: str, mapping: ColumnMapping | None 
 
 
 class IgnoredColumns(NamedTuple):
-    """Columns of a CSV file, or members of JSON objects, that an import would ignore.
-
-    Attributes:
-        unknown: The names of unknown columns or members.
-        unsupported: The names of CSV columns that are known from other systems but not supported.
-    """
+    """Columns of a CSV file, or members of JSON objects, that an import would ignore (see ``ColumnReading``)."""
 
     unknown: list[str]
     unsupported: list[str]
@@ -157,13 +125,7 @@ def _parse_json_lines(file: IO[bytes]) -> Iterator[ImportRow]:
 
 
 def _parse_json_row(line: int, text: bytes, kinds: dict[str, str]) -> ImportRow:
-    """Parse a line of a JSON lines file.
-
-    Args:
-        line: The number of the line.
-        text: The content of the line.
-        kinds: The resource names. The dictionary keys are the keys that a line may have, such as ``order``.
-    """
+    """Parse a line. ``kinds`` are resource names, keyed by the keys that a line may have, such as ``order``."""
     try:
         value = parse_json(text, limit=MAX_ROW)
     except InvalidJson as error:
@@ -198,35 +160,22 @@ def read_columns(file: IO[bytes]) -> dict[str, list[str]]:
 
 def _read_table(file: IO[bytes], mapping: ColumnMapping | None) -> tuple[ColumnReading, Rows]:
     table = _open_table(file)
-    try:
-        reading = (
-            detect_columns(table.columns, get_importers()) if mapping is None else apply_mapping(table.columns, mapping)
-        )
-    except ColumnsUnknown as error:
-        raise NoColumnKnown(str(error)) from None
-    except ValueError as error:
-        raise UnreadableFile(str(error)) from None
+    reading = (
+        detect_columns(table.columns, get_importers()) if mapping is None else apply_mapping(table.columns, mapping)
+    )
     return reading, table.rows
 
 
 def _open_table(file: IO[bytes]) -> Table:
-    try:
-        return open_table(io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=""))
-    except ValueError as error:
-        raise UnreadableFile(str(error)) from None
+    return open_table(io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=""))
 
 
-def _iterate_grouped(reading: ColumnReading, rows: Rows) -> Iterator[ImportRow]:
+def _iterate_groups(reading: ColumnReading, rows: Rows, known_cells: DuplicateIndex) -> Iterator[ImportRow]:
     """Yield the objects of a CSV file in which an object may have several rows.
 
     An object with an unreadable row fails, because a partial object must not be imported. If the object of an
     unreadable row is unknown, the objects before and after the row fail.
     """
-    with DuplicateIndex() as known_cells:
-        yield from _iterate_groups(reading, rows, known_cells)
-
-
-def _iterate_groups(reading: ColumnReading, rows: Rows, known_cells: DuplicateIndex) -> Iterator[ImportRow]:
     group: _Group | None = None
     adjacent_problem: Message | None = None
     for line, row in rows:
@@ -263,15 +212,7 @@ def _get_group_key(reading: ColumnReading, row: list[str] | BadRow) -> str | Non
 
 @dataclass(slots=True)
 class _Group:
-    """Consecutive CSV rows of one object.
-
-    Attributes:
-        line: The number of the first line.
-        reading: The meaning of the columns.
-        cell: The cell in the grouping column.
-        problem: Why the object can't be read.
-        rows: The rows. At most one row more than allowed is stored, which is enough to detect that there are too many.
-    """
+    """Consecutive CSV rows of one object, the number of the first line, and the cell in the grouping column."""
 
     line: int
     reading: ColumnReading
@@ -280,29 +221,24 @@ class _Group:
     rows: list[Cells] = field(default_factory=list)
 
     def add(self, cells: Cells) -> None:
+        # One row more than allowed is enough to detect that there are too many.
         if len(self.rows) <= self.reading.importer.max_rows:
             self.rows.append(cells)
 
     def create_row(self, known_cells: DuplicateIndex) -> ImportRow:
-        """Combine the rows into one object.
-
-        Args:
-            known_cells: The grouping cells of earlier objects.
-        """
         kind, importer = self.reading.kind, self.reading.importer
-        label, limit = f"{resources[kind].singular} {self.cell}", importer.max_rows
+        label, problem = f"{resources[kind].singular} {self.cell}", None
         if not self.cell:
-            return ImportRow(self.line, kind, problem=COLUMN_ERROR(column=importer.group_by, error=BLANK))
-        if not known_cells.add(kind, self.cell):
-            return self._create_failed_row(_NOT_TOGETHER(what=label))
-        if self.problem:
-            return self._create_failed_row(_LEFT_OUT(what=label, problem=self.problem))
-        if len(self.rows) > limit:
-            return self._create_failed_row(_TOO_MANY_ROWS(what=label, limit=limit))
+            problem = COLUMN_ERROR(column=importer.group_by, error=BLANK)
+        elif not known_cells.add(kind, self.cell):
+            problem = _NOT_TOGETHER(what=label)
+        elif self.problem:
+            problem = _LEFT_OUT(what=label, problem=self.problem)
+        elif len(self.rows) > importer.max_rows:
+            problem = _TOO_MANY_ROWS(what=label, limit=importer.max_rows)
+        if problem:
+            return ImportRow(self.line, kind, problem=problem, label=self.cell)
         return _create_row(self.line, kind, importer, self.rows)
-
-    def _create_failed_row(self, problem: Message) -> ImportRow:
-        return ImportRow(self.line, self.reading.kind, problem=problem, label=self.cell)
 
 
 def _create_row(line: int, kind: str, importer: Importer, rows: list[Cells]) -> ImportRow:

@@ -25,22 +25,16 @@ BATCH_SIZE = 200
 ObjectData: TypeAlias = Attrs
 
 
-class ImportRowFunction(Protocol):
-    """Creates or updates the object of one row in its own transaction."""
-
-    def __call__(self, row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
-        """Import the row. Raise a ``DomainError`` if its values are invalid."""
-
-
 class ImportRowsFunction(Protocol):
-    """Creates or updates the objects of several rows in one transaction. Each row has a different object."""
+    """Creates or updates the objects of rows in one transaction. Each row has a different object."""
 
     def __call__(
         self, rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
     ) -> list[RowOutcome]:
-        """Import the rows. With ``dry``, return the results that an import would have, without saving anything.
+        """Import the rows. With ``dry``, return the results that an import would have. The caller rolls it back.
 
-        An invalid row gets a failed result with a reason. An ``IntegrityError`` rolls everything back.
+        An invalid row gets a failed result with a reason. Raise a ``DomainError`` or ``IntegrityError`` if all rows
+        fail. The caller then imports the rows one by one to find the invalid row.
         """
 
 
@@ -61,9 +55,9 @@ class Document:
     """Describes an export file that contains a single document instead of a sequence of objects.
 
     Attributes:
-        size: A function that returns the approximate number of rows in the document.
-        write: A function that writes the document, starting at a checkpoint, and yields checkpoints. The memory use is
-            constant. After the last checkpoint, the function writes the end of the document.
+        size: Returns the approximate number of rows in the document.
+        write: Writes the document in constant memory, starting at a checkpoint, and yields checkpoints. After the last
+            checkpoint, the function writes the end of the document.
     """
 
     size: Callable[[Export], int]
@@ -75,15 +69,12 @@ class Exporter:
     """Describes how a resource is exported.
 
     Attributes:
-        model: The model. Each row is exported as one object.
-        permission: The Django permission to export.
-        granted_by: The staff permission that grants the Django permission.
+        permission: The Django permission to export, which the staff permission ``granted_by`` grants.
         topic: The event topic of a new export.
         filters: The allowed lookups.
         columns: The CSV columns.
-        read_objects: A function that returns the complete objects for a list of ids, in the same order. Each JSON
-            line contains one of these objects.
-        get_cells: A function that returns the CSV rows of an object.
+        read_objects: Returns the complete objects for a list of ids, in the same order, one for each JSON line.
+        get_cells: Returns the CSV rows of an object.
         document: Set if the export is a single document. Such exports are not offered in the list of resources.
     """
 
@@ -103,11 +94,10 @@ class Importer:
     """Describes how a resource is imported.
 
     Attributes:
-        permission: The Django permission to import.
-        granted_by: The staff permission that grants the Django permission.
+        permission: The Django permission to import, which the staff permission ``granted_by`` grants.
         models: The models that have the fields of an object and its parts, the most likely model first.
         columns: The CSV columns.
-        aliases: Our column names, keyed by the names that other systems use.
+        aliases: The names that other systems use, keyed by our column names.
         unsupported: Column names of other systems that are not supported. Staff see that these columns are ignored, but
             do not have to confirm this.
         members: The members that a JSON object may have, including ignored members.
@@ -117,17 +107,14 @@ class Importer:
             columns.
         max_rows: The maximum number of rows of an object.
         sample: The rows of the example file.
-        body: A function that converts the rows of an object to a body. It raises ``UnreadableCell`` if a cell is
-            invalid.
-        keys: A function that returns the keys that identify an object within a file. The strongest key comes first.
+        body: Converts the rows of an object to a body, or raises ``UnreadableCell``.
+        keys: Returns the keys that identify an object within a file, the strongest first.
         duplicate_result: The result of an object that occurred earlier in the file.
-        import_row: A function that imports one row.
-        import_rows: A function that imports many rows, or None if rows are imported one by one.
-        must_be_alone: A function that returns True if a row must be the only row of a batch.
+        must_be_alone: Returns True if a row must be the only row of a batch.
         batch_size: The maximum number of rows in a batch. A larger batch would block other users for too long.
-        prepare: A function that fetches external data before the transaction, or None.
-        find: A function that finds objects by the labels in their row results.
-        describe_missing: A function that returns the name of an object that ``find`` does not find.
+        prepare: Fetches external data before the transaction.
+        find: Finds objects by the labels in their row results.
+        describe_missing: Returns the name of an object that ``find`` does not find.
         computed_columns: Columns that are exported but never imported, because Backoffice computes their values.
     """
 
@@ -135,7 +122,7 @@ class Importer:
     granted_by: str
     models: tuple[type[Model], ...]
     columns: tuple[str, ...]
-    aliases: Mapping[str, str]
+    aliases: Mapping[str, Sequence[str]]
     members: frozenset[str]
     group_by: str = ""
     identifying_columns: tuple[str, ...] = ()
@@ -144,8 +131,7 @@ class Importer:
     body: Callable[[Sequence[Cells]], Body]
     keys: Callable[[ImportRow, Body], Sequence[str]]
     duplicate_result: RowResult
-    import_row: ImportRowFunction
-    import_rows: ImportRowsFunction | None = None
+    import_rows: ImportRowsFunction
     must_be_alone: Callable[[Body], bool] = lambda body: False
     batch_size: int = BATCH_SIZE
     prepare: PrepareFunction | None = None
@@ -156,7 +142,6 @@ class Importer:
 
     @property
     def importable_columns(self) -> tuple[str, ...]:
-        """Return the columns that can be imported."""
         return tuple(name for name in self.columns if name not in self.computed_columns)
 
 
@@ -168,8 +153,6 @@ class Resource:
         name: The name in the database and in URLs, at most 9 letters.
         label: The name for staff.
         singular: The key of an object in a JSON line.
-        exporter: None if the resource can't be exported.
-        importer: None if the resource can't be imported.
     """
 
     name: str
@@ -183,7 +166,6 @@ resources = Registry[str, Resource]("imported and exported resources", get_key=a
 
 
 def get_exporters() -> dict[str, Exporter]:
-    """Return all exporters, keyed by resource name."""
     return {name: kind.exporter for name, kind in resources.items() if kind.exporter is not None}
 
 
@@ -193,5 +175,4 @@ def get_offered_exporters() -> dict[str, Exporter]:
 
 
 def get_importers() -> dict[str, Importer]:
-    """Return all importers, keyed by resource name."""
     return {name: kind.importer for name, kind in resources.items() if kind.importer is not None}

@@ -41,11 +41,7 @@ def get_label(values: ReadOnlyAttrs) -> str:
 
 
 class UnreadableCell(ValueError):
-    """Raised when a cell can't be parsed.
-
-    Attributes:
-        message: The message with the name of the column.
-    """
+    """Raised when a cell can't be parsed. ``message`` contains the name of the column."""
 
     def __init__(self, column: str, error: Message) -> None:
         self.message = COLUMN_ERROR(column=column, error=error)
@@ -53,8 +49,6 @@ class UnreadableCell(ValueError):
 
 
 class RowRefused(DomainError):
-    """Raised when a row contains invalid values."""
-
     code = "row_refused"
 
 
@@ -65,8 +59,7 @@ class ImportRow:
     Attributes:
         line: The number of the first line, counting from 1.
         kind: The name of the resource, or an empty string if the resource is unknown.
-        body: The object in the format of a REST request body, or None if the object can't be read.
-        problem: The reason why there is no body.
+        body: The object, or None if the object can't be read, for which ``problem`` is the reason.
         label: A label for people. Only set if there is no body.
         unknown: The unknown members of the object.
         fetched: External data, keyed by URL. None during validation, because validation fetches no data.
@@ -99,11 +92,9 @@ class RowOutcome:
     """The result of a row.
 
     Attributes:
-        result: Created, updated, skipped or failed.
         label: The label by which people and ``Importer.find`` identify the object.
-        reason: Why the row was skipped or failed.
         source_key: A key that identifies a new object in later files. Blank if the object may be imported again.
-        changes: The old and the new value for the preview, keyed by field name.
+        changes: The changes for the preview.
     """
 
     result: RowResult
@@ -114,7 +105,6 @@ class RowOutcome:
 
 
 def create_failed_outcome(error: DomainError) -> RowOutcome:
-    """Return a failed result with the error message as the reason."""
     return RowOutcome(RowResult.FAILED, reason=error.sentence)
 
 
@@ -127,14 +117,7 @@ _MORE = define_message("imports.more", "{count} more")
 MAX_VALUE_LENGTH, MAX_CHANGES = 120, 60
 
 
-def combine_results(batch: Sequence[NumberedRow], outcomes: Sequence[RowOutcome]) -> RowResults:
-    """Yield the rows of a batch with their results."""
-    for numbered_row, outcome in zip(batch, outcomes, strict=True):
-        yield numbered_row.row, outcome
-
-
 def save_results(import_job: Import, results: Sequence[tuple[ImportRow, RowOutcome]], *, is_dry_run: bool) -> None:
-    """Save the results of rows."""
     ImportedRow.objects.bulk_create([
         ImportedRow(
             shop=import_job.shop,

@@ -27,7 +27,7 @@ from apps.core.i18n.messages import FIELD_ERROR, Message, as_message, define_mes
 from apps.imports_exports.domain.files import remove_file
 from apps.imports_exports.domain.imports import FINISHED, PREVIEW_ROWS, State, open_import_file
 from apps.imports_exports.domain.parser import parse_file
-from apps.imports_exports.domain.resources import BATCH_SIZE, Importer, get_importers
+from apps.imports_exports.domain.resources import BATCH_SIZE, get_importers
 from apps.imports_exports.domain.rows import (
     Body,
     ImportRow,
@@ -35,7 +35,6 @@ from apps.imports_exports.domain.rows import (
     RowOutcome,
     RowResult,
     RowResults,
-    combine_results,
     create_failed_outcome,
     save_results,
 )
@@ -46,8 +45,6 @@ LEASE = timedelta(seconds=60)
 
 
 class ImportBusy(DomainError):
-    """Raised when another worker is processing the file."""
-
     code = "import_busy"
 
 
@@ -93,7 +90,6 @@ def acquire_lease(import_job: Import, state: Import.State) -> Iterator[ImportLea
 
 
 def number_rows(rows: Iterator[ImportRow]) -> Iterator[NumberedRow]:
-    """Yield the rows with their numbers and keys."""
     for number, row in enumerate(rows, 1):
         yield NumberedRow(number, row, () if row.body is None else get_importers()[row.kind].keys(row, row.body))
 
@@ -108,7 +104,7 @@ def create_batches(rows: Iterator[NumberedRow]) -> Iterator[list[NumberedRow]]:
     kind, keys = "", set[str]()
     for numbered_row in rows:
         row = numbered_row.row
-        can_batch = row.body is None or _can_batch(get_importers()[row.kind], row.body)
+        can_batch = row.body is None or not get_importers()[row.kind].must_be_alone(row.body)
         is_other_kind = row.body is not None and kind not in {"", row.kind}
         limit = min(BATCH_SIZE, get_importers()[kind or row.kind].batch_size) if kind or row.kind else BATCH_SIZE
         if batch and (not can_batch or is_other_kind or len(batch) >= limit or not keys.isdisjoint(numbered_row.keys)):
@@ -124,10 +120,6 @@ def create_batches(rows: Iterator[NumberedRow]) -> Iterator[list[NumberedRow]]:
         yield batch
 
 
-def _can_batch(importer: Importer, body: Body) -> bool:
-    return importer.import_rows is not None and not importer.must_be_alone(body)
-
-
 _FORBIDDEN = define_message("imports.no_permission", "You don't have permission to import {kind}")
 
 
@@ -141,13 +133,6 @@ def get_allowed_resources(actor: str) -> frozenset[str]:
     return frozenset(name for name, permission in needed.items() if user is not None and user.has_perm(permission))
 
 
-def _check_permission(row: ImportRow, allowed: frozenset[str]) -> RowOutcome | None:
-    """Return a failed result if the user may not import the row, or None otherwise."""
-    if row.body is None or row.kind in allowed:
-        return None
-    return RowOutcome(RowResult.FAILED, reason=_FORBIDDEN(kind=Message(f"resource_name.{row.kind}")))
-
-
 def import_batch(
     batch: Sequence[NumberedRow], allowed: frozenset[str], *, actor: str, dry: bool = False
 ) -> list[RowOutcome]:
@@ -156,39 +141,39 @@ def import_batch(
     Raises:
         IntegrityError: If another process created one of the objects. Nothing is saved.
     """
-    outcomes = [_check_permission(numbered_row.row, allowed) for numbered_row in batch]
-    rows_with_body = [
-        (row, row.body)
-        for (_, row, _), forbidden in zip(batch, outcomes, strict=True)
-        if row.body is not None and not forbidden
-    ]
-    import_many = get_importers()[rows_with_body[0][0].kind].import_rows if rows_with_body else None
-    if import_many is not None and (dry or len(rows_with_body) > 1):
-        imported = iter(import_many(rows_with_body, actor=actor, at=timezone.now(), dry=dry))
-        return [
-            forbidden or (next(imported) if row.body is not None else _import_row(row, actor=actor, at=timezone.now()))
-            for (_, row, _), forbidden in zip(batch, outcomes, strict=True)
-        ]
-    now = timezone.now()
-    return [
-        forbidden or _import_row(row, actor=actor, at=now)
-        for (_, row, _), forbidden in zip(batch, outcomes, strict=True)
-    ]
+    rows = [(row, row.body) for _, row, _ in batch if row.body is not None and row.kind in allowed]
+    imported = iter(_import_rows(rows, actor=actor, at=timezone.now(), dry=dry) if rows else ())
+    outcomes = []
+    for row in (numbered_row.row for numbered_row in batch):
+        if row.body is None:
+            outcomes.append(RowOutcome(RowResult.FAILED, reason=row.problem))
+        elif row.kind not in allowed:
+            reason = _FORBIDDEN(kind=Message(f"resource_name.{row.kind}"))
+            outcomes.append(RowOutcome(RowResult.FAILED, reason=reason))
+        else:
+            outcomes.append(next(imported))
+    return outcomes
 
 
-def _import_row(row: ImportRow, *, actor: str, at: datetime) -> RowOutcome:
-    """Import one row. An invalid row changes nothing and gets a failed result."""
-    if row.body is None:
-        return RowOutcome(RowResult.FAILED, reason=row.problem)
-    body = row.body
-    return import_in_savepoint(lambda: get_importers()[row.kind].import_row(row, body, actor=actor, at=at))
+def _import_rows(
+    rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
+) -> Sequence[RowOutcome]:
+    import_rows = partial(get_importers()[rows[0][0].kind].import_rows, rows, actor=actor, at=at, dry=dry)
+    if len(rows) == 1 and not dry:
+        return [import_in_savepoint(lambda: import_rows()[0])]
+    try:
+        return import_rows()
+    except DomainError as error:
+        if len(rows) == 1:
+            return [create_failed_outcome(error)]
+        raise IntegrityError(error.sentence) from error
 
 
-def import_in_savepoint(take_in: Callable[[], RowOutcome]) -> RowOutcome:
+def import_in_savepoint(import_row: Callable[[], RowOutcome]) -> RowOutcome:
     """Call a function that imports a row in a savepoint, and turn its errors into a failed result."""
     try:
         with transaction.atomic():
-            return take_in()
+            return import_row()
     except DomainError as domain_error:
         return create_failed_outcome(domain_error)
     except IntegrityError as integrity_error:
@@ -215,7 +200,7 @@ def run_import(import_job: Import) -> RowResults:
                     alive = partial(claim.extend, done_rows=batch[0].number - 1)
                     with _prepare_batch(remaining, allowed_resources, alive) as ready:
                         outcomes = _import_batch(import_job, ready, allowed_resources, claim)
-                    yield from combine_results(remaining, outcomes)
+                    yield from zip((row for _, row, _ in remaining), outcomes, strict=True)
                     planner_statistics.refresh_statistics_while_writing(before, import_job.done)
         with transaction.atomic():
             claim.extend(done_rows=import_job.done)
@@ -229,9 +214,7 @@ def run_import(import_job: Import) -> RowResults:
 
 
 def _skip_imported(import_job: Import, batch: Sequence[NumberedRow]) -> list[NumberedRow]:
-    results = ImportedRow.objects.filter(
-        file=import_job, dry=False, line__in=[numbered_row.row.line for numbered_row in batch]
-    )
+    results = ImportedRow.objects.filter(file=import_job, dry=False, line__in=[row.line for _, row, _ in batch])
     imported_lines = set(results.values_list("line", flat=True))
     return [numbered_row for numbered_row in batch if numbered_row.row.line not in imported_lines]
 
@@ -241,11 +224,7 @@ def _prepare_batch(
     batch: Sequence[NumberedRow], allowed: frozenset[str], alive: Callable[[], None]
 ) -> Iterator[Sequence[NumberedRow]]:
     """Fetch the external data of rows outside of any transaction, and yield the rows with this data."""
-    importable_rows = [
-        numbered_row.row
-        for numbered_row in batch
-        if numbered_row.row.body is not None and numbered_row.row.kind in allowed
-    ]
+    importable_rows = [row for _, row, _ in batch if row.body is not None and row.kind in allowed]
     prepare = get_importers()[importable_rows[0].kind].prepare if importable_rows else None
     if prepare is None:
         yield batch
@@ -275,14 +254,10 @@ def _import_and_save(
 ) -> list[RowOutcome]:
     claim.extend(done_rows=batch[-1].number)
     outcomes = import_batch(batch, allowed, actor=import_job.actor)
-    save_results(
-        import_job,
-        [_get_result(numbered_row, outcome) for numbered_row, outcome in zip(batch, outcomes, strict=True)],
-        is_dry_run=False,
-    )
+    # The changes are only saved for the first rows.
+    results = [
+        (row, outcome if number <= PREVIEW_ROWS else replace(outcome, changes={}))
+        for (number, row, _), outcome in zip(batch, outcomes, strict=True)
+    ]
+    save_results(import_job, results, is_dry_run=False)
     return outcomes
-
-
-def _get_result(numbered_row: NumberedRow, outcome: RowOutcome) -> tuple[ImportRow, RowOutcome]:
-    """Return the row with the result to save. The changes are only saved for the first rows."""
-    return numbered_row.row, outcome if numbered_row.number <= PREVIEW_ROWS else replace(outcome, changes={})

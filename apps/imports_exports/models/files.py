@@ -21,19 +21,12 @@ EXPORTS, IMPORTS = "exports", "imports"
 
 
 class Format(models.TextChoices):
-    """The format of a file."""
-
     CSV = "csv", gettext_lazy("CSV, for spreadsheets")
     JSON_LINES = "jsonl", gettext_lazy("JSON lines, complete")
     JSON = "json", gettext_lazy("JSON, one document")
 
 
-# Formats of files that contain many objects.
-LIST_FORMATS = (Format.CSV, Format.JSON_LINES)
-
-
 def new_key() -> str:
-    """Return a key of 256 random bits for the file's name and URL."""
     return secrets.token_urlsafe(32)
 
 
@@ -81,12 +74,10 @@ class Export(ShopOwned):
 
     @property
     def event_label(self) -> Message:
-        """Return the label in the audit log."""
         return _EXPORT_LABEL(kind=resource_labels.get(self.kind, self.kind), moment=self.created_at)
 
     @property
     def kind_label(self) -> str:
-        """Return the resource name shown to staff."""
         return translate(resource_labels.get(self.kind, self.kind))
 
     @property
@@ -99,7 +90,6 @@ class Export(ShopOwned):
         return f"{EXPORTS}/{self.shop_id}/{self.key}-{secrets.token_hex(8)}.{self.format}"
 
     def is_downloadable_by(self, user_id: int, at: datetime) -> bool:
-        """Return True if a user may download the file now."""
         is_unexpired = self.expires_at is not None and at < self.expires_at
         return self.state == self.State.READY and is_unexpired and self.user_id == user_id
 
@@ -154,7 +144,6 @@ class Import(ShopOwned):
 
     @property
     def path(self) -> str:
-        """Return the storage path of the file."""
         return f"{IMPORTS}/{self.shop_id}/{self.key}.{self.format}"
 
 
@@ -208,5 +197,4 @@ class ImportedRow(ShopOwned):
 
     @property
     def kind_label(self) -> str:
-        """Return the resource name shown to staff, or an empty string if the resource is unknown."""
         return translate(resource_labels.get(self.kind, self.kind))

@@ -35,7 +35,7 @@ def _render_event(event: Event, actor_name: str) -> ObjectData:
     }
 
 
-def _cells(row: ObjectData) -> Iterable[ObjectData]:
+def _get_cells(row: ObjectData) -> Iterable[ObjectData]:
     return [row | {"changes": orjson.dumps(row["changes"]).decode() if row["changes"] else ""}]
 
 
@@ -71,6 +71,6 @@ AUDIT_LOG = Resource(
             "address",
         ),
         read_objects=_read_events,
-        get_cells=_cells,
+        get_cells=_get_cells,
     ),
 )

@@ -4,17 +4,10 @@ In a list, a ``\`` escapes a ``;``, ``|`` or ``\`` in a value.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from apps.core.i18n.messages import (
-    FIELD_ERROR,
-    PART_ERROR,
-    Message,
-    define_message,
-    join_messages,
-    pair_messages,
-)
+from apps.core.i18n.messages import FIELD_ERROR, PART_ERROR, Message, define_message, join_messages, pair_messages
 from apps.core.models import M
 from apps.core.rest.exceptions import ApiError
 from apps.core.rest.render_context import RenderContext
@@ -48,75 +41,36 @@ def parse_list_cell(cell: str) -> list[list[str]]:
     return stripped if any(stripped[-1]) else stripped[:-1]
 
 
-def parse_value_list(cell: str) -> Sequence[str]:
-    """Parse a cell into a list of single values."""
+def parse_value_list(cell: str) -> list[str]:
     return ["|".join(row) for row in parse_list_cell(cell)]
 
 
-# Address columns in the order of the file.
-ADDRESS_COLUMNS = (
-    "first_name",
-    "last_name",
-    "company",
-    "address1",
-    "address2",
-    "city",
-    "province",
-    "country",
-    "zip",
-    "phone",
-)
-# Our column names, keyed by the names that other systems use.
+# The names that other systems use, keyed by our address columns in the order of the file.
 ADDRESS_ALIASES = {
-    "Given Name": "first_name",
-    "Forename": "first_name",
-    "Surname": "last_name",
-    "Family Name": "last_name",
-    "Company Name": "company",
-    "Address": "address1",
-    "Street": "address1",
-    "Street Address": "address1",
-    "Address Line 1": "address1",
-    "Address 1&2": "address1",
-    "Address Line 2": "address2",
-    "Town": "city",
-    "State": "province",
-    "State Code": "province",
-    "Region": "province",
-    "County": "province",
-    "Province Code": "province",
-    "Country Code": "country",
-    "Country/Region": "country",
-    "Postcode": "zip",
-    "Postal Code": "zip",
-    "Zip Code": "zip",
-    "Telephone": "phone",
-    "Phone Number": "phone",
-    "Mobile": "phone",
+    "first_name": ("Given Name", "Forename"),
+    "last_name": ("Surname", "Family Name"),
+    "company": ("Company Name",),
+    "address1": ("Address", "Street", "Street Address", "Address Line 1", "Address 1&2"),
+    "address2": ("Address Line 2",),
+    "city": ("Town",),
+    "province": ("State", "State Code", "Region", "County", "Province Code"),
+    "country": ("Country Code", "Country/Region"),
+    "zip": ("Postcode", "Postal Code", "Zip Code"),
+    "phone": ("Telephone", "Phone Number", "Mobile"),
 }
-
-
+ADDRESS_COLUMNS = tuple(ADDRESS_ALIASES)
 VARIANT = define_message("product_imports.variant", "variant {title}")
 IMAGE = define_message("product_imports.image", "image {number}")
 
 
-def file_version() -> str:
-    """Return the API version that determines the format of files."""
-    return get_latest_version()
-
-
 def file_context() -> RenderContext:
-    """Return the context to render objects for a file of the current shop."""
-    return RenderContext(get_current_shop(), file_version())
+    """Return the context to render objects for a file of the current shop, in the format of the latest API version."""
+    return RenderContext(get_current_shop(), get_latest_version())
 
 
 @contextmanager
 def convert_api_errors() -> Iterator[None]:
-    """Convert a validation error of the REST API to a row error.
-
-    Raises:
-        RowRefused: If the body is invalid. The error contains all messages in one sentence.
-    """
+    """Convert a validation error of the REST API to a ``RowRefused`` error with all messages in one sentence."""
     try:
         yield
     except ApiError as error:

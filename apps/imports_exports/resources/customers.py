@@ -13,6 +13,7 @@ from apps.core.i18n.messages import define_text
 from apps.core.rest.reading.query_plans import get_read_plan
 from apps.core.rest.resources.nested_rows import WritableNestedRows
 from apps.core.rest.resources.serializers import validate_body
+from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import ReadOnlyAttrs
 from apps.customers.api.addresses import AddressSerializer
@@ -31,7 +32,6 @@ from apps.imports_exports.domain.rows import (
     UNCHANGED,
     Body,
     Cells,
-    Changes,
     ImportRow,
     RowOutcome,
     RowResult,
@@ -42,7 +42,6 @@ from apps.imports_exports.resources.cells import (
     ADDRESS_COLUMNS,
     convert_api_errors,
     file_context,
-    file_version,
     get_member_names,
 )
 from apps.imports_exports.resources.sample_files import SAMPLE_CUSTOMERS
@@ -52,6 +51,7 @@ _CUSTOMER_FIELDS = tuple(field.name for field in CUSTOMER_FIELDS if field.in_csv
 _FLAGS = tuple(name for name in _CUSTOMER_FIELDS if isinstance(Customer._meta.get_field(name), BooleanField))
 _ADDRESS_FIELDS = tuple(name for name in ADDRESS_COLUMNS if name not in _CUSTOMER_FIELDS)
 _CONSENTS = ("accepts_marketing", *consents.FIELDS)
+# The labels of row results contain no personal data.
 _LABEL_PREFIX = "customer:"
 _ADDRESS_IGNORED = define_text(
     "customer_imports.address_ignored", "The address is ignored: addresses are only imported for new customers."
@@ -87,7 +87,6 @@ def _convert_to_cells(customer: ObjectData) -> Iterable[ObjectData]:
 
 
 def _parse_row(rows: Sequence[Cells]) -> Body:
-    """Convert a CSV row to a request body for a customer."""
     row = rows[0]
     flags = ("accepts_marketing", *_FLAGS)
     body: dict[str, object] = {name: row[name] for name in _CUSTOMER_FIELDS if name in row and name not in flags}
@@ -99,20 +98,14 @@ def _parse_row(rows: Sequence[Cells]) -> Body:
 
 
 def _get_keys(row: ImportRow, body: Body) -> Sequence[str]:
-    """Return the keys that identify a customer within a file: first the email, then the phone."""
     email, phone = get_contact_keys(email=body.get("email"), phone=body.get("phone"))
     return [key for key in (email, phone) if key] or [row.digest]
-
-
-def _import_customer(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
-    """Create a customer, or update the customer with the same email or phone."""
-    return _import_customers([(row, body)], actor=actor, at=at, dry=False)[0]
 
 
 def _import_customers(
     rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool
 ) -> list[RowOutcome]:
-    """Import several customers with one lookup and one bulk insert."""
+    """Create customers, or update those with the same email or phone, with one lookup and one bulk insert."""
     outcomes: list[RowOutcome] = []
     new: dict[int, CustomerDraft] = {}
     addressed: dict[int, Customer] = {}
@@ -145,32 +138,27 @@ def _get_customer_values(body: Body) -> dict[str, object]:
     """Return the customer's fields from a body, except the addresses."""
     values = {name: body[name] for name in (*EDITABLE_FIELDS, *_CONSENTS) if body.get(name) not in (None, "")}
     for channel in consents.CHANNEL_DEFINITIONS.values():
-        if not body.get(channel.contact) and _is_not_subscribed(values.get(channel.field)):
+        consent = values.get(channel.field)
+        is_unsubscribed = isinstance(consent, Mapping) and consent.get("state") == ConsentState.NOT_SUBSCRIBED
+        if is_unsubscribed and not body.get(channel.contact):
             # Exports contain both consents of every customer. Ignore a consent if its email or phone is missing.
             del values[channel.field]
     return values
 
 
 def _prepare_new(body: Body, values: dict[str, object], at: datetime) -> tuple[CustomerDraft, RowOutcome]:
-    """Prepare a new customer, and return it with the result of its row.
-
-    Raises:
-        CustomerRefused, RowRefused: If values are invalid.
-    """
     values["addresses"] = _sort_addresses(body)
     with convert_api_errors():
-        attrs = validate_body(CustomerSerializer, file_version(), values)
-    return draft_customer(attrs, at=at), RowOutcome(RowResult.NEW, changes=_get_new_changes(values))
+        attrs = validate_body(CustomerSerializer, get_latest_version(), values)
+    return draft_customer(attrs, at=at), RowOutcome(
+        RowResult.NEW, changes={name: (None, _format_for_preview(value)) for name, value in values.items() if value}
+    )
 
 
 def _update_existing(customer: Customer, values: ReadOnlyAttrs, *, actor: str, at: datetime, dry: bool) -> RowOutcome:
-    """Update the fields of an existing customer that differ. A dry run only reports the differences.
-
-    Raises:
-        CustomerRefused, RowRefused: If values are invalid.
-    """
+    """Update the fields of an existing customer that differ. A dry run only reports the differences."""
     with convert_api_errors():
-        attrs = validate_body(CustomerSerializer, file_version(), values, instance=customer)
+        attrs = validate_body(CustomerSerializer, get_latest_version(), values, instance=customer)
     cleaned, errors = clean_customer(attrs, customer=customer, shop=get_current_shop(), at=at)
     if errors:
         raise CustomerRefused(errors)
@@ -182,22 +170,11 @@ def _update_existing(customer: Customer, values: ReadOnlyAttrs, *, actor: str, a
         for name, value in changed.items()
     }
     before = customer.version
-    if not dry and update_customer(customer, changed, actor=actor, at=at).version == before:
-        return RowOutcome(RowResult.SKIPPED, _get_label(customer.pk), changes=changes)
-    return RowOutcome(RowResult.CHANGED, _get_label(customer.pk), changes=changes)
-
-
-def _get_new_changes(values: ReadOnlyAttrs) -> Changes:
-    """Return the changes that the preview shows for a new customer."""
-    return {name: (None, _format_for_preview(value)) for name, value in values.items() if value}
-
-
-def _is_not_subscribed(consent: object) -> bool:
-    return isinstance(consent, Mapping) and consent.get("state") == ConsentState.NOT_SUBSCRIBED
+    is_same = not dry and update_customer(customer, changed, actor=actor, at=at).version == before
+    return RowOutcome(RowResult.SKIPPED if is_same else RowResult.CHANGED, _get_label(customer.pk), changes=changes)
 
 
 def _get_current_value(customer: Customer, name: str) -> object:
-    """Return the current value of a customer's field."""
     channel = consents.FIELDS.get(name)
     return getattr(customer, name) if channel is None else {"state": consents.get_consent(customer, channel).state}
 
@@ -237,13 +214,11 @@ def _is_different(customer: Customer, name: str, value: Any) -> bool:
 
 
 def _find_customers(labels: Collection[str]) -> dict[str, Customer]:
-    """Return the customers with these labels, keyed by label."""
     ids = [pk for pk in map(_get_id, labels) if pk]
     return {_get_label(row.pk): row for row in Customer.objects.filter(pk__in=ids)}
 
 
 def _get_label(pk: int) -> str:
-    """Return the label of a row result, which contains no personal data."""
     return f"{_LABEL_PREFIX}{pk}"
 
 
@@ -254,27 +229,19 @@ def _get_id(label: str) -> int:
 
 
 def _describe_missing(label: str) -> str:
-    """Return the name for staff of a customer who no longer exists."""
     return Customer(pk=pk).event_label if (pk := _get_id(label)) else label
 
 
 def _has_ignored_address(customer: Customer, body: Body) -> bool:
-    """Return True if the import ignores an address in the row.
-
-    Addresses are only imported for new customers. An address that an existing customer already has does not count as
-    ignored.
-    """
+    """Return True if the import ignores an address in the row that the existing customer does not have yet."""
     addresses = [item for item in body.get("addresses") or () if isinstance(item, dict)]
-    existing = (
-        [{name: _fold(getattr(row, name)) for name in _ADDRESS_FIELDS} for row in customer.addresses.all()]
-        if addresses
-        else []
-    )
+    existing = list(customer.addresses.all()) if addresses else []
     return any(all(_is_different_address(item, row) for row in existing) for item in addresses)
 
 
-def _is_different_address(address: ReadOnlyAttrs, existing: Mapping[str, str]) -> bool:
-    return any(_fold(address[name]) != existing[name] for name in _ADDRESS_FIELDS if address.get(name))
+def _is_different_address(item: ReadOnlyAttrs, address: Address) -> bool:
+    names = (name for name in _ADDRESS_FIELDS if item.get(name))
+    return any(_fold(item[name]) != _fold(getattr(address, name)) for name in names)
 
 
 def _fold(value: object) -> str:
@@ -289,25 +256,22 @@ _TABLE = (
     *(name for name in _CUSTOMER_FIELDS if name not in IDENTIFYING_FIELDS),
     *_COMPUTED,
 )
-# Maps the column names of other systems to ours.
-_ALIASES = {
-    **ADDRESS_ALIASES,
-    **{f"Default Address {alias}": name for alias, name in ADDRESS_ALIASES.items()},
-    **{f"Default Address {name}": name for name in _ADDRESS_FIELDS},
-    **{f"Billing {alias}": name for alias, name in ADDRESS_ALIASES.items()},
-    **{f"Billing {name}": name for name in (*IDENTIFYING_FIELDS, *_ADDRESS_FIELDS)},
-    "E-mail Address": "email",
-    "Mail": "email",
-    "User Email": "email",
-    "Accepts Email Marketing": "accepts_marketing",
-    "Newsletter": "accepts_marketing",
-    "Subscribed": "accepts_marketing",
-    "Notes": "note",
-    "Customer Note": "note",
-    "Tag": "tags",
-    "Orders": "orders_count",
-    "Total Orders": "orders_count",
-    "Total Spend": "total_spent",
+# The names that other systems use.
+_ALIASES: dict[str, Sequence[str]] = {
+    **{
+        name: [
+            *aliases,
+            *(f"Default Address {alias}" for alias in (aliases if name in _CUSTOMER_FIELDS else (*aliases, name))),
+            *(f"Billing {alias}" for alias in (*aliases, name)),
+        ]
+        for name, aliases in ADDRESS_ALIASES.items()
+    },
+    "email": ("E-mail Address", "Mail", "User Email", "Billing email"),
+    "accepts_marketing": ("Accepts Email Marketing", "Newsletter", "Subscribed"),
+    "note": ("Notes", "Customer Note"),
+    "tags": ("Tag",),
+    "orders_count": ("Orders", "Total Orders"),
+    "total_spent": ("Total Spend",),
 }
 CUSTOMERS = Resource(
     name="customers",
@@ -334,7 +298,6 @@ CUSTOMERS = Resource(
         body=_parse_row,
         keys=_get_keys,
         duplicate_result=RowResult.CHANGED,
-        import_row=_import_customer,
         import_rows=_import_customers,
         find=_find_customers,
         describe_missing=_describe_missing,

@@ -1,17 +1,19 @@
 """Convert the orders in a file to request bodies that create orders. Ids are ignored, and variants are found by SKU."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from apps.catalog.models import Variant
 from apps.core.i18n.error_messages import INVALID
 from apps.core.i18n.messages import define_text
+from apps.core.rest.versions import get_latest_version
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.timestamps import InvalidDate, parse_timestamp
 from apps.core.types import Attrs
 from apps.imports_exports.domain.resources import ObjectData
 from apps.imports_exports.domain.rows import Body
-from apps.imports_exports.resources.cells import convert_api_errors, file_version
+from apps.imports_exports.resources.cells import convert_api_errors
 from apps.imports_exports.resources.order_table import get_entered_codes
 from apps.orders.api.parsing import parse_order
 from apps.orders.domain.create.drafts import OrderParts, OrderRefused
@@ -28,19 +30,13 @@ _NO_QUANTITY = define_text(
 
 
 def parse_new_order(body: Body, source: str, skus: Mapping[str, int], *, at: datetime) -> tuple[Attrs, OrderParts]:
-    """Parse an order from a file into the arguments of ``create_order``.
-
-    Args:
-        body: The order in the file.
-        source: The key of the order in its source system.
-        skus: Variant ids, keyed by SKU, from ``get_variant_ids``.
-        at: The time of the import.
+    """Parse an order from a file into the arguments of ``create_order``. ``source`` is its key in its source system.
 
     Raises:
         OrderRefused, RowRefused: If values are invalid.
     """
     with convert_api_errors():
-        attrs, parts = parse_order(file_version(), _convert_to_new(body, skus))
+        attrs, parts = parse_order(get_latest_version(), _convert_to_new(body, skus))
     attrs |= {"source_name": "import", "source_identifier": source[:255], **_get_name_and_time(body, at)}
     parts.fulfilled_quantities = _get_fulfilled_quantities(body, parts)
     return attrs, parts
@@ -51,11 +47,9 @@ def get_variant_ids(bodies: Iterable[Body]) -> Mapping[str, int]:
     skus = {line["sku"] for body in bodies for line in _get_lines_with_sku(body)} - {""}
     if not skus:
         return {}
-    ids_by_sku: dict[str, list[int]] = {}
-    rows = Variant.objects.filter(inventory_item__sku__in=skus).values_list("inventory_item__sku", "pk")
-    for sku, pk in rows:
-        ids_by_sku.setdefault(sku, []).append(pk)
-    return {sku: pks[0] for sku, pks in ids_by_sku.items() if len(pks) == 1}
+    rows = list(Variant.objects.filter(inventory_item__sku__in=skus).values_list("inventory_item__sku", "pk"))
+    counts = Counter(sku for sku, _ in rows)
+    return {sku: pk for sku, pk in rows if counts[sku] == 1}
 
 
 def has_fulfillments(body: Body) -> bool:
@@ -64,11 +58,7 @@ def has_fulfillments(body: Body) -> bool:
 
 
 def parse_file_moment(text: object, name: str) -> datetime:
-    """Parse a date and time in the file.
-
-    Raises:
-        OrderRefused: If the text is not a valid date and time.
-    """
+    """Parse a date and time in the file. Raise ``OrderRefused`` if it is invalid."""
     try:
         return parse_timestamp(str(text), get_current_shop().tzinfo)
     except InvalidDate:
@@ -76,11 +66,7 @@ def parse_file_moment(text: object, name: str) -> datetime:
 
 
 def _get_name_and_time(body: Body, at: datetime) -> ObjectData:
-    """Return the name and the creation time that the order has in the file.
-
-    Raises:
-        OrderRefused: If the time is invalid or in the future.
-    """
+    """Return the name and the creation time that the order has in the file."""
     values: ObjectData = {"name": body["name"]} if isinstance(body.get("name"), str) and body["name"] else {}
     if body.get("created_at"):
         values["created_at"] = parse_file_moment(body["created_at"], "created_at")
@@ -120,7 +106,6 @@ def _get_fulfillment_status(value: object) -> object:
 
 
 def _convert_to_new(body: Body, skus: Mapping[str, int]) -> ObjectData:
-    """Convert an order from a file to the request body that creates the order."""
     new_body = {name: value for name, value in body.items() if name not in _IGNORED_MEMBERS}
     new_body["line_items"] = _remove_members(_to_list(body.get("line_items")), "variant_id", "product_id")
     for line in _get_lines_with_sku(new_body):
@@ -134,19 +119,13 @@ def _convert_to_new(body: Body, skus: Mapping[str, int]) -> ObjectData:
     new_body["transactions"] = _remove_members(_to_list(body.get("transactions")), "parent_id")
     if new_body.get("fulfillment_status") == Order.FulfillmentStatus.RESTOCKED:
         del new_body["fulfillment_status"]
-    return _revert_cancellation(new_body) if body.get("cancelled_at") else new_body
-
-
-def _revert_cancellation(new_body: ObjectData) -> ObjectData:
-    """Return the body of a canceled order as it was before the cancellation.
-
-    The import creates this order and then cancels it, which closes the order and voids its authorizations.
-    """
-    before = {name: value for name, value in new_body.items() if name != "closed_at"}
-    before["transactions"] = [
-        row for row in new_body["transactions"] if not (isinstance(row, dict) and row.get("kind") == "void")
-    ]
-    return before
+    if body.get("cancelled_at"):
+        # The import creates this order and then cancels it, which closes the order and voids its authorizations.
+        new_body.pop("closed_at", None)
+        new_body["transactions"] = [
+            row for row in new_body["transactions"] if not (isinstance(row, dict) and row.get("kind") == "void")
+        ]
+    return new_body
 
 
 def _get_lines_with_sku(body: Body) -> list[ObjectData]:

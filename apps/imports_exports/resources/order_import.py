@@ -6,16 +6,16 @@ Orders that also change other rows, such as stock, are imported alone (``must_be
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
-from django.db import IntegrityError
 from django.utils import timezone
 
 from apps.core.exceptions import DomainError
 from apps.core.i18n.messages import AMOUNT, Amount, define_message, define_text
 from apps.core.money import format_decimal
 from apps.customers.domain.lookup import ContactsDisagree
-from apps.imports_exports.domain.rows import Body, Changes, ImportRow, RowOutcome, RowResult, create_failed_outcome
+from apps.imports_exports.domain.rows import Body, ImportRow, RowOutcome, RowResult, create_failed_outcome
 from apps.imports_exports.domain.runner import import_in_savepoint
 from apps.imports_exports.models import ImportedRow
 from apps.imports_exports.resources.order_bodies import (
@@ -59,7 +59,7 @@ def must_be_alone(body: Body) -> bool:
     )
 
 
-def import_order(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
+def _import_order(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
     """Import an order, unless an earlier import created it and it still exists."""
     key = get_order_key(row, body)
     earlier = _find_earlier_imports([key]).get(key)
@@ -80,8 +80,8 @@ def import_order(row: ImportRow, body: Body, *, actor: str, at: datetime) -> Row
 def import_orders(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: datetime, dry: bool) -> list[RowOutcome]:
     """Import several orders with one lookup and bulk inserts."""
     if len(rows) == 1:
-        [(row, body)] = rows
-        return [import_in_savepoint(lambda: import_order(row, body, actor=actor, at=at))]
+        import_order = partial(_import_order, *rows[0], actor=actor, at=at)
+        return [import_in_savepoint(import_order) if dry else import_order()]
     keys = [get_order_key(row, body) for row, body in rows]
     before = _find_earlier_imports(keys)
     imported = {index: before[key] for index, key in enumerate(keys) if key in before and before[key].order_exists}
@@ -93,28 +93,28 @@ def import_orders(rows: Sequence[tuple[ImportRow, Body]], *, actor: str, at: dat
             drafts[index] = draft_or_error
         else:
             outcomes[index] = create_failed_outcome(draft_or_error)
-    for index, error in zip(drafts, _insert_orders(list(drafts.values()), actor=actor, at=at, dry=dry), strict=True):
-        draft_order = drafts[index]
-        if error is not None:
-            outcomes[index] = create_failed_outcome(_get_staff_error(error))
-        else:
-            outcomes[index] = _create_new_outcome(
-                draft_order.order, draft_order.name, len(draft_order.lines), keys[index]
-            )
+    errors: list[DomainError | None] = []
+    if drafts:
+        new = list(drafts.values())
+        errors = create.preview_orders(new, at=at) if dry else create.create_orders(new, actor=actor, at=at)
+    for index, error in zip(drafts, errors, strict=True):
+        draft = drafts[index]
+        outcomes[index] = (
+            _create_new_outcome(draft.order, draft.name, len(draft.lines), keys[index])
+            if error is None
+            else create_failed_outcome(_get_staff_error(error))
+        )
     if not dry:
         new_indexes = [index for index in drafts if outcomes[index].result == RowResult.NEW]
         _clear_source_keys([before[keys[index]] for index in new_indexes if keys[index] in before])
-        _cancel_orders([(drafts[index].order, rows[index][1]) for index in new_indexes], actor=actor)
+        for index in new_indexes:
+            if rows[index][1].get("cancelled_at"):
+                _cancel_order(drafts[index].order, rows[index][1], actor=actor)
     return [outcomes[index] for index in range(len(rows))]
 
 
 class _EarlierImport(NamedTuple):
-    """An earlier import of an order.
-
-    Attributes:
-        row: The row result of the earlier import.
-        order_exists: True if the order still exists.
-    """
+    """The row result of an earlier import of an order, and whether the order still exists."""
 
     row: ImportedRow
     order_exists: bool
@@ -165,21 +165,6 @@ def _create_drafts(
     return dict(sorted(results.items()))
 
 
-def _insert_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime, dry: bool) -> list[DomainError | None]:
-    """Insert orders, and return an error or None for each order. A dry run only checks the orders.
-
-    Raises:
-        IntegrityError: If the whole batch fails. The caller then imports the orders one by one to find the invalid
-            order.
-    """
-    if not drafts:
-        return []
-    try:
-        return create.preview_orders(drafts, at=at) if dry else create.create_orders(drafts, actor=actor, at=at)
-    except DomainError as error:
-        raise IntegrityError(error.sentence) from error
-
-
 def _get_staff_error(error: DomainError) -> DomainError:
     """Return the error for staff. It may name the customers that an email address or phone number belongs to."""
     cause = error.__cause__
@@ -189,15 +174,12 @@ def _get_staff_error(error: DomainError) -> DomainError:
 def _create_new_outcome(order: Order, name: str, lines: int, key: str) -> RowOutcome:
     name = name or order.name
     reason = None if name == order.name else _NAME_TAKEN(name=name)
-    return RowOutcome(RowResult.NEW, order.name, reason, source_key=key, changes=_get_new_changes(order, lines))
-
-
-def _get_new_changes(order: Order, lines: int) -> Changes:
-    """Return the changes that the preview shows for a new order, which has no number yet."""
+    # The preview shows the identifier, because a new order has no number yet.
     customer = order.email or order.phone or (order.customer or "")
     total = AMOUNT(amount=Amount(format_decimal(order.total_price, order.currency), order.currency))
     values = {"order": order.source_identifier, "buyer": str(customer), "lines": lines, "total_price": total}
-    return {name: (None, value) for name, value in values.items()}
+    changes = {field: (None, value) for field, value in values.items()}
+    return RowOutcome(RowResult.NEW, order.name, reason, source_key=key, changes=changes)
 
 
 def _has_valid_cancelled_at(body: Body) -> bool:
@@ -206,20 +188,6 @@ def _has_valid_cancelled_at(body: Body) -> bool:
     except OrderRefused:
         return False
     return True
-
-
-def _cancel_orders(orders: Sequence[tuple[Order, Body]], *, actor: str) -> None:
-    """Cancel the orders that are canceled in the file.
-
-    Raises:
-        IntegrityError: If an order can't be canceled. The caller then imports the orders one by one to find the reason.
-    """
-    try:
-        for order, body in orders:
-            if body.get("cancelled_at"):
-                _cancel_order(order, body, actor=actor)
-    except DomainError as error:
-        raise IntegrityError(error.sentence) from error
 
 
 def _cancel_order(order: Order, body: Body, *, actor: str) -> None:

@@ -2,7 +2,7 @@
 
 Each row is a line item. Consecutive rows with the same value in the column ``order`` form one order. The first row also
 has the values of the order itself. The cells for discount codes, shipping lines and taxes contain lists
-(``list_cells``). Taxes on shipping are grouped by shipping line.
+(``cells``). Taxes on shipping are grouped by shipping line.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,8 +13,13 @@ from apps.core.money import format_decimal
 from apps.imports_exports.domain.csv_reader import format_bool, is_true
 from apps.imports_exports.domain.resources import ObjectData
 from apps.imports_exports.domain.rows import Body, Cells, UnreadableCell
-from apps.imports_exports.resources.cells import ADDRESS_COLUMNS, format_list_cell, parse_list_cell, parse_value_list
-from apps.imports_exports.resources.order_columns import ADDRESSES, FLAGS, LINE_FIELDS, LINE_FLAGS, UNCHANGED_COLUMNS
+from apps.imports_exports.resources.cells import (
+    ADDRESS_ALIASES,
+    ADDRESS_COLUMNS,
+    format_list_cell,
+    parse_list_cell,
+    parse_value_list,
+)
 from apps.orders.models import Order
 
 _UNEVEN_PRICES = define_message(
@@ -29,6 +34,87 @@ _NO_AMOUNT = define_text("order_imports.no_amount", "enter an amount for each HS
 _NOT_WHOLE = define_text("order_imports.not_whole", "enter a whole number")
 _SHIPPING_LINES = define_text("order_imports.shipping_lines", "shipping lines")
 _DUTIES = define_text("order_imports.duties", "duties")
+
+# Columns of the order. Except for the columns in ``_COMPOSED``, each column has the name of a REST field.
+ORDER_COLUMNS = (
+    "order",
+    "email",
+    "phone",
+    "created_at",
+    "processed_at",
+    "currency",
+    "presentment_currency",
+    "exchange_rate",
+    "financial_status",
+    "fulfillment_status",
+    "paid",
+    "total_price",
+    "total_tip_received",
+    "taxes_included",
+    "tax_exempt",
+    "test",
+    "discount_codes",
+    "shipping_title",
+    "shipping_price",
+    "shipping_tax_title",
+    "shipping_tax_rate",
+    "shipping_tax",
+    "tags",
+    "note",
+    "closed_at",
+    "cancelled_at",
+    "cancel_reason",
+)
+_COMPOSED = frozenset(
+    {"order", "paid", "discount_codes", *(name for name in ORDER_COLUMNS if name.startswith("shipping_"))}
+)
+FLAGS = ("taxes_included", "tax_exempt", "test")
+UNCHANGED_COLUMNS = tuple(name for name in ORDER_COLUMNS if name not in {*_COMPOSED, *FLAGS})
+# Maps line item columns to REST fields.
+LINE_FIELDS = {
+    "line_title": "title",
+    "line_variant": "variant_title",
+    "line_sku": "sku",
+    "line_quantity": "quantity",
+    "line_price": "price",
+    "line_discount": "total_discount",
+}
+LINE_FLAGS = {"line_requires_shipping": "requires_shipping", "line_taxable": "taxable"}
+# Columns with the duties of a line item. A cell may contain several duties, and taxes are grouped by duty.
+DUTY = ("line_duty", "line_duty_hs_code", "line_duty_origin")
+DUTY_TAX = ("line_duty_tax_title", "line_duty_tax_rate", "line_duty_tax")
+LINE_TAX = ("line_tax_title", "line_tax_rate", "line_tax")
+LINE_COLUMNS = (*LINE_FIELDS, "line_fulfilled", *LINE_TAX, *DUTY, *DUTY_TAX, *LINE_FLAGS)
+ADDRESSES = ("billing", "shipping")
+COLUMNS = (*ORDER_COLUMNS, *(f"{kind}_{name}" for kind in ADDRESSES for name in ADDRESS_COLUMNS), *LINE_COLUMNS)
+# The names that other systems use.
+ALIASES = {
+    "order": ("Name", "Order Name", "Order Number", "Order No."),
+    "email": ("E-mail Address", "Customer Email", "Email (Billing)"),
+    "phone": ("Phone (Billing)",),
+    "processed_at": ("Order Date", "Date"),
+    "financial_status": ("Payment Status",),
+    "total_price": ("Total", "Order Total", "Order Total Amount"),
+    "total_tip_received": ("Tip", "Tip Amount"),
+    "shipping_price": ("Shipping", "Order Shipping Amount"),
+    "shipping_title": ("Shipping Method", "Shipping Method Title"),
+    "note": ("Notes", "Customer Note"),
+    "line_title": ("Lineitem Name", "Item Name", "Product", "Product Name"),
+    "line_sku": ("Lineitem SKU", "Item SKU", "SKU"),
+    "line_quantity": ("Lineitem Quantity", "Item Quantity", "Quantity"),
+    "line_price": ("Lineitem Price", "Item Cost", "Item Price"),
+    "line_discount": ("Lineitem Discount",),
+    "line_requires_shipping": ("Lineitem Requires Shipping",),
+    "line_taxable": ("Lineitem Taxable",),
+    **{
+        # Other systems put the address type before or after the column name.
+        f"{kind}_{name}": [
+            spelling for alias in (*aliases, name) for spelling in (f"{kind} {alias}", f"{alias} ({kind})")
+        ]
+        for kind in ADDRESSES
+        for name, aliases in ADDRESS_ALIASES.items()
+    },
+}
 
 _TAX = {"tax_title": "title", "tax_rate": "rate", "tax": "price"}
 _DUTY = {"line_duty_hs_code": "harmonized_system_code", "line_duty_origin": "country_code_of_origin"}
@@ -71,20 +157,12 @@ def _get_tax_cells(prefix: str, rows: Sequence[ObjectData]) -> ObjectData:
 
 
 def _get_line_cells(line: ObjectData) -> ObjectData:
-    fulfilled = (
-        line["quantity"] - line["fulfillable_quantity"] if line["fulfillment_status"] in _FULFILLED_STATUSES else 0
-    )
+    is_fulfilled, duties = line["fulfillment_status"] in _FULFILLED_STATUSES, line["duties"]
     return {
         **{column: line[name] for column, name in LINE_FIELDS.items()},
         **{column: format_bool(line[name]) for column, name in LINE_FLAGS.items()},
-        "line_fulfilled": fulfilled,
+        "line_fulfilled": line["quantity"] - line["fulfillable_quantity"] if is_fulfilled else 0,
         **{f"line_{cell}": format_list_cell([tax[name]] for tax in line["tax_lines"]) for cell, name in _TAX.items()},
-        **_get_duty_cells(line["duties"]),
-    }
-
-
-def _get_duty_cells(duties: Sequence[ObjectData]) -> ObjectData:
-    return {
         "line_duty": format_list_cell([duty["shop_money"]["amount"]] for duty in duties),
         **{cell: format_list_cell([duty[name] or ""] for duty in duties) for cell, name in _DUTY.items()},
         **_get_tax_cells("line_duty", duties),
@@ -111,11 +189,7 @@ def get_entered_codes(order: Body) -> list[ObjectData]:
 
 
 def parse_order_rows(rows: Sequence[Cells]) -> Body:
-    """Convert the rows of an order to a request body.
-
-    Raises:
-        UnreadableCell: If a cell can't be parsed.
-    """
+    """Convert the rows of an order to a request body. Raise ``UnreadableCell`` if a cell can't be parsed."""
     first = rows[0]
     return {
         **{name: first[name] for name in UNCHANGED_COLUMNS if first.get(name) and name not in _STATUSES},
@@ -131,10 +205,7 @@ def parse_order_rows(rows: Sequence[Cells]) -> Body:
 
 
 def _parse_shipping(first: Cells) -> Body:
-    titles, prices = (
-        parse_value_list(first.get("shipping_title", "")),
-        parse_value_list(first.get("shipping_price", "")),
-    )
+    titles, prices = (parse_value_list(first.get(f"shipping_{name}", "")) for name in ("title", "price"))
     if not titles and not prices:
         return {}
     count = max(len(titles), len(prices))
@@ -149,21 +220,15 @@ def _parse_shipping(first: Cells) -> Body:
 
 
 def _parse_tax_groups(prefix: str, row: Cells, count: int, owner: Message) -> list[list[ObjectData]]:
-    """Return the tax lines of each shipping line or duty.
-
-    Raises:
-        UnreadableCell: If there are too many groups or the lists have different lengths.
-    """
+    """Return the tax lines of each of the ``count`` shipping lines or duties."""
     cells = {name: parse_list_cell(row.get(f"{prefix}_{cell}", "")) for cell, name in _TAX.items()}
     group_count = max(map(len, cells.values()))
     if group_count > count:
         raise UnreadableCell(f"{prefix}_tax", _UNEVEN_TAXES(given=group_count, what=owner, number=count))
     taxes = []
     for index in range(count):
-        values = {name: rows[index] if index < len(rows) else [] for name, rows in cells.items()}
-        taxes.append(
-            _build_tax_lines(f"{prefix}_tax", {name: items if any(items) else [] for name, items in values.items()})
-        )
+        values = {name: rows[index] if index < len(rows) and any(rows[index]) else [] for name, rows in cells.items()}
+        taxes.append(_build_tax_lines(f"{prefix}_tax", values))
     return taxes
 
 
@@ -197,21 +262,16 @@ def _normalize_status(cells: Cells, name: str) -> str:
 def _parse_line(row: Cells) -> Body:
     line: dict[str, object] = {name: row[column] for column, name in LINE_FIELDS.items() if row.get(column)}
     line |= {name: is_true(row[column]) for column, name in LINE_FLAGS.items() if row.get(column)}
-    cells = {name: list(parse_value_list(row.get(f"line_{cell}", ""))) for cell, name in _TAX.items()}
+    cells = {name: parse_value_list(row.get(f"line_{cell}", "")) for cell, name in _TAX.items()}
     if cells["rate"] or cells["price"]:
         line["tax_lines"] = _build_tax_lines("line_tax", cells)
     return {**line, **_parse_fulfilled(row), **_parse_duties(row)}
 
 
 def _parse_duties(row: Cells) -> Body:
-    """Parse the duties of a line item.
-
-    Raises:
-        UnreadableCell: If the lists in the cells have different lengths.
-    """
     prices = parse_value_list(row.get("line_duty", ""))
     taxes = _parse_tax_groups("line_duty", row, len(prices), _DUTIES)
-    other_fields = {name: list(parse_value_list(row.get(cell, ""))) for cell, name in _DUTY.items()}
+    other_fields = {name: parse_value_list(row.get(cell, "")) for cell, name in _DUTY.items()}
     if any(len(values) > len(prices) for values in other_fields.values()):
         raise UnreadableCell("line_duty", _NO_AMOUNT)
     duties: list[ObjectData] = []
@@ -222,7 +282,6 @@ def _parse_duties(row: Cells) -> Body:
 
 
 def _parse_fulfilled(row: Cells) -> Body:
-    """Parse the fulfilled quantity of a line item."""
     if not row.get("line_fulfilled"):
         return {}
     try:
@@ -234,20 +293,18 @@ def _parse_fulfilled(row: Cells) -> Body:
 
 
 def _build_tax_lines(name: str, values: Mapping[str, Sequence[str]]) -> list[ObjectData]:
-    """Build tax lines from lists of titles, rates and prices. Any list may be missing.
-
-    Raises:
-        UnreadableCell: If the lists have different lengths.
-    """
+    """Build tax lines from lists of titles, rates and prices. Any list may be missing."""
     counts = {len(value_list) for value_list in values.values() if value_list}
     if len(counts) > 1:
         raise UnreadableCell(name, _UNEVEN_LISTS)
-    count = counts.pop() if counts else 0
-    taxes = []
-    for index in range(count):
-        tax = {key: value_list[index] for key, value_list in values.items() if value_list and value_list[index]}
-        taxes.append({"title": "Tax", "rate": "0"} | tax)
-    return taxes
+    return [
+        {
+            "title": "Tax",
+            "rate": "0",
+            **{key: value_list[index] for key, value_list in values.items() if value_list and value_list[index]},
+        }
+        for index in range(max(counts, default=0))
+    ]
 
 
 def _parse_code(values: Sequence[str]) -> ObjectData:

@@ -6,20 +6,18 @@ from decimal import Decimal
 from django.utils.translation import gettext_lazy
 
 from apps.core.rest.reading.query_plans import get_read_plan
-from apps.core.rest.render_context import RenderContext
 from apps.customers.models import Address
 from apps.imports_exports.domain.resources import Exporter, Importer, ObjectData, Resource
 from apps.imports_exports.domain.rows import RowResult
 from apps.imports_exports.resources.cells import file_context, get_member_names
-from apps.imports_exports.resources.order_columns import ALIASES, COLUMNS, LINE_COLUMNS
-from apps.imports_exports.resources.order_import import (
-    BATCH_SIZE,
-    get_order_key,
-    import_order,
-    import_orders,
-    must_be_alone,
+from apps.imports_exports.resources.order_import import BATCH_SIZE, get_order_key, import_orders, must_be_alone
+from apps.imports_exports.resources.order_table import (
+    ALIASES,
+    COLUMNS,
+    LINE_COLUMNS,
+    convert_order_to_rows,
+    parse_order_rows,
 )
-from apps.imports_exports.resources.order_table import convert_order_to_rows, parse_order_rows
 from apps.imports_exports.resources.sample_files import SAMPLE_ORDERS
 from apps.orders.api.orders import OrderSerializer
 from apps.orders.api.transactions import TransactionSerializer
@@ -31,12 +29,7 @@ def _read_orders(ids: Sequence[int]) -> list[ObjectData]:
     context = file_context()
     objects_by_id = get_read_plan(OrderSerializer, context.version).read_ids(ids, context)
     orders = [objects_by_id[pk] for pk in ids if pk in objects_by_id]
-    _add_transactions_and_rates(orders, context)
-    return orders
-
-
-def _add_transactions_and_rates(orders: list[ObjectData], context: RenderContext) -> None:
-    """Add the transactions and the exchange rate to each order, because the REST representation has neither."""
+    # The REST representation has neither the transactions nor the exchange rate.
     rates = dict(Order.objects.filter(pk__in=[order["id"] for order in orders]).values_list("pk", "exchange_rate"))
     by_order: dict[int, list[ObjectData]] = {order["id"]: [] for order in orders}
     rows = Transaction.objects.filter(order_id__in=list(by_order)).order_by("pk")
@@ -45,6 +38,7 @@ def _add_transactions_and_rates(orders: list[ObjectData], context: RenderContext
     for order in orders:
         order["transactions"] = by_order[order["id"]]
         order["exchange_rate"] = format(rates.get(order["id"], Decimal(1)).normalize(), "f")
+    return orders
 
 
 ORDERS = Resource(
@@ -75,7 +69,6 @@ ORDERS = Resource(
         body=parse_order_rows,
         keys=lambda row, body: [get_order_key(row, body)],
         duplicate_result=RowResult.SKIPPED,
-        import_row=import_order,
         import_rows=import_orders,
         batch_size=BATCH_SIZE,
         must_be_alone=must_be_alone,

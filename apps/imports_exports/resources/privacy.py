@@ -33,7 +33,6 @@ from apps.orders.models import Order
 
 # Number of rows between two checkpoints.
 _CHECKPOINT_EVERY = 500
-_INDENTED = orjson.OPT_INDENT_2
 
 
 def _estimate_count(export: Export) -> int:
@@ -51,14 +50,14 @@ def _write_document(export: Export, file: IO[str], start: ExportCheckpoint) -> I
     customer = exports.get_rows(export).get()
     assert isinstance(customer, Customer)
     checkpoint = start
-    for name, rows_after in _get_sections(customer, start.section):
+    sections = personal_data.iter_parts(customer)
+    if start.section:
+        sections = dropwhile(lambda section: section[0] != start.section, sections)
+    else:
+        file.write(f'{{\n"customer": {_format_json(personal_data.get_customer_data(customer))}')
+    for name, rows_after in sections:
         if name != start.section:
-            file.write(
-                "]"
-                if checkpoint.section
-                else f'{{\n"customer": {_format_json(personal_data.get_customer_data(customer))}'
-            )
-            file.write(f",\n{_format_json(name)}: [")
+            file.write(f"{']' if checkpoint.section else ''},\n{_format_json(name)}: [")
             checkpoint = ExportCheckpoint(0, max(checkpoint.done, 1), name)
         for pk, row in rows_after(checkpoint.last):
             file.write(f"{',' if checkpoint.last else ''}\n{_format_json(row)}")
@@ -69,15 +68,8 @@ def _write_document(export: Export, file: IO[str], start: ExportCheckpoint) -> I
     file.write("]\n}\n")
 
 
-def _get_sections(customer: Customer, first_section: str) -> Iterator[tuple[str, personal_data.RowsAfter]]:
-    """Return the sections of the document, starting with ``first_section`` unless it is blank."""
-    return dropwhile(
-        lambda section: bool(first_section) and section[0] != first_section, personal_data.iter_parts(customer)
-    )
-
-
 def _format_json(value: object) -> str:
-    return orjson.dumps(value, option=_INDENTED).decode()
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
 @transaction.atomic
@@ -113,10 +105,9 @@ _BATCH = 1000
 
 
 def get_imports_to_lock(customer: Customer) -> QuerySet[Import]:
-    """Return all imports of the shop, because each import may contain the customer's data.
+    """Return all imports of the shop, because each may contain the customer's data.
 
-    An erasure locks these rows before it locks customers. Workers acquire locks in the same sequence, so no deadlock
-    can occur.
+    An erasure locks these rows before customers, as workers do, so that no deadlock can occur.
     """
     rows: QuerySet[Import] = Import.objects.all()
     return rows
@@ -177,11 +168,8 @@ def _hash_source_keys(customer: Customer) -> None:
 
 def hash_source_key(source_key: str) -> str:
     """Return the hash that replaces a source key after an erasure. Equal keys have equal hashes."""
-    return (
-        source_key
-        if source_key.startswith(_HASH_PREFIX)
-        else f"{_HASH_PREFIX}{sha256(source_key.encode()).hexdigest()}"
-    )
+    is_hashed = source_key.startswith(_HASH_PREFIX)
+    return source_key if is_hashed else f"{_HASH_PREFIX}{sha256(source_key.encode()).hexdigest()}"
 
 
 def delete_files(job: Job, **arguments: list[str]) -> None:

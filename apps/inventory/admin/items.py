@@ -29,7 +29,7 @@ from apps.core.exceptions import DomainError
 from apps.inventory.domain import low_stock, stock, stock_grid
 from apps.inventory.domain.hooks import get_item_names, get_search_conditions
 from apps.inventory.domain.stock_grid import CellsRefused
-from apps.inventory.models import HS_CODE, InventoryItem, Location, StockMovement
+from apps.inventory.models import HS_CODE, InventoryItem, InventoryLevel, Location, StockMovement
 from apps.shops.domain.countries import find_province, get_country_choices
 
 VIEW, CHANGE = "inventory.view_inventoryitem", "inventory.change_inventoryitem"
@@ -60,11 +60,9 @@ class InventoryItemForm(PanelForm[InventoryItem]):
         self.set_choices("country_code_of_origin", [("", _("Unknown")), *get_country_choices()])
 
     def clean_country_code_of_origin(self) -> str | None:
-        """Return the country code, or None if the field is blank."""
         return self.cleaned_data["country_code_of_origin"] or None
 
     def clean_province_code_of_origin(self) -> str | None:
-        """Return the code of the province. Staff can enter a code or a name."""
         value: str | None = self.cleaned_data["province_code_of_origin"]
         if not value:
             return None
@@ -74,7 +72,6 @@ class InventoryItemForm(PanelForm[InventoryItem]):
         return province.code
 
     def clean_harmonized_system_code(self) -> str | None:
-        """Check that the code consists of 6 to 13 digits and periods. Return None if the code is blank."""
         value: str | None = self.cleaned_data["harmonized_system_code"]
         if value and not HS_CODE.fullmatch(value):
             raise forms.ValidationError(_("Enter 6 to 13 digits and periods."))
@@ -83,8 +80,6 @@ class InventoryItemForm(PanelForm[InventoryItem]):
 
 @admin.register(InventoryItem)
 class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
-    """Admin for inventory items, which are created and deleted together with their variants."""
-
     menu = MenuItem(
         "Catalog",
         "inventory_2",
@@ -118,7 +113,6 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[InventoryItem], search_term: str
     ) -> tuple[QuerySet[InventoryItem], bool]:
-        """Search by SKU, product title and barcode."""
         if not search_term:
             return queryset, False
         most = get_result_limit(request)
@@ -132,7 +126,6 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         return [instance.sku] if instance.sku else []
 
     def save_model(self, request: HttpRequest, obj: InventoryItem, form: InventoryItemForm, change: bool) -> None:
-        """Save the item with a domain function that notifies the listeners."""
         item = InventoryItem.objects.get(pk=obj.pk)
         values = {name: form.cleaned_data[name] for name in InventoryItemForm.Meta.fields}
         stock.update_item(item, values, **self.event_kwargs(request))
@@ -140,7 +133,6 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Use the item's product and variant name as the page title."""
         item = self.get_object(request, object_id)
         title = {"title": get_item_names([item])[item.pk]} if item is not None else {}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **title})
@@ -182,6 +174,8 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         locations = [location for location in all_locations if str(location.pk) in selected][
             :GRID_COLUMNS
         ] or all_locations[:GRID_COLUMNS]
+        query = request.GET.copy()
+        query.pop("p", None)
         response = self.page(
             request,
             "panel/inventory/grid.html",
@@ -199,7 +193,7 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
             reasons=[(reason.value, reason.label) for reason in REASONS],
             chosen_reason=request.POST.get("reason", Reason.COUNT.value),
             editable=has_permission(request, CHANGE),
-            query=self._query_without_page(request),
+            query=query.urlencode(),
         )
         return strip_markup(response)
 
@@ -211,7 +205,9 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
         cell_errors: Mapping[stock_grid.CellKey, str],
     ) -> list[Context]:
         items = list(page.object_list)
-        names, levels = get_item_names(items), stock_grid.get_cell_levels(items, locations)
+        names = get_item_names(items)
+        level_rows = InventoryLevel.rows().filter(item__in=items, location__in=locations)
+        levels = {(level.item_id, level.location_id): level for level in level_rows}
         typed = stock_grid.get_submitted_cells(request.POST.dict()) if cell_errors else {}
 
         def cell(item: InventoryItem, location: Location) -> Context:
@@ -221,22 +217,17 @@ class InventoryItemAdmin(ShopOwnedAdmin[InventoryItem]):
             return {
                 "name": stock_grid.get_cell_name(item, location, now),
                 "now": now,
-                "shown": typed[key].text if key in typed else "" if now is None else now,
+                "shown": typed[key][1] if key in typed else "" if now is None else now,
                 "place": location,
                 "refused": cell_errors.get(key, ""),
                 "editable": not location.legacy,
-                "low": level is not None and level.is_low,
+                "low": level is not None and level.is_low and item.tracked,
             }
 
         return [
             {"item": item, "name": names[item.pk], "cells": [cell(item, location) for location in locations]}
             for item in items
         ]
-
-    def _query_without_page(self, request: HttpRequest) -> str:
-        query = request.GET.copy()
-        query.pop("p", None)
-        return query.urlencode()
 
 
 dashboard.tasks.add(

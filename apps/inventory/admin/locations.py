@@ -33,13 +33,11 @@ class LocationForm(PanelForm[Location]):
         fields = ("name", "address1", "address2", "city", "zip", "province", "country_code", "phone", "priority")
 
     def prepare(self) -> None:
-        """Set the choices of the country field. The default for a new location is the shop's country."""
         self.set_choices("country_code", [("", _("Choose a country")), *get_country_choices()])
         if self.instance._state.adding:
             self.initial.setdefault("country_code", self.instance.shop.country_code)
 
     def clean_province(self) -> str | None:
-        """Return the official name of the province."""
         value: str | None = self.cleaned_data.get("province")
         province = find_province(self.data.get("country_code", ""), value) if value else None
         return province.name if province else value
@@ -101,7 +99,6 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         return location
 
     def has_change_permission(self, request: HttpRequest, obj: Location | None = None) -> bool:
-        """Return False for a location of a fulfillment service."""
         return bool(super().has_change_permission(request, obj)) and not (obj is not None and obj.legacy)
 
     def has_delete_permission(self, request: HttpRequest, obj: Location | None = None) -> bool:
@@ -109,7 +106,6 @@ class LocationAdmin(ShopOwnedAdmin[Location]):
         return False
 
     def save_model(self, request: HttpRequest, obj: Location, form: LocationForm, change: bool) -> None:
-        """Save the location with a domain function that completes the country and the province."""
         values = {name: form.cleaned_data[name] for name in LocationForm.Meta.fields}
         actor, now = self.actor(request), timezone.now()
         if change:

@@ -1,5 +1,3 @@
-"""The panel page for inventory changes."""
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias, TypedDict
@@ -38,7 +36,6 @@ class LocationFilter(admin.SimpleListFilter):
     parameter_name = "location__id__exact"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return all locations of the shop, including inactive ones."""
         return [(str(location.pk), location.name) for location in Location.rows().order_by("name", "id")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[StockMovement]) -> QuerySet[StockMovement]:
@@ -68,7 +65,6 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
     sortable_by = ()
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Load the names of all items and actors on the page at once."""
         changelist = super().get_changelist_instance(request)
         rows = list(changelist.result_list)
         changelist.result_list = rows
@@ -81,7 +77,6 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[StockMovement], search_term: str
     ) -> tuple[QuerySet[StockMovement], bool]:
-        """Search by reference, SKU, product title and barcode."""
         if not search_term:
             return queryset, False
         most = get_result_limit(request)
@@ -95,7 +90,6 @@ class StockMovementAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[StockMovement]):
         return union_first_rows(queryset, parts, limit=most, newest=not is_palette_search(request)), False
 
     def palette_titles(self, rows: Sequence[StockMovement]) -> Mapping[int, str]:
-        """Return the item name and the changed quantity of each inventory change."""
         item_names = get_item_names([row.item for row in rows])
         return {row.pk: f"{item_names[row.item_id]}: {row}" for row in rows}
 

@@ -1,12 +1,9 @@
-"""Serializer and views for inventory items."""
-
 from decimal import Decimal
 
 from rest_framework import serializers
 
 from apps.core.i18n.error_messages import INVALID
-from apps.core.rest.resources.fields import ApiField, ModelDerivedField, TextField, global_id_field
-from apps.core.rest.resources.fields.scalar import PriceField
+from apps.core.rest.resources.fields import ApiField, ModelDerivedField, PriceField, TextField, global_id_field
 from apps.core.rest.resources.serializers import ResourceSerializer
 from apps.core.rest.viewsets import ShopViewSet
 from apps.core.types import Attrs, Errors

@@ -1,5 +1,3 @@
-"""Serializer, filters and views for inventory levels."""
-
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -43,8 +41,6 @@ class InventoryLevelSerializer(ResourceSerializer[InventoryLevel]):
 
 
 class InventoryLevelFilter(ResourceFilter):
-    """Filters for inventory levels. A request must contain item ids or location ids."""
-
     inventory_item_ids = IdsFilter("item_id")
     location_ids = IdsFilter("location_id")
 
@@ -135,7 +131,6 @@ class InventoryLevelViewSet(ShopViewSet[InventoryLevel]):
 
 
 def _get_or_404(model: type[M], pk: int) -> M:
-    """Return the shop's row with this id, or raise ``Http404``."""
     row = get_row(model, pk)
     if row is None:
         raise Http404

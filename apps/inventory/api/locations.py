@@ -1,5 +1,3 @@
-"""Serializer and read-only views for locations."""
-
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -54,8 +52,6 @@ class LocationViewSet(ShopViewSet[Location]):
 
 
 class LevelsOfLocationViewSet(ShopViewSet[InventoryLevel]):
-    """Views for ``/locations/{id}/inventory_levels``."""
-
     model = InventoryLevel
     serializer_class = InventoryLevelSerializer
     singular = "inventory_level"

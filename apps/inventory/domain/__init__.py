@@ -1,1 +1,0 @@
-"""Domain functions of the inventory app."""

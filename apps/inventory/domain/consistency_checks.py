@@ -10,8 +10,6 @@ from apps.inventory.models import InventoryLevel, StockMovement
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An inventory level that differs from the sum of its inventory changes."""
-
     shop_id: int
     item_id: int
     location_id: int
@@ -41,10 +39,7 @@ ORDER BY shop_id, item_id, location_id
 
 
 def find_differences() -> Iterator[Difference]:
-    """Yield the differences in all shops.
-
-    A single query reads all data, so concurrent changes cannot cause false differences.
-    """
+    """Yield the differences in all shops. A single query reads all data, so concurrent changes cause no differences."""
     with connection.cursor() as cursor:
         cursor.execute(_SQL)
         for row in cursor.fetchall():

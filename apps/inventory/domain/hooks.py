@@ -18,13 +18,7 @@ from apps.inventory.models import InventoryItem
 
 @dataclass(frozen=True, slots=True)
 class ItemNames:
-    """A source of item names.
-
-    Attributes:
-        get_names: A function that returns ``{item id: name}`` for the items it knows, with a fixed number of queries.
-        get_conditions: A function that returns conditions on items for a search term. Each condition uses an index and
-            joins a limited number of rows of another table.
-    """
+    """A source of item names, and of indexed conditions on items for a search term and a limit of joined rows."""
 
     get_names: Callable[[Sequence[int]], Mapping[int, str]]
     get_conditions: Callable[[str, int], Sequence[Q]]
@@ -34,7 +28,7 @@ item_names = Registry[str, ItemNames]("item names")
 
 
 def get_item_names(items: Sequence[InventoryItem]) -> dict[int, str]:
-    """Return the name of each item. If no source has a name for an item, return the item's SKU or id."""
+    """Return the name of each item, or the item's SKU or id if no source has a name."""
     result = {item.pk: str(item) for item in items}
     for source in item_names.values():
         result |= source.get_names(list(result))
@@ -42,10 +36,7 @@ def get_item_names(items: Sequence[InventoryItem]) -> dict[int, str]:
 
 
 def get_search_conditions(term: str, most: int) -> list[Q]:
-    """Return conditions on items for a search term. An item matches if at least one condition is true.
-
-    Each condition joins at most ``most`` rows of another table.
-    """
+    """Return conditions on items for a search term. Each condition joins at most ``most`` rows of another table."""
     return [
         Q(sku__istartswith=term),
         *(condition for source in item_names.values() for condition in source.get_conditions(term, most)),
@@ -73,11 +64,7 @@ item_listeners = Registry[str, ItemListener]("item listeners")
 def notify_stock_listeners(
     deltas: Mapping[int, int], *, actor: str, at: datetime, batch: StatementBatch | None = None
 ) -> None:
-    """Call the stock listeners if a total quantity changed.
-
-    ``deltas`` is the change in each item's total quantity, keyed by item id. ``batch`` collects the listeners'
-    statements.
-    """
+    """Call the stock listeners if a total quantity, keyed by item id, changed."""
     changed = {pk: delta for pk, delta in sorted(deltas.items()) if delta}
     if changed:
         with collect_statements(batch) as current_batch:
@@ -86,6 +73,5 @@ def notify_stock_listeners(
 
 
 def notify_item_listeners(item_ids: Sequence[int]) -> None:
-    """Call the item listeners with the ids of the changed items."""
     for listener in item_listeners.values():
         listener(sorted(item_ids))

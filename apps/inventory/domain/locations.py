@@ -27,14 +27,10 @@ deactivation_objections = Registry[str, ObjectionSource]("objections to deactiva
 
 
 class LocationInUse(TransitionRefused):
-    """Raised when a location cannot be deactivated."""
-
     code = "location_still_needed"
 
 
 class LocationLimitReached(DomainError):
-    """Raised when the shop has the maximum number of active locations."""
-
     code = "location_limit_reached"
 
 
@@ -46,15 +42,7 @@ class ServiceLocation(DomainError):
 
 @transaction.atomic
 def create_location(*, actor: str, at: datetime, **fields: object) -> Location:
-    """Create an active location. The country and the province can be names or codes.
-
-    ``fields`` are values for columns of ``Location``, and optionally ``country`` as a name.
-
-    Raises:
-        LocationLimitReached: The shop has the maximum number of active locations.
-        UnknownCountry: The country does not exist.
-        ValidationError: A value is invalid.
-    """
+    """Create an active location. ``fields`` are columns of ``Location``, and optionally ``country`` as a name."""
     # Lock the shop, so that no concurrent request changes the number of active locations.
     shop = lock_shop()
     _check_location_limit()
@@ -71,14 +59,7 @@ def create_location(*, actor: str, at: datetime, **fields: object) -> Location:
 def update_location(
     location: Location, fields: Attrs, *, actor: str, at: datetime, by_service: bool = False
 ) -> Location:
-    """Update a location's name, address or priority.
-
-    ``by_service`` is True if the caller is the fulfillment service that the location belongs to.
-
-    Raises:
-        ServiceLocation: The location belongs to a fulfillment service, and the caller is not that service.
-        UnknownCountry: The country does not exist.
-    """
+    """Update a location's name, address or priority. Only the location's own service may set ``by_service``."""
     if location.legacy and not by_service:
         raise ServiceLocation(_("The location belongs to a fulfillment service."))
     refresh_for_update(location)
@@ -110,11 +91,7 @@ def get_deactivation_objections(location: Location) -> list[str]:
 
 @transaction.atomic
 def deactivate_location(location: Location, *, actor: str, at: datetime) -> Location:
-    """Deactivate a location. An inactive location cannot sell, stock or fulfill items.
-
-    Raises:
-        LocationInUse: The location is in use, or is already inactive.
-    """
+    """Deactivate a location. An inactive location cannot sell, stock or fulfill items."""
     shop = lock_shop()
     # Wait for running inventory changes at this location, and block later changes, which need a shared lock on the row.
     row = get_for_update(Location, location.pk)
@@ -132,12 +109,6 @@ def deactivate_location(location: Location, *, actor: str, at: datetime) -> Loca
 
 @transaction.atomic
 def activate_location(location: Location, *, actor: str, at: datetime) -> Location:
-    """Activate a location.
-
-    Raises:
-        LocationLimitReached: The shop has the maximum number of active locations.
-        TransitionRefused: The location is already active.
-    """
     lock_shop()
     if Location.objects.get(pk=location.pk).active:
         raise TransitionRefused(_("The location is already active."))
@@ -151,10 +122,8 @@ def activate_location(location: Location, *, actor: str, at: datetime) -> Locati
 def close_service_location(location: Location, *, actor: str, at: datetime) -> bool:
     """Close the location of a deleted fulfillment service and remove its stock.
 
-    If no other location stocks an item, the item is connected to the primary location.
-
-    Returns:
-        True if the location was deleted, or False if it was only deactivated because other rows refer to it.
+    If no other location stocks an item, the item is connected to the primary location. Return False if the location was
+    only deactivated, because other rows refer to it.
     """
     lock_shop()
     levels = InventoryLevel.objects.filter(location=location)
@@ -180,7 +149,6 @@ def close_service_location(location: Location, *, actor: str, at: datetime) -> b
 
 
 def create_first_location(shop: Shop, at: datetime) -> None:
-    """Create the first location of a new shop, with the shop's address."""
     create_location(
         actor="system",
         at=at,
@@ -197,7 +165,6 @@ def create_first_location(shop: Shop, at: datetime) -> None:
 
 
 def _complete_region(fields: Attrs) -> Attrs:
-    """Replace the country and province in ``fields`` with complete names and codes."""
     values = dict(fields)
     names = {name: values.pop(name, None) for name in ("country", "country_code", "province", "province_code")}
     region = complete_region(**names)

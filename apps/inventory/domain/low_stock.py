@@ -42,12 +42,10 @@ def get_low_items() -> QuerySet[InventoryItem]:
 
 
 def enqueue_mark_low(actor: str) -> None:
-    """Enqueue a job that updates ``is_low`` of all levels to match the current threshold."""
     queue.enqueue(MARK_TASK, actor=actor)
 
 
 def run_mark_low(job: Job, **arguments: Any) -> None:
-    """Update ``is_low`` of the current shop's levels. ``enqueue_mark_low`` enqueues this task."""
     mark_low_levels()
 
 
@@ -60,7 +58,6 @@ def mark_low_levels() -> int:
 
 
 def mark_low_levels_of_all_shops(at: datetime) -> int:
-    """Update ``is_low`` in all shops that are not read-only. Return the number of changed levels."""
     marked = 0
     for shop in Shop.objects.filter(read_only_at=None).order_by("pk").iterator():
         with shop_scope(shop):

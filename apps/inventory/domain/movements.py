@@ -52,42 +52,29 @@ _CHANGE = (
 
 
 class OutOfStock(DomainError):
-    """Raised when the available quantity is less than the requested quantity."""
-
     code = "out_of_stock"
     field = "available"
 
 
 class NotStocked(DomainError):
-    """Raised when the location does not stock the item."""
-
     code = "not_stocked"
 
 
 class LocationInactive(DomainError):
-    """Raised when a location is inactive."""
-
     code = "location_inactive"
     field = "location_id"
 
 
 class QuantityOutOfRange(DomainError):
-    """Raised when a quantity would be outside the allowed range."""
-
     code = "quantity_out_of_range"
     field = "available"
 
 
 @dataclass(frozen=True, slots=True)
 class StockChange:
-    """A change to one inventory level.
+    """A change to one inventory level. ``may_oversell`` allows a negative quantity.
 
-    Attributes:
-        item_id: The inventory item.
-        location_id: The location.
-        delta: The change in the available quantity. A negative number reduces the quantity.
-        may_oversell: True if the level may become negative.
-        connect: True to connect the item to the location if necessary, instead of raising an error.
+    ``connect`` connects the item to the location if necessary, instead of raising an error.
     """
 
     item_id: int
@@ -98,20 +85,16 @@ class StockChange:
 
     @property
     def key(self) -> LevelKey:
-        """Return the item id and the location id of the level."""
         return self.item_id, self.location_id
 
 
 def apply_stock_changes(
     moves: Iterable[StockChange], *, reason: Reason, actor: str, at: datetime, reference: str = ""
 ) -> list[InventoryLevel]:
-    """Make either all changes or none. Call this function only once per transaction, to avoid deadlocks.
+    """Make either all changes or none, and return the changed levels, sorted by item and location.
 
-    A change of 0 is ignored. The reason, the actor and the reference (for example the name of an order) are recorded in
-    the ledger.
-
-    Returns:
-        The changed levels, sorted by item and location.
+    Call this function only once per transaction, to avoid deadlocks. A change of 0 is ignored. The ledger records the
+    reason, the actor and the reference (for example the name of an order).
 
     Raises:
         OutOfStock: A level would become negative, and overselling is not allowed.
@@ -138,7 +121,6 @@ def apply_stock_changes(
 
 
 def get_or_create_level(item_id: int, location_id: int, *, actor: str, at: datetime) -> InventoryLevel:
-    """Get or create the level of an item at a location."""
     level, is_new = InventoryLevel.objects.get_or_create(
         item_id=item_id,
         location_id=location_id,
@@ -150,7 +132,6 @@ def get_or_create_level(item_id: int, location_id: int, *, actor: str, at: datet
 
 
 def _connect_missing(moves: Sequence[StockChange], *, actor: str, at: datetime) -> None:
-    """Create the missing levels for changes with ``connect`` set."""
     connecting = [move for move in moves if move.connect]
     present = _get_levels(connecting) if connecting else {}
     absent = sorted({move.key for move in connecting} - present.keys())
@@ -173,13 +154,7 @@ def _connect_missing(moves: Sequence[StockChange], *, actor: str, at: datetime) 
 
 
 def _update_levels(moves: Sequence[StockChange], at: datetime) -> list[InventoryLevel]:
-    """Run the UPDATE of each change in order, which locks the levels. Return the changed levels.
-
-    Raises:
-        NotStocked: An item is not connected to the location.
-        OutOfStock: A level would become negative, and overselling is not allowed.
-        QuantityOutOfRange: A level would be outside the allowed range.
-    """
+    """Run the UPDATE of each change in order, which locks the levels. Return the changed levels."""
     shop = get_current_shop().pk
     shared_params = connection.ops.adapt_datetimefield_value(at), create_version(), shop
     calls = [
@@ -208,10 +183,7 @@ def _get_allowed_range(move: StockChange) -> tuple[int, int]:
 
 
 def _build_error(move: StockChange, since: int) -> DomainError:
-    """Return the error for a level that could not be changed.
-
-    ``since`` is the sum of the changes that the same call made to this level after the change that failed.
-    """
+    """Return the error for a change that failed. ``since`` is the sum of the same call's later changes to the level."""
     (item, location) = move.key
     level = InventoryLevel.objects.filter(item_id=item, location_id=location).first()
     if level is None:
@@ -223,7 +195,6 @@ def _build_error(move: StockChange, since: int) -> DomainError:
 
 
 def _get_levels(moves: Sequence[StockChange]) -> dict[LevelKey, InventoryLevel]:
-    """Return the existing levels that the changes refer to."""
     items, locations = {move.item_id for move in moves}, {move.location_id for move in moves}
     keys = {move.key for move in moves}
     rows = _LEVELS.fetch(sorted(items), sorted(locations))
@@ -266,10 +237,8 @@ def lock_active_locations(location_ids: Iterable[int], *, batch: StatementBatch 
 
     The rows are locked ``FOR SHARE``. The query waits until a concurrent deactivation has finished, and then reads its
     result. A later deactivation waits for this transaction and then finds the stock. Foreign keys are not sufficient,
-    because they do not prevent the deactivation of a location.
-
-    Raises:
-        LocationInactive: A location is inactive. With a batch, the error is raised when the batch runs.
+    because they do not prevent the deactivation of a location. With a batch, ``LocationInactive`` is raised when the
+    batch runs.
     """
     ids = sorted(set(location_ids))
     if not ids:

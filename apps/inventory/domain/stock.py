@@ -55,8 +55,6 @@ _LOCK_LEVEL = CompiledModelQuery(
 
 
 class LastLevel(DomainError):
-    """Raised when an item would be disconnected from its last location."""
-
     code = "last_level"
 
 
@@ -78,25 +76,7 @@ def set_available(
     reference: str = "",
     relocate: bool = False,
 ) -> InventoryLevel:
-    """Set the available quantity of a level. Connect the item to the location if necessary.
-
-    Args:
-        item: The inventory item.
-        location: The location.
-        available: The counted quantity.
-        actor: The actor to record in the ledger.
-        at: The time of the change.
-        reason: The reason to record in the ledger.
-        reference: What caused the change, for example the name of an order.
-        relocate: See ``connect_item``.
-
-    Raises:
-        RowDeleted: The item has been deleted.
-        QuantityOutOfRange: The quantity is negative or too large.
-        LocationInactive: The location is deactivated.
-        NotShared: ``relocate`` is false, another location stocks the item, and one of the two locations does not share
-            items.
-    """
+    """Set the available quantity of a level. Connect the item to the location if necessary (see ``connect_item``)."""
     if available < 0:
         raise QuantityOutOfRange(at_least(0))
     if available > MAX_AVAILABLE:
@@ -119,14 +99,7 @@ def adjust_available(
     reason: Reason = Reason.CORRECTION,
     reference: str = "",
 ) -> InventoryLevel:
-    """Change the available quantity by ``delta``. Concurrent adjustments add up.
-
-    Raises:
-        NotStocked: The location does not stock the item, or the item or the location does not exist.
-        OutOfStock: The level would become negative.
-        QuantityOutOfRange: The level would be too large.
-        LocationInactive: The location is deactivated.
-    """
+    """Change the available quantity by ``delta``. Concurrent adjustments add up."""
     moves = [StockChange(item_id, location_id, delta)]
     changed = movements.apply_stock_changes(moves, reason=reason, actor=actor, at=at, reference=reference)
     return changed[0] if changed else _get_level(item_id, location_id)
@@ -138,13 +111,8 @@ def connect_item(
 ) -> InventoryLevel:
     """Connect an item to a location, unless the location already stocks the item.
 
-    With ``relocate``, the item is disconnected from locations that cannot share it with the new location.
-
-    Raises:
-        RowDeleted: The item has been deleted.
-        LocationInactive: The location is deactivated.
-        NotShared: ``relocate`` is false, another location stocks the item, and one of the two locations does not share
-            items.
+    Without ``relocate``, ``NotShared`` is raised if another location stocks the item and one of the two does not share
+    items. With ``relocate``, the item is disconnected from the locations that cannot share it.
     """
     # Lock the item. Otherwise concurrent calls would not see each other's uncommitted levels, and both would succeed.
     lock_items([item.pk])
@@ -167,13 +135,7 @@ def connect_item(
 
 @transaction.atomic
 def disconnect_item(item: InventoryItem, location: Location, *, actor: str, at: datetime) -> None:
-    """Disconnect an item from a location and record the removal of the remaining quantity.
-
-    Raises:
-        RowDeleted: The item has been deleted.
-        NotStocked: The location does not stock the item.
-        LastLevel: No other location stocks the item.
-    """
+    """Disconnect an item from a location and record the removal of the remaining quantity."""
     lock_items([item.pk])
     if list(InventoryLevel.objects.filter(item=item).values_list("location_id", flat=True)[:2]) == [location.pk]:
         raise LastLevel(_("{name} is the only location that stocks the item.").format(name=location.name))
@@ -184,10 +146,6 @@ def remove_from_location(item: InventoryItem, location: Location, *, actor: str,
     """Disconnect an item from a location, even if no other location stocks it.
 
     Call this function only before connecting the item to another location or deleting this location.
-
-    Raises:
-        RowDeleted: The item has been deleted.
-        NotStocked: The location does not stock the item.
     """
     # Lock the item, because other transactions lock items to prevent the deletion of levels.
     lock_items([item.pk])
@@ -208,9 +166,6 @@ def lock_items(item_ids: Iterable[int]) -> None:
     """Lock items, so that no level is created or deleted. Inventory changes can still be inserted.
 
     Call this function before locking levels.
-
-    Raises:
-        RowDeleted: An item has been deleted.
     """
     ids = set(item_ids)
     if len(_LOCK_ITEMS.fetch(list(ids))) < len(ids):
@@ -239,11 +194,6 @@ def create_items(rows: Sequence[Attrs], *, actor: str, at: datetime) -> list[Inv
 
 @transaction.atomic
 def update_item(item: InventoryItem, attrs: Attrs, *, actor: str, at: datetime) -> InventoryItem:
-    """Update an item in place and notify the item listeners.
-
-    Raises:
-        RowDeleted: The item has been deleted.
-    """
     refresh_for_update(item, no_key=True)
     update_items([(item, attrs)], actor=actor, at=at)
     return item
@@ -272,10 +222,7 @@ def delete_items(item_ids: Sequence[int], *, actor: str, at: datetime) -> None:
 
 
 def check_cost_decimals(shop: Shop, currency: str) -> str | None:
-    """Return the reason why the shop's currency cannot change, or None.
-
-    A new currency must not have fewer decimals than the stored costs.
-    """
+    """Return an objection to a currency with fewer decimals than the stored costs, or None."""
     finer = has_finer_amounts(InventoryItem.objects.all(), "cost", currency)
     return _("some items have costs with more decimal places than the currency allows") if finer else None
 
@@ -286,11 +233,7 @@ def get_primary_location() -> Location:
 
 
 def lock_primary_location() -> int:
-    """Lock the primary location so that it stays active until the commit, and return its id.
-
-    Raises:
-        LocationInactive: The primary location was deactivated concurrently, and so was its replacement.
-    """
+    """Lock the primary location so that it stays active until the commit, and return its id."""
     primary = _get_primary_location_id()
     try:
         movements.lock_active_locations([primary])

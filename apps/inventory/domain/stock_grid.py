@@ -5,10 +5,9 @@ nothing is saved, and the page lists the changed cells. A counted quantity there
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -25,7 +24,7 @@ CellKey = tuple[int, int]
 
 
 class CellsRefused(DomainError):
-    """Raised when cells cannot be saved. ``cells`` maps item id and location id to the reason."""
+    """Raised when cells cannot be saved. ``cells`` has the reasons."""
 
     code = "cells_refused"
 
@@ -35,41 +34,17 @@ class CellsRefused(DomainError):
 
 
 class FormOutdated(DomainError):
-    """Raised when the field names of a submitted form are invalid, for example because the format has changed."""
+    """Raised when the field names of a form are invalid, for example because their format has changed."""
 
     code = "form_outdated"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A submitted quantity.
-
-    Attributes:
-        expected: The quantity that the page showed, or None if the location did not stock the item.
-        quantity: The new quantity.
-    """
+    """A submitted quantity. ``expected`` is the quantity that the page showed, or None if the item was not stocked."""
 
     expected: int | None
     quantity: int
-
-
-class CellLevel(NamedTuple):
-    """The available quantity of a level. ``is_low`` is true if the item is tracked and the stock is low."""
-
-    available: int
-    is_low: bool
-
-
-class SubmittedCell(NamedTuple):
-    """A cell of a submitted form.
-
-    Attributes:
-        expected: The quantity that the page showed, or None if the location did not stock the item.
-        text: The submitted text.
-    """
-
-    expected: int | None
-    text: str
 
 
 def get_cell_name(item: InventoryItem, location: Location, expected: int | None) -> str:
@@ -77,42 +52,31 @@ def get_cell_name(item: InventoryItem, location: Location, expected: int | None)
     return f"cell-{item.pk}-{location.pk}-{'' if expected is None else expected}"
 
 
-def get_submitted_cells(data: Mapping[str, str]) -> dict[CellKey, SubmittedCell]:
-    """Return all cells of a submitted form that are not blank.
-
-    Raises:
-        FormOutdated: A cell name is invalid.
-    """
+def get_submitted_cells(data: Mapping[str, str]) -> dict[CellKey, tuple[int | None, str]]:
+    """Return the expected quantity and the text of all cells of a submitted form that are not blank."""
     cells = {}
     for name, value in data.items():
         if name.startswith("cell-") and (text := value.strip()):
             match = _CELL.fullmatch(name)
             if match is None:
                 raise FormOutdated(_("This form is no longer valid. Nothing has been changed. Reload the page."))
-            cells[int(match[1]), int(match[2])] = SubmittedCell(int(match[3]) if match[3] else None, text)
+            cells[int(match[1]), int(match[2])] = (int(match[3]) if match[3] else None, text)
     return cells
 
 
 def parse_cells(data: Mapping[str, str]) -> dict[CellKey, Cell]:
-    """Return the cells of a submitted form in which the user changed the quantity. Blank cells are ignored.
-
-    Raises:
-        CellsRefused: A cell contains an invalid quantity.
-        FormOutdated: A cell name is invalid.
-    """
+    """Return the cells of a submitted form in which the user changed the quantity. Blank cells are ignored."""
     cells: dict[CellKey, Cell] = {}
     errors: dict[CellKey, str] = {}
     for key, (expected, text) in get_submitted_cells(data).items():
         if not _NUMBER.fullmatch(text):
             errors[key] = _("Enter a whole number.")
+        elif (quantity := int(text)) == expected:
             continue
-        quantity = int(text)
-        if quantity == expected:
-            continue
-        if not 0 <= quantity <= MAX_AVAILABLE:
+        elif 0 <= quantity <= MAX_AVAILABLE:
+            cells[key] = Cell(expected, quantity)
+        else:
             errors[key] = _("Enter a number from 0 to {limit}.").format(limit=MAX_AVAILABLE)
-            continue
-        cells[key] = Cell(expected, quantity)
     if errors:
         raise CellsRefused(errors)
     return cells
@@ -122,17 +86,12 @@ def parse_cells(data: Mapping[str, str]) -> dict[CellKey, Cell]:
 def save_cells(
     cells: Mapping[CellKey, Cell], *, reason: StockMovement.Reason, actor: str, at: datetime
 ) -> list[InventoryLevel]:
-    """Save either all changed cells or none. Filling in an empty cell connects the item to the location.
-
-    Raises:
-        CellsRefused: A quantity has changed since the page was loaded, or the item or location does not exist.
-        LocationInactive: A location is deactivated.
-        NotShared: An item is stocked at a location that does not share its items.
-    """
+    """Save either all changed cells or none. Filling in an empty cell connects the item to the location."""
     items = InventoryItem.objects.in_bulk({item for item, _ in cells})
-    # Lock items before their levels, like all other code that connects items.
+    # Lock items before their levels, and levels in order, like all other code.
     services.lock_items({item for (item, _), cell in cells.items() if cell.expected is None and item in items})
-    levels = _lock_levels(cells)
+    rows = InventoryLevel.objects.select_for_update().filter(item_id__in=items, location_id__in={pk for _, pk in cells})
+    levels = {(row.item_id, row.location_id): row for row in rows.order_by("item_id", "location_id")}
     locations = Location.objects.filter(legacy=False).in_bulk({location for _, location in cells})
     errors: dict[CellKey, str] = {}
     moves = []
@@ -152,24 +111,3 @@ def save_cells(
     for item, location in sorted(cells.keys() - levels.keys()):
         services.connect_item(items[item], locations[location], actor=actor, at=at)
     return movements.apply_stock_changes(moves, reason=reason, actor=actor, at=at)
-
-
-def _lock_levels(cells: Iterable[CellKey]) -> dict[CellKey, InventoryLevel]:
-    """Lock and return the levels of the cells, in the same order as all other code."""
-    keys = set(cells)
-    rows = (
-        InventoryLevel.objects.select_for_update()
-        .filter(item_id__in={item for item, _ in keys}, location_id__in={location for _, location in keys})
-        .order_by("item_id", "location_id")
-    )
-    return {key: row for row in rows if (key := (row.item_id, row.location_id)) in keys}
-
-
-def get_cell_levels(items: Sequence[InventoryItem], locations: Sequence[Location]) -> dict[CellKey, CellLevel]:
-    """Return the available quantities of items at locations, keyed by item id and location id."""
-    rows = InventoryLevel.objects.filter(item__in=items, location__in=locations)
-    columns = rows.values_list("item_id", "location_id", "available", "is_low", "item__tracked")
-    return {
-        (item, location): CellLevel(available, is_low and is_tracked)
-        for item, location, available, is_low, is_tracked in columns
-    }

@@ -1,5 +1,3 @@
-"""Admin pages for metafields."""
-
 from apps.metafields.admin.metafields import MetafieldAdmin
 
 __all__ = ["MetafieldAdmin"]

@@ -20,7 +20,6 @@ EDITABLE_FIELDS = ("type", "value", "description")
 
 
 def get_type_choices(current: str = "") -> list[tuple[str, str]]:
-    """Return the choices for the type field: all available types and the metafield's current type."""
     references = [f"{owner.resource}_reference" for owner in owner_types.values() if owner.resource != "shop"]
     lists = [f"list.{name}" for name in (*LIST_TYPES, *references)]
     names = [*types.get_type_names(), *references, *lists]
@@ -54,14 +53,10 @@ def format_type_name(name: str) -> str:
     """Return the display name of a type, e.g. "Single-line text", or "Product reference" for a reference type."""
     words = name.removeprefix("list.").replace("_", " ").removesuffix(" field")
     owner = words.removesuffix(" reference")
+    suffix = _(" (list)") if name.startswith("list.") else ""
     if owner == words:
-        return capfirst(_(_TYPE_NAMES.get(words, words))) + get_list_suffix(name)
-    return _("{resource} reference").format(resource=capfirst(_(owner))) + get_list_suffix(name)
-
-
-def get_list_suffix(name: str) -> str:
-    """Return the translated suffix for the name of a list type, or "" for other types."""
-    return _(" (list)") if name.startswith("list.") else ""
+        return capfirst(_(_TYPE_NAMES.get(words, words))) + suffix
+    return _("{resource} reference").format(resource=capfirst(_(owner))) + suffix
 
 
 class MetafieldForm(ShopOwnedForm[Metafield]):
@@ -74,7 +69,6 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
         fields = ("namespace", "key", "type", "value", "description")
 
     def prepare(self) -> None:
-        """Set the type choices, and make the namespace and key of an existing metafield read-only."""
         self.set_choices("type", get_type_choices(self.instance.type))
         if "value" in self.fields:
             self.fields["value"].widget.attrs["rows"] = 2
@@ -86,7 +80,6 @@ class MetafieldForm(ShopOwnedForm[Metafield]):
                 self.fields[name].show_hidden_initial = True
 
     def clean(self) -> Values | None:
-        """Validate the value against its type, and convert the value to its stored text."""
         cleaned = super().clean() or self.cleaned_data
         if not self.instance._state.adding and not self.has_changed():
             return cleaned

@@ -21,8 +21,6 @@ from apps.metafields.models import Metafield
 
 
 class MetafieldFormSet(BaseModelFormSet[Metafield, MetafieldForm]):
-    """A formset for an owner's metafields. Saving the formset records an event for each change."""
-
     actor = ""
 
     def __init__(
@@ -97,7 +95,6 @@ class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
     ordering = None
 
     def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
-        """Return a formset class that records events with the current user as the actor."""
         changeable = self.has_change_permission(request, obj)
         formset = modelformset_factory(
             Metafield,
@@ -115,19 +112,15 @@ class MetafieldInline(ShopOwnedStackedInline[Metafield, Model]):
         return Metafield.rows().none()
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Return True if the user may view the owner."""
         return self._may(request, "view") or self._may(request, "change")
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Return True if the user may change the owner."""
         return self._may(request, "change")
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Return True if the owner is already saved and the user may change the owner."""
         return obj is not None and self._may(request, "change")
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Return True if the user may change the owner."""
         return self._may(request, "change")
 
     def _may(self, request: HttpRequest, verb: str) -> bool:

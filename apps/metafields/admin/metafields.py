@@ -27,8 +27,6 @@ class ShopMetafieldForm(PanelForm[Metafield], MetafieldForm):
 
 @admin.register(Metafield)
 class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
-    """Admin for the metafields of the shop itself, which staff and apps can write."""
-
     menu = MenuItem(
         "Settings",
         "data_object",
@@ -50,7 +48,6 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
     fields = ("namespace", "key", "type", "value", "description")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Metafield]:
-        """Return only metafields that belong to the shop itself."""
         return super().get_queryset(request).filter(owner_resource="shop")
 
     @display(description=gettext_lazy("Type"))
@@ -59,16 +56,13 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
 
     @display(description=gettext_lazy("Name"), ordering="namespace")
     def name(self, metafield: Metafield) -> str:
-        """Return the namespace and the key, e.g. ``custom.note``."""
         return str(metafield)
 
     @display(description=gettext_lazy("Value"))
     def short_value(self, metafield: Metafield) -> str:
-        """Return the value, truncated for the list."""
         return metafield.value if len(metafield.value) <= 80 else f"{metafield.value[:80]}…"
 
     def save_model(self, request: HttpRequest, obj: Metafield, form: ShopMetafieldForm, change: bool) -> None:
-        """Save the metafield through ``domain.write``, which records an event."""
         by = self.event_kwargs(request)
         if change:
             write.update_metafield(Metafield.objects.get(pk=obj.pk), form.values, **by)
@@ -78,5 +72,4 @@ class MetafieldAdmin(ShopOwnedAdmin[Metafield]):
         obj.pk, obj._state.adding = metafield.pk, False
 
     def delete_model(self, request: HttpRequest, obj: Metafield) -> None:
-        """Delete the metafield through ``domain.write``, which records an event."""
         write.delete_metafield(obj, **self.event_kwargs(request))

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
-from django.http import Http404, HttpResponse
-from rest_framework.request import Request
+from django.http import Http404
 
 from apps.core.i18n.error_messages import NOT_IN_LIST
 from apps.core.rest.exceptions import BadRequest, Unprocessable
@@ -52,11 +51,9 @@ class ValueField(ApiField):
     schema = {"type": ["string", "integer", "boolean"]}
 
     def get_columns(self) -> tuple[str, ...]:
-        """Return the columns needed for the conversion."""
         return ("type", "value")
 
     def get_renderer(self) -> Render:
-        """Return a renderer that converts the stored text to a bool, a number or a string."""
         return lambda _context, name, text: types.render_value(name, text)
 
     def to_internal_value(self, data: object) -> object:
@@ -92,16 +89,12 @@ _OWNER_SCHEMA: Mapping[str, Schema] = {
 
 
 class MetafieldFilterSet(ResourceFilter):
-    """Filters for the list of metafields."""
-
     namespace = TextFilter("namespace")
     key = TextFilter("key")
     type = TextFilter("type")
 
 
 class MetafieldViewSet(ShopViewSet[Metafield]):
-    """Base class for all metafield viewsets."""
-
     model = Metafield
     serializer_class = MetafieldSerializer
     filterset_class = MetafieldFilterSet
@@ -118,16 +111,13 @@ class MetafieldViewSet(ShopViewSet[Metafield]):
         values, errors = write.validate_metafield(self.unwrap_body(self.singular), instance)
         if errors:
             raise Unprocessable(errors)
-        return (
-            values if instance is None else {name: values[name] for name in values if name not in {"namespace", "key"}}
-        )
+        fixed = set() if instance is None else {"namespace", "key"}
+        return {name: values[name] for name in values if name not in fixed}
 
     def perform_update(self, instance: Metafield, attrs: Attrs) -> None:
-        """Update a metafield."""
         write.update_metafield(instance, attrs, actor=self.actor, at=self.at)
 
     def perform_destroy(self, instance: Metafield) -> None:
-        """Delete a metafield."""
         write.delete_metafield(instance, actor=self.actor, at=self.at)
 
 
@@ -137,17 +127,14 @@ class OwnedMetafieldViewSet(MetafieldViewSet):
     owner: ClassVar[OwnerType]
 
     def load_parents(self) -> None:
-        """Check that the owner in the path exists."""
         columns = {name: value for name, value in self.kwargs.items() if name not in {"owner_id", "id"}}
         if not self.parents["owner_id"].objects.filter(pk=self.kwargs["owner_id"], **columns).exists():
             raise Http404
 
     def get_queryset(self) -> QuerySet[Metafield]:
-        """Return the owner's metafields."""
         return Metafield.objects.filter(owner_resource=self.owner.resource, owner_id=self.kwargs["owner_id"])
 
     def perform_create(self, attrs: Attrs) -> Metafield:
-        """Create a metafield for the owner."""
         return write.create_metafield(self.owner, self.kwargs["owner_id"], attrs, actor=self.actor, at=self.at)
 
 
@@ -175,32 +162,23 @@ class AnyMetafieldViewSet(MetafieldViewSet):
         return () if method in SAFE_METHODS else WRITE_SCOPES
 
     def get_queryset(self) -> QuerySet[Metafield]:
-        """Return the metafields of all owner types that the caller may read."""
         readable_resources = [owner.resource for owner in owner_types.values() if self._may(owner, "read")]
         return Metafield.objects.filter(owner_resource__in=readable_resources)
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[Metafield]:
         """Return the metafields of the owner named in the query, by default the shop, that match the filters."""
-        remaining_filters = {
-            name: value for name, value in filters.items() if name not in {OWNER_ID_PARAMETER, OWNER_RESOURCE_PARAMETER}
-        }
+        own = {OWNER_ID_PARAMETER, OWNER_RESOURCE_PARAMETER}
+        remaining_filters = {name: value for name, value in filters.items() if name not in own}
         return apply_filters(self.filterset_class, remaining_filters, Metafield.objects.filter(self._owner_in(filters)))
 
-    def count(self, request: Request, **_: int) -> HttpResponse:
-        """Count the matching metafields."""
-        return super().count(request)
-
     def perform_create(self, attrs: Attrs) -> Metafield:
-        """Create a metafield for the owner named in the body, by default the shop."""
         owner, pk = self._owner_in_body()
         return write.create_metafield(owner, pk, attrs, actor=self.actor, at=self.at)
 
     def get_object(self) -> Metafield:
         """Return the metafield with the ID in the path, if the caller may write it."""
         metafield = super().get_object()
-        owner = owner_types.get(metafield.owner_resource)
-        assert owner is not None
-        self._demand(owner, "write")
+        self._demand(owner_types[metafield.owner_resource], "write")
         return metafield
 
     def _owner_in(self, filters: Mapping[str, str]) -> Q:

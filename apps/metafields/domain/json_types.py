@@ -6,6 +6,7 @@ serialized to equivalent JSON.
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import partial
 
 from babel import Locale, UnknownLocaleError
 
@@ -16,6 +17,7 @@ from apps.metafields.domain.scalar_types import (
     dump_json,
     parse_json_text,
     read_decimal,
+    read_single_line,
     read_text,
     read_url,
 )
@@ -35,8 +37,6 @@ _LANGUAGES = frozenset(Locale("en").languages)
 
 
 def _object_reader(check: Callable[[Members], None], example: str) -> Callable[[object], str]:
-    """Return a reader for JSON objects. ``check`` validates the members."""
-
     def read(value: object) -> str:
         parts = parse_json_text(value) if isinstance(value, str) else value
         if not isinstance(parts, Mapping):
@@ -110,7 +110,6 @@ def _check_nodes(children: object, depth: int) -> None:
 
 
 def _check_node(node: Members, kind: str) -> None:
-    """Check the level of a heading, the type of a list, or the URL of a link."""
     if kind == "heading" and (isinstance(node.get("level"), bool) or node.get("level") not in range(1, 7)):
         raise InvalidValue("a heading node must have a level from 1 to 6")
     if kind == "list" and node.get("listType") not in ("ordered", "unordered"):
@@ -131,13 +130,6 @@ def _read_language(value: object) -> str:
     return text
 
 
-def _read_id(value: object) -> str:
-    text = read_text(value, limit=255)
-    if "\n" in text or "\r" in text:
-        raise InvalidValue("must be a single line of text")
-    return text
-
-
 JSON_READERS: Mapping[str, Callable[[object], object]] = {
     "link": _object_reader(_check_link, '{"text": "Care", "url": "https://example.com/care"}'),
     "money": _object_reader(_check_money, '{"amount": "5.99", "currency_code": "EUR"}'),
@@ -147,5 +139,5 @@ JSON_READERS: Mapping[str, Callable[[object], object]] = {
     "rating": _object_reader(_check_rating, '{"value": "3.5", "scale_min": "1.0", "scale_max": "5.0"}'),
     "rich_text_field": _object_reader(_check_rich_text, '{"type": "root", "children": []}'),
     "language": _read_language,
-    "id": _read_id,
+    "id": partial(read_single_line, limit=255),
 }

@@ -27,7 +27,6 @@ class OwnerType:
         path: The name in URL paths, e.g. ``product_images``.
         resource: The value of ``owner_resource``, e.g. ``product_image``. The metafield type for references to rows of
             this model is ``<resource>_reference``.
-        model: The model of the owners. Each row belongs to a shop.
         scope: The resource in the names of access scopes, e.g. ``products``, or None if no scope is required.
         gid_type: The type name in global IDs. The default is the name of the model.
         extra_paths: Additional names in URL paths for some of the rows, e.g. ``smart_collections``, with their models.
@@ -47,7 +46,6 @@ class OwnerType:
 
     @property
     def gid(self) -> str:
-        """Return the type name in global IDs."""
         return self.gid_type or self.model.__name__
 
     def get_scope(self, verb: str) -> str | None:
@@ -83,15 +81,13 @@ class _MetafieldRelation(FieldCacheMixin, models.Field[None, None]):
         return self.name
 
     def get_attname_column(self) -> tuple[str, None]:
-        """Return an attribute name and no column."""
         return self.get_attname(), None
 
     def bulk_related_objects(self, objects: Iterable[Model], using: str) -> QuerySet[Metafield]:
-        """Return the metafields of rows that are about to be deleted.
+        """Return the metafields of rows that are about to be deleted, regardless of the shop: IDs are globally unique.
 
-        The query ignores the shop scope, because IDs are unique across shops. The owner rows are locked first, so that
-        no metafield is added before the deletion. The deletion confirmation page runs without a transaction and locks
-        nothing.
+        The owner rows are locked first, so that no metafield is added before the deletion. The deletion confirmation
+        page runs without a transaction and locks nothing.
         """
         ids = sorted(row.pk for row in objects)
         if ids and connection.vendor == "postgresql" and connection.in_atomic_block:
@@ -102,11 +98,7 @@ class _MetafieldRelation(FieldCacheMixin, models.Field[None, None]):
 
 
 def lock_owners(owner: OwnerType, pks: Iterable[int]) -> None:
-    """Lock owners of one type until the transaction ends. Locked owners can be updated but not deleted.
-
-    Raises:
-        RowDeleted: An owner was deleted.
-    """
+    """Lock owners of one type, so that they can be updated but not deleted. Raise ``RowDeleted`` if one is deleted."""
     ids = sorted(set(pks))
     if connection.vendor != "postgresql":
         count = owner.model._default_manager.filter(pk__in=ids).count()
@@ -133,11 +125,7 @@ def find_owner_type(name: str) -> OwnerType | None:
 
 
 def get_owner_type_of_row(instance: Model) -> OwnerType:
-    """Return the owner type of a row.
-
-    Raises:
-        LookupError: The model is not registered.
-    """
+    """Return the owner type of a row. Raise ``LookupError`` if the model is not registered."""
     for owner in owner_types.values():
         if isinstance(instance, owner.model):
             return owner

@@ -43,7 +43,6 @@ def batch_references(rows: object) -> Iterator[None]:
 
 
 def reference_exists(owner: OwnerType, pk: int) -> bool:
-    """Return True if the shop has an owner of this type with this ID."""
     body = _body.get()
     if body is None or pk not in body.referenced_ids[owner.gid]:
         return owner.model._default_manager.order_by().filter(pk=pk).exists()

@@ -1,6 +1,6 @@
 """Readers for scalar values: strings, numbers, URLs and JSON.
 
-A reader validates a value and returns it without losing precision.
+A reader validates a value and returns it without losing precision, or raises ``InvalidValue``.
 """
 
 import json
@@ -41,11 +41,7 @@ def dump_json(value: object) -> str:
 
 
 def read_text(value: object, *, limit: int = MAX_LENGTH) -> str:
-    """Read a string that the database can store. A number becomes a string with the same digits.
-
-    Raises:
-        InvalidValue: The value is not text, or is too long.
-    """
+    """Read a string that the database can store. A number becomes a string with the same digits."""
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         raise InvalidValue("must be text")
     text = str(value)
@@ -58,15 +54,17 @@ def read_text(value: object, *, limit: int = MAX_LENGTH) -> str:
     return text
 
 
-def read_decimal(value: object) -> str:
-    """Read a decimal number and return it as a string with the same digits.
+def read_single_line(value: object, *, limit: int = MAX_LENGTH) -> str:
+    text = read_text(value, limit=limit)
+    if "\n" in text or "\r" in text:
+        raise InvalidValue("must be a single line of text")
+    return text
 
-    Raises:
-        InvalidValue: The value is not a number, or has too many digits.
-    """
-    if isinstance(value, Decimal) and abs(value.adjusted()) > MAX_EXPONENT:
-        raise InvalidValue("must be a number")
-    if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
+
+def read_decimal(value: object) -> str:
+    """Read a decimal number and return it as a string with the same digits."""
+    is_huge = isinstance(value, Decimal) and abs(value.adjusted()) > MAX_EXPONENT
+    if is_huge or isinstance(value, bool) or not isinstance(value, int | str | Decimal):
         raise InvalidValue("must be a number")
     text = format(value, "f") if isinstance(value, Decimal) else str(value)
     if not _DECIMAL.fullmatch(text):
@@ -75,11 +73,7 @@ def read_decimal(value: object) -> str:
 
 
 def parse_json_text(text: str) -> object:
-    """Parse JSON text.
-
-    Raises:
-        InvalidValue: The text is empty, is not valid JSON, or contains characters that the database cannot store.
-    """
+    """Parse JSON text. Reject characters that the database cannot store."""
     try:
         body = text.encode()
         if not body.strip():
@@ -90,11 +84,7 @@ def parse_json_text(text: str) -> object:
 
 
 def read_url(value: object) -> str:
-    """Read a URL for a web page, an email, a phone call or a text message.
-
-    Raises:
-        InvalidValue: The value is not an http, https, mailto, sms or tel URL.
-    """
+    """Read a URL for a web page, an email, a phone call or a text message."""
     text = read_text(value, limit=MAX_URL)
     if _PERSONAL.fullmatch(text):
         return text

@@ -19,16 +19,10 @@ def get_owner_metafields(kind: OwnerType, owner_id: int) -> QuerySet[Metafield]:
 def transfer_metafields(
     kind: OwnerType, source: int, target: int, *, replacing: bool, actor: str, at: datetime
 ) -> None:
-    """Transfer metafields to another owner, keeping their IDs. The caller must have locked both owners.
+    """Transfer metafields from one owner ID to another, keeping their IDs. The caller must have locked both owners.
 
-    Args:
-        kind: The owner type.
-        source: The ID of the current owner.
-        target: The ID of the new owner.
-        replacing: True to replace the target's metafields that have the same namespace and key. False to leave the
-            source's conflicting metafields with the source.
-        actor: The actor of the events.
-        at: The time of the change.
+    If both owners have a metafield with the same namespace and key, the target's metafield is replaced, or the source
+    keeps its metafield if ``replacing`` is false.
     """
     rows = Metafield.objects.filter(owner_resource=kind.resource, owner_id__in=(source, target))
     locked_rows = list(rows.select_for_update().order_by("pk"))

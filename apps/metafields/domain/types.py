@@ -18,6 +18,7 @@ from apps.metafields.domain.scalar_types import (
     dump_json,
     parse_json_text,
     read_decimal,
+    read_single_line,
     read_text,
     read_url,
 )
@@ -36,12 +37,11 @@ _MOMENT = re.compile(
 
 
 def is_type(name: str) -> bool:
-    """Return True if the type exists."""
     return _get_reader(name) is not None
 
 
 def read_value(name: str, value: object) -> str:
-    """Validate a value, and convert it to the stored text.
+    """Validate a value, and convert it to the stored text. Text is stored unchanged, and other values as JSON.
 
     Raises:
         InvalidValue: The value does not fit the type.
@@ -49,11 +49,11 @@ def read_value(name: str, value: object) -> str:
     reader = _get_reader(name)
     if reader is None:
         raise LookupError(name)
-    return _serialize(reader(value))
+    result = reader(value)
+    return result if isinstance(result, str) else dump_json(result)
 
 
 def render_value(name: str, text: str) -> bool | int | str:
-    """Convert stored text to the value in a response."""
     if name in {"number_integer", "integer"}:
         return int(text)
     return text == "true" if name == "boolean" else text
@@ -64,31 +64,15 @@ def _get_reader(name: str) -> Reader | None:
         return _READERS[name]
     if name.startswith("list."):
         inner = name.removeprefix("list.")
-        element = (
-            _get_reader(inner)
-            if inner not in json_types.JSON_READERS
-            else _object_element(json_types.JSON_READERS[inner])
-        )
-        return (
-            _list_reader(element) if element and inner not in _NEVER_LISTED and not inner.startswith("list.") else None
-        )
+        element = _get_reader(inner)
+        if element is None or inner in _NEVER_LISTED or inner.startswith("list."):
+            return None
+        return _list_reader(_object_element(element) if inner in json_types.JSON_READERS else element)
     if name.endswith("_reference"):
         resource = name.removesuffix("_reference")
         owner = owner_types.get(resource)
         return None if owner is None or resource == "shop" else lambda value: _read_reference(resource, value)
     return None
-
-
-def _serialize(value: object) -> str:
-    """Convert a validated value to the stored text. Text is stored unchanged. Other values are stored as JSON."""
-    return value if isinstance(value, str) else dump_json(value)
-
-
-def _read_single_line(value: object) -> str:
-    text = read_text(value)
-    if "\n" in text or "\r" in text:
-        raise InvalidValue("must be a single line of text")
-    return text
 
 
 def _read_integer(value: object) -> int:
@@ -107,20 +91,19 @@ def _read_boolean(value: object) -> bool:
 
 
 def _read_date(value: object) -> str:
-    if not isinstance(value, str) or not _DAY.fullmatch(value):
-        raise InvalidValue("must be a date in the format YYYY-MM-DD")
-    try:
-        return date.fromisoformat(value).isoformat()
-    except ValueError:
-        raise InvalidValue("must be a date in the format YYYY-MM-DD") from None
+    return _normalize_iso(value, date, _DAY, "must be a date in the format YYYY-MM-DD")
 
 
 def _read_datetime(value: object) -> str:
     message = "must be a date and time in the format YYYY-MM-DDTHH:MM:SS, with or without a UTC offset"
-    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
+    return _normalize_iso(value, datetime, _MOMENT, message)
+
+
+def _normalize_iso(value: object, kind: type[date], pattern: re.Pattern[str], message: str) -> str:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
         raise InvalidValue(message)
     try:
-        return datetime.fromisoformat(value).isoformat()
+        return kind.fromisoformat(value).isoformat()
     except ValueError:
         raise InvalidValue(message) from None
 
@@ -141,9 +124,7 @@ def _read_color(value: object) -> str:
 
 
 def _read_reference(resource: str, value: object) -> str:
-    """Read a global ID, and check that the shop has the row."""
-    owner = owner_types.get(resource)
-    assert owner is not None
+    owner = owner_types[resource]
     prefix = f"gid://{settings.BRAND}/{owner.gid}/"
     digits = value.removeprefix(prefix) if isinstance(value, str) and value.startswith(prefix) else ""
     if not re.fullmatch(r"[1-9][0-9]{0,18}", digits, re.ASCII) or int(digits) >= 2**63:
@@ -171,7 +152,7 @@ def _list_reader(element: Reader) -> Reader:
 
 
 _READERS: Mapping[str, Reader] = {
-    "single_line_text_field": _read_single_line,
+    "single_line_text_field": read_single_line,
     "multi_line_text_field": read_text,
     "number_integer": _read_integer,
     "number_decimal": read_decimal,

@@ -33,8 +33,6 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class BadMetafields(DomainError):
-    """Raised when metafields in a request body are invalid."""
-
     code = "bad_metafields"
     field = "metafields"
 
@@ -65,15 +63,10 @@ class MetafieldInput:
 
 
 def validate_metafield(data: Mapping[str, object], instance: Metafield | None = None) -> tuple[Attrs, Errors]:
-    """Validate the members of a metafield in a request body.
+    """Validate the members of a metafield in a request body. Return the columns to set, and errors keyed by member.
 
-    Args:
-        data: The members. All except namespace, key, type, value and description are ignored. Older clients send
-            ``value_type`` instead of ``type``.
-        instance: The metafield to update, or None. On an update, members missing from ``data`` stay unchanged.
-
-    Returns:
-        The columns to set, and the error messages keyed by member.
+    Unknown members are ignored. Older clients send ``value_type`` instead of ``type``. If there is a metafield to
+    update, missing members stay unchanged.
     """
     if "value_type" in data and "type" not in data:
         data = {**data, "type": data["value_type"]}
@@ -116,12 +109,10 @@ def _check_texts(data: Mapping[str, object], *, partial: bool) -> tuple[Attrs, E
 
 
 def _find_text_errors(value: object, limit: int, *, optional: bool) -> list[str]:
-    """Return the errors of a value, which must be a string or a number of at most ``limit`` characters."""
     if value is None or (isinstance(value, str) and not optional and not value.strip()):
         return [BLANK]
-    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
-        return [INVALID]
-    if isinstance(value, Decimal) and abs(value.adjusted()) > MAX_EXPONENT:
+    is_huge = isinstance(value, Decimal) and abs(value.adjusted()) > MAX_EXPONENT
+    if is_huge or isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         return [INVALID]
     text = str(value)
     return [*([too_long(limit)] if len(text) > limit else []), *([INVALID] if _UNSTORABLE.search(text) else [])]
@@ -153,36 +144,26 @@ def validate_metafields(rows: object, *, prefix: str = "metafields") -> list[Met
     return drafts
 
 
-def set_metafields(
-    owner: Model, rows: object, *, actor: str, at: datetime, prefix: str = "metafields"
-) -> list[Metafield]:
+def set_metafields(owner: Model, rows: object, *, actor: str, at: datetime) -> list[Metafield]:
     """Create metafields of an owner, or update existing metafields with the same namespace and key.
 
-    Args:
-        owner: A row of a registered model.
-        rows: The result of ``validate_metafields``, or a list from a request body.
-        actor: The actor of the events.
-        at: The time of the change.
-        prefix: The name of the list in error messages.
-
-    Returns:
-        The created and changed metafields. Metafields that already had the new values are omitted.
+    ``rows`` is the result of ``validate_metafields``, or a list from a request body. Return the created and changed
+    metafields. Metafields that already had the new values are omitted.
 
     Raises:
         BadMetafields: See ``validate_metafields``.
     """
-    drafts = _validate_drafts(rows, prefix) if rows else []
     # Most bodies contain no metafields. Return early to avoid the savepoint of a nested transaction.
-    return set_metafields_of_owners([(owner, drafts)], actor=actor, at=at, prefix=prefix) if drafts else []
+    if not rows:
+        return []
+    if not isinstance(rows, list) or not all(isinstance(row, MetafieldInput) for row in rows):
+        rows = validate_metafields(rows)
+    return set_metafields_of_owners([(owner, rows)], actor=actor, at=at)
 
 
 @transaction.atomic
 def set_metafields_of_owners(
-    drafts_by_owner: Sequence[tuple[Model, Sequence[MetafieldInput]]],
-    *,
-    actor: str,
-    at: datetime,
-    prefix: str = "metafields",
+    drafts_by_owner: Sequence[tuple[Model, Sequence[MetafieldInput]]], *, actor: str, at: datetime
 ) -> list[Metafield]:
     """Set metafields of several owners of one type. The number of SQL statements is the same as for one owner."""
     if not drafts_by_owner:
@@ -196,7 +177,11 @@ def set_metafields_of_owners(
     events: list[EventInput] = []
     changed_rows: list[Metafield] = []
     columns = set[str]()
-    for (owner_id, namespace, key), draft in _index_drafts(drafts_by_owner).items():
+    # Of several drafts with the same owner, namespace and key, only the last counts.
+    last_drafts = {
+        (owner.pk, draft.namespace, draft.key): draft for owner, drafts in drafts_by_owner for draft in drafts
+    }
+    for (owner_id, namespace, key), draft in last_drafts.items():
         values = {"type": draft.type, "value": draft.value}
         if draft.description is not None:
             values["description"] = draft.description
@@ -215,23 +200,13 @@ def set_metafields_of_owners(
             Metafield.objects.bulk_update([row for row in changed_rows if row.pk], sorted(columns))
             Metafield.objects.bulk_create([row for row in changed_rows if not row.pk])
     except IdTaken as error:
-        raise BadMetafields({f"{prefix}.{_find_taken_index(kind, drafts_by_owner)}.value": [TAKEN]}) from error
+        raise BadMetafields({f"metafields.{_find_taken_index(kind, drafts_by_owner)}.value": [TAKEN]}) from error
     record_events(events, actor=actor, at=at)
     return changed_rows
 
 
-def _index_drafts(
-    drafts_by_owner: Sequence[tuple[Model, Sequence[MetafieldInput]]],
-) -> dict[tuple[int, str, str], MetafieldInput]:
-    """Return the last draft for each owner, namespace and key."""
-    return {(owner.pk, draft.namespace, draft.key): draft for owner, drafts in drafts_by_owner for draft in drafts}
-
-
 def _find_taken_index(kind: OwnerType, drafts_by_owner: Sequence[tuple[Model, Sequence[MetafieldInput]]]) -> int:
-    """Return the index of the first draft with a value of type ``id`` that another owner already has.
-
-    The index is the draft's position in its owner's draft list.
-    """
+    """Return the index, in its owner's list, of the first draft of type ``id`` with another owner's value."""
     ids = [draft for _, drafts in drafts_by_owner for draft in drafts if draft.type == "id"]
     existing = Metafield.objects.filter(
         owner_resource=kind.resource, type="id", value__in={draft.value for draft in ids}
@@ -258,12 +233,6 @@ def _translate_constraint_errors() -> Iterator[None]:
         raise _to_domain_error(error) from error
 
 
-def _validate_drafts(rows: object, prefix: str) -> list[MetafieldInput]:
-    if isinstance(rows, list) and all(isinstance(row, MetafieldInput) for row in rows):
-        return rows
-    return validate_metafields(rows, prefix=prefix)
-
-
 @transaction.atomic
 def create_metafield(kind: OwnerType, owner_id: int, values: Attrs, *, actor: str, at: datetime) -> Metafield:
     """Create a metafield for an owner. ``values`` must be validated.
@@ -287,32 +256,27 @@ def _build_metafield(kind: OwnerType, owner_id: int, values: Attrs, at: datetime
 
 
 @transaction.atomic
-def update_metafield(metafield: Metafield, values: Attrs, *, actor: str, at: datetime) -> bool:
-    """Update a metafield with validated ``values``. Return True if a value has changed.
+def update_metafield(metafield: Metafield, values: Attrs, *, actor: str, at: datetime) -> None:
+    """Update a metafield with validated ``values``.
 
     Raises:
         RowDeleted: The metafield was deleted.
         IdTaken: The type is ``id``, and another owner of the same type already has the value.
     """
     refresh_for_update(metafield, no_key=True)
-    kind = _get_owner_type(metafield)
+    kind = owner_types[metafield.owner_resource]
     changes = apply_changes(metafield, values, personal=values if kind.is_personal else ())
     if changes:
         with _translate_constraint_errors():
             metafield.save(update_fields=list(changes))
         record_event(f"{kind.topic_prefix}/update", metafield, actor=actor, at=at, changes=changes)
-    return bool(changes)
 
 
 @transaction.atomic
 def delete_metafield(metafield: Metafield, *, actor: str, at: datetime) -> None:
-    """Delete a metafield.
-
-    Raises:
-        RowDeleted: The metafield was deleted.
-    """
+    """Delete a metafield. Raise ``RowDeleted`` if it is already deleted."""
     refresh_for_update(metafield)
-    record_event(f"{_get_owner_type(metafield).topic_prefix}/delete", metafield, actor=actor, at=at)
+    record_event(f"{owner_types[metafield.owner_resource].topic_prefix}/delete", metafield, actor=actor, at=at)
     metafield.delete()
 
 
@@ -322,10 +286,3 @@ def _to_domain_error(error: IntegrityError) -> Exception:
     if breach is None:
         return error
     return IdTaken(TAKEN) if breach.field == IdTaken.field else NameTaken(TAKEN)
-
-
-def _get_owner_type(metafield: Metafield) -> OwnerType:
-    owner = owner_types.get(metafield.owner_resource)
-    if owner is None:
-        raise LookupError(f"{metafield.owner_resource!r} is not a metafield owner")
-    return owner

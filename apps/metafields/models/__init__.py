@@ -1,5 +1,3 @@
-"""The metafield model."""
-
 from apps.metafields.models.metafields import Metafield
 
 __all__ = ["Metafield"]

@@ -1,5 +1,3 @@
-"""Admin pages for orders."""
-
 from django.utils.translation import gettext_lazy
 
 from apps.core.admin.model_admin.delete_preview import DeleteLabel, delete_labels

@@ -1,5 +1,3 @@
-"""The order changelist: columns, views, filters, search and bulk actions."""
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,6 +18,7 @@ from apps.core.admin.lists.search import get_result_limit, is_palette_search, se
 from apps.core.admin.lists.typed_filters import AmountsFilter, DaysFilter, WordFilter
 from apps.core.admin.model_admin.base import ReadOnlyAdminMixin, ShopOwnedAdmin
 from apps.core.admin.theme import display
+from apps.core.db.lookups import MIN_TRIGRAM_LENGTH
 from apps.customers.models import Customer
 from apps.orders.admin import search
 from apps.orders.domain import transitions
@@ -59,8 +58,6 @@ class TotalFilter(AmountsFilter):
 
 
 class ChannelFilter(WordFilter):
-    """Filter by channel (``source_name``), case-insensitively."""
-
     title = gettext_lazy("channel")
     parameter_name = "channel"
 
@@ -70,8 +67,6 @@ class ChannelFilter(WordFilter):
 
 
 class TagFilter(WordFilter):
-    """Filter by a tag, case-insensitively."""
-
     title = gettext_lazy("tag")
     parameter_name = "tag"
 
@@ -80,17 +75,11 @@ class TagFilter(WordFilter):
 
 
 class _HasTag(Func):
-    """A SQL condition that is true if a column of comma-separated tags contains a given tag."""
-
     arity = 2
     output_field = BooleanField()
 
     def as_sql(self, compiler: Any, connection: Any, *_args: Any, **_: Any) -> tuple[str, Any]:
-        """Return the SQL for SQLite.
-
-        PostgreSQL uses ``as_postgresql`` instead, with a GIN index that provides statistics on how often each tag
-        occurs.
-        """
+        """Return the SQL for SQLite. PostgreSQL has a GIN index with statistics on how often each tag occurs."""
         return self._render(compiler, "INSTR(', ' || UPPER({}) || ', ', ', ' || UPPER({}) || ', ') > 0")
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, Any]:
@@ -105,7 +94,6 @@ class _HasTag(Func):
 
 
 def render_total(order: Order) -> SafeString:
-    """Return the original total as HTML, followed by the current total if it is different."""
     first, *now = totals.format_total(order)
     return format_html('{}<br> <small class="bo-subtle">{}</small>', first, *now) if now else format_html("{}", first)
 
@@ -121,7 +109,7 @@ def filter_orders_by_view(orders: QuerySet[Order], view: str) -> QuerySet[Order]
 
 
 class ViewFilter(SimpleListFilter):
-    """The filter for the views of the order list. The default view shows open orders."""
+    """The filter for the views of the order list. Without a selected view, a search covers all orders."""
 
     title = gettext_lazy("view")
     parameter_name = "view"
@@ -137,7 +125,6 @@ class ViewFilter(SimpleListFilter):
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Order]) -> QuerySet[Order]:
-        """Return the orders of the selected view. If no view is selected, a search covers all orders."""
         view = self.value() or ("all" if request.GET.get("q") else "open")
         return filter_orders_by_view(queryset, view)
 
@@ -170,8 +157,6 @@ class CustomerOrdersInline(ReadOnlyAdminMixin, ShopOwnedTabularInline[Order, Cus
 
 
 class OrderList(ShopOwnedAdmin[Order]):
-    """A base class for ``OrderAdmin`` that defines the changelist."""
-
     list_display = ("name", "processed_at", "buyer", "total", "payment", "sending", "state", "tags")
     optional_columns = ("mail", "telephone", "town", "channel")
     mobile_hide_labels = ("buyer", "tags")
@@ -240,7 +225,6 @@ class OrderList(ShopOwnedAdmin[Order]):
 
     @display(description=gettext_lazy("City"))
     def town(self, order: Order) -> str:
-        """Return the city of the shipping address."""
         return str((order.shipping_address or {}).get("city") or "")
 
     @display(description=gettext_lazy("Channel"))
@@ -255,7 +239,6 @@ class OrderList(ShopOwnedAdmin[Order]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
     ) -> tuple[QuerySet[Order], bool]:
-        """Search orders by order fields and by customer."""
         term = search_term.strip()
         if not term:
             return queryset, False
@@ -267,16 +250,14 @@ class OrderList(ShopOwnedAdmin[Order]):
         return union_first_rows(queryset, parts, limit=limit, newest=not is_palette_search(request)), False
 
     def get_search_note(self, term: str) -> str:
-        """Return a note if the term is too short for a full search, otherwise an empty string."""
-        return search.get_short_term_note(term.strip())
+        return str(search.TOO_SHORT) if 0 < len(term.strip()) < MIN_TRIGRAM_LENGTH else ""
 
     @admin.action(description=gettext_lazy("Close selected orders"), permissions=["change"])
     def close_orders(self, request: HttpRequest, queryset: QuerySet[Order]) -> None:
         orders = list(queryset.filter(closed_at=None, cancelled_at=None).order_by("pk"))
         for order in orders:
             transitions.close_order(order, **self.event_kwargs(request))
-        skipped = queryset.count() - len(orders)
-        count = len(orders)
+        count, skipped = len(orders), queryset.count() - len(orders)
         sentences = [ngettext("{count} order closed.", "{count} orders closed.", count).format(count=count)]
         if skipped:
             skipped_note = ngettext(

@@ -1,5 +1,3 @@
-"""Sales on the home page: today's total and a daily chart."""
-
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -30,8 +28,6 @@ grants.add(
 
 @dataclass(frozen=True, slots=True)
 class ChartDay:
-    """The sales of one day, with the height of the chart bar."""
-
     day: date
     total: Decimal
     text: str
@@ -40,7 +36,6 @@ class ChartDay:
 
 
 def get_chart_days(count: int) -> list[ChartDay]:
-    """Return the last ``count`` days up to today, including days without orders."""
     today, currency = timezone.localdate(), get_current_shop().currency
     span = DateRange(today - timedelta(days=count - 1), today)
     sales_by_day = get_sales_by_day(span)

@@ -1,9 +1,6 @@
-"""Pages to edit the line items of an order: the form and the review page."""
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 
 from django import forms
 from django.db.models import Q
@@ -20,6 +17,7 @@ from apps.core.i18n import formats
 from apps.core.types import Attrs, ReadOnlyAttrs
 from apps.orders.domain.create import lines as draft_lines
 from apps.orders.domain.edit_lines import EditResult, LineEdit, OrderEdit, get_max_discount, get_removable_quantity
+from apps.orders.domain.pricing.totals import get_shop_formatter
 from apps.orders.domain.selectors import get_line_items
 from apps.orders.models import LineItem, Order
 
@@ -32,10 +30,7 @@ _INPUT = {"class": "bo-input", "autocomplete": "off"}
 
 @dataclass(frozen=True, slots=True)
 class LineRow:
-    """A line item with its form fields.
-
-    ``discount`` is None if the item cannot be discounted. ``minimum`` is the lowest quantity that staff can enter.
-    """
+    """A line item with its form fields. ``minimum`` is the lowest quantity that staff can enter."""
 
     line: LineItem
     price: str
@@ -52,8 +47,6 @@ class VariantRow:
 
 
 class LinesForm(forms.Form):
-    """The form to edit the line items of an order."""
-
     seen_version = forms.IntegerField(widget=forms.HiddenInput)
     find = forms.CharField(
         label=gettext_lazy("SKU, barcode or beginning of the product title"), required=False, max_length=255
@@ -95,7 +88,6 @@ class LinesForm(forms.Form):
             self.fields[f"discount-{line.pk}"] = MoneyField(currency=self.order.currency, label=label, required=False)
 
     def _variants(self, data: QueryDict | None) -> list[Variant]:
-        """Return the variants already added to the form, then the variants that the search finds."""
         if data is None:
             return []
         added_ids = [
@@ -115,11 +107,7 @@ class LinesForm(forms.Form):
         return added + [row for row in matched if row.pk not in added_ids]
 
     def _initial_focus(self, data: QueryDict | None) -> str:
-        """Return the name of the field to focus.
-
-        After a search, return the field of the first new result. Otherwise, return the field of the first line item. If
-        there is no such field, return the search field.
-        """
+        """Return the field of the first new result after a search, otherwise of the first line item."""
         new = [name for name in self.fields if name.startswith("add-") and data is not None and name not in data]
         units = [f"units-{line.pk}" for line in self.lines]
         searching = data is not None and data.get("step") == "find"
@@ -143,7 +131,6 @@ class LinesForm(forms.Form):
     # --- requested changes ---
 
     def clean(self) -> Attrs:
-        """Require both a title and a price for a custom item."""
         data = super().clean() or self.cleaned_data
         if data.get("own_title") and data.get("own_price") is None and "own_price" not in self.errors:
             self.add_error("own_price", _("Enter a price."))
@@ -177,7 +164,6 @@ class LinesForm(forms.Form):
         return OrderEdit(lines, added, data["seen_version"])
 
     def add_domain_error(self, error: DomainError) -> None:
-        """Add the messages of a domain error to the form fields of the affected line items."""
         for name, messages in error.errors.items():
             path = name.partition("line_items.")[2]
             pk, _dot, part = path.partition(".")
@@ -206,11 +192,7 @@ def _variant_name(variant: Variant) -> str:
 
 
 def describe_edit(order: Order, outcome: EditResult) -> Attrs:
-    """Return the edit's changes, changed totals and balance as text."""
-
-    def money(amount: Decimal) -> str:
-        return formats.format_money(amount, order.currency)
-
+    money = get_shop_formatter(order)
     return {
         "changes": [change.localize() for change in outcome.changes],
         "changed_totals": [(_(name), money(old), money(new)) for name, old, new in outcome.changed_totals],

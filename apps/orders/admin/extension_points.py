@@ -27,13 +27,9 @@ TimelineSource = Callable[[HttpRequest, Order], Sequence[TimelineEvent]]
 class OrderSection:
     """A section of the order page.
 
-    Attributes:
-        template: The name of the template. It receives the result of ``get_values`` as ``part`` and the order as
-            ``original``.
-        get_values: A function that returns the template's values, or None to hide the section. It runs in the shop
-            scope.
-        order: The position on the page. Sections with a position below 50 come after the items, all others after the
-            transactions.
+    The template receives the result of ``get_values``, which runs in the shop scope, as ``part`` and the order as
+    ``original``. None hides the section. Sections with an ``order`` below 50 come after the items, all others after the
+    transactions.
     """
 
     template: str
@@ -43,14 +39,7 @@ class OrderSection:
 
 @dataclass(frozen=True, slots=True)
 class OrderAction:
-    """A link among the actions at the top of the order page.
-
-    Attributes:
-        label: The link text.
-        url_name: The name of a panel URL with the order's id as its argument.
-        is_allowed: A function that returns True if the link is shown.
-        order: The position among the actions. Lower numbers come first.
-    """
+    """A link at the top of the order page to a panel URL with the order's id as its argument."""
 
     label: StrOrPromise
     url_name: str
@@ -69,7 +58,6 @@ def get_other_events(request: HttpRequest, order: Order) -> list[TimelineEvent]:
 
 
 def get_extensions(request: HttpRequest, order: Order) -> Context:
-    """Return the template context with the registered actions and the sections above and below the payment."""
     return {
         "buttons": [
             (link.label, reverse(f"admin:{link.url_name}", args=[order.pk]))

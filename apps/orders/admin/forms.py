@@ -1,5 +1,3 @@
-"""The form to edit an order's contact details, addresses, notes and tags, and the form to cancel an order."""
-
 from decimal import Decimal
 from typing import Any, cast
 
@@ -52,11 +50,7 @@ FIELDSETS: tuple[Fieldset, ...] = (
 
 
 class OrderForm(PanelForm[Order]):
-    """The form for the order fields that staff may edit.
-
-    Addresses are validated as in the REST API. They are snapshots, so changes do not affect the customer's saved
-    addresses.
-    """
+    """The form for the order fields that staff may edit. Addresses are validated as in the REST API."""
 
     email = forms.EmailField(label=gettext_lazy("Email"), required=False, max_length=255)
     billing_same = forms.BooleanField(
@@ -85,7 +79,6 @@ class OrderForm(PanelForm[Order]):
         return address
 
     def clean(self) -> Values | None:
-        """Complete the addresses, and reject changes to the billing address while "same as shipping" is checked."""
         cleaned = super().clean() or self.cleaned_data
         for kind in ADDRESS_KINDS:
             snapshot, errors = self._changed_address(kind)
@@ -135,24 +128,21 @@ class CancelForm(forms.Form):
     notify = forms.BooleanField(required=False, label=gettext_lazy("Notify the customer by email"))
 
     def __init__(self, order: Order, data: QueryDict | None = None, *, may_refund: bool) -> None:
-        """Add the refund fields if the order has refundable payments and the user may create refunds."""
         super().__init__(data)
         self.refundable = _refundable_by_currency(order) if may_refund and hooks.get_refund_hook() is not None else {}
         if not order.email:
             self.fields["notify"].disabled = True
         if self.refundable:
-            first = next(iter(self.refundable))
             widget = forms.TextInput(attrs={**_INPUT, "inputmode": "decimal", "autocomplete": "off"})
             # ``clean`` checks the number of decimals, because it depends on the selected currency.
             self.fields["amount"] = _Amount(required=False, label=_("Refund"), widget=widget)
             self.fields["currency"] = forms.ChoiceField(
                 choices=[(code, code) for code in self.refundable],
-                initial=first,
+                initial=next(iter(self.refundable)),
                 widget=forms.Select(attrs={**_INPUT, "aria-label": _("Currency")}),
             )
 
     def clean(self) -> Values:
-        """Check that the refund amount fits its currency and does not exceed the refundable amount."""
         data = super().clean() or self.cleaned_data
         amount, currency = data.get("amount"), data.get("currency")
         if amount is not None and currency:
@@ -174,13 +164,11 @@ class CancelForm(forms.Form):
 
     @property
     def refund_text(self) -> str:
-        """Return the refund amount as text, or an empty string if nothing is refunded."""
         amount = self.cleaned_data.get("amount")
         return formats.format_money(amount, self.cleaned_data["currency"]) if amount else ""
 
     @property
     def refund(self) -> ReadOnlyAttrs | None:
-        """Return the amount and currency to refund, or None if nothing is refunded."""
         if not self.refund_text:
             return None
         return {"amount": self.cleaned_data["amount"], "currency": self.cleaned_data["currency"]}
@@ -191,7 +179,7 @@ class _Amount(MoneyField):
 
     @property
     def input_currency(self) -> str:
-        """Return an empty string, because ``CancelForm.clean`` checks the amount against the selected currency."""
+        """Return no currency, because ``CancelForm.clean`` checks the amount against the selected currency."""
         return ""
 
     def clean(self, value: Any) -> Decimal | None:
@@ -199,7 +187,6 @@ class _Amount(MoneyField):
 
 
 def _refundable_by_currency(order: Order) -> dict[str, Decimal]:
-    """Return the order's refundable amount in each currency."""
     refundable: dict[str, Decimal] = {}
     for row in get_transactions(order):
         if row.kind in PAYMENT_KINDS and row.status == Transaction.Status.SUCCESS and row.amount > row.refunded:

@@ -1,7 +1,7 @@
 """The order page and its actions. The order list is in ``changelist``."""
 
 from collections.abc import Callable
-from typing import Unpack
+from functools import partial
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
@@ -16,7 +16,7 @@ from apps.core.admin.model_admin.registry import inlines
 from apps.core.admin.pages import dashboard
 from apps.core.admin.pages.tour import TourStep
 from apps.core.admin.permissions import has_permission, require_permission
-from apps.core.admin.staff_request import Context, EventKwargs
+from apps.core.admin.staff_request import Context
 from apps.core.exceptions import DomainError
 from apps.core.tenancy.permissions import allow, grants
 from apps.customers.models import Customer
@@ -51,8 +51,6 @@ grants.add(
 
 @admin.register(Order)
 class OrderAdmin(OrderList):
-    """The panel page of an order."""
-
     menu = MenuItem(
         "Sales",
         "orders",
@@ -82,8 +80,8 @@ class OrderAdmin(OrderList):
     def get_urls(self) -> list[URLPattern]:
         return [
             self.build_action_url("report/", self.report_view, "report"),
-            self.build_action_url("report/answers/", self.report_answers_view, "report_answers"),
-            self.build_action_url("report/file/", self.report_file_view, "report_file"),
+            self.build_action_url("report/answers/", reports.home_tables_view, "report_answers"),
+            self.build_action_url("report/file/", reports.file_view, "report_file"),
             self.build_action_url("<path:object_id>/edit/", self.edit_view, "edit"),
             self.build_action_url("<path:object_id>/lines/", self.lines_view, "lines", keyed=True),
             self.build_action_url("<path:object_id>/cancel/", self.cancel_view, "cancel", keyed=True),
@@ -98,13 +96,6 @@ class OrderAdmin(OrderList):
     def report_view(self, request: HttpRequest) -> HttpResponse:
         base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
         return reports.report_view(request, base)
-
-    def report_answers_view(self, request: HttpRequest) -> HttpResponse:
-        """Return the report tables that the home page loads."""
-        return reports.home_tables_view(request)
-
-    def report_file_view(self, request: HttpRequest) -> HttpResponse:
-        return reports.file_view(request)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
@@ -160,41 +151,32 @@ class OrderAdmin(OrderList):
         )
 
     def save_model(self, request: HttpRequest, obj: Order, form: OrderForm, change: bool) -> None:
-        """Save through the domain function, which validates the values and records events."""
         updates.update_order(Order.objects.get(pk=obj.pk), form.get_order_values, **self.event_kwargs(request))
 
     def response_post_save_change(self, request: HttpRequest, obj: Order) -> HttpResponseRedirect:
         return self._redirect_to_order(obj)
 
     def delete_model(self, request: HttpRequest, obj: Order) -> None:
-        """Delete through the domain function, which refuses to delete orders needed for bookkeeping."""
         updates.delete_order(obj, **self.event_kwargs(request))
 
     # --- actions ---
 
     def cancel_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask for the reason, restocking and refund, and then cancel the order."""
         require_permission(request, CHANGE)
         order: Order = self.get_row_or_404(request, object_id)
         form = CancelForm(order, get_post_data(request), may_refund=has_permission(request, REFUND_PERMISSION))
         is_valid = request.method == "POST" and form.is_valid()
         # If money is refunded, the review page must be confirmed first.
         if is_valid and (not form.refund_text or request.POST.get("step") == "cancel"):
-            data = form.cleaned_data
+            options = {name: form.cleaned_data[name] for name in ("reason", "restock", "notify")}
+            message = _("Order {order} was canceled.")
+            if form.refund_text:
+                message = _("Order {order} was canceled and {money} was refunded.")
             return self._run_action(
                 request,
                 order,
-                _("Order {order} was canceled and {money} was refunded.").format(order=order, money=form.refund_text)
-                if form.refund_text
-                else _("Order {order} was canceled.").format(order=order),
-                lambda by: transitions.cancel_order(
-                    order,
-                    reason=data["reason"],
-                    restock=data["restock"],
-                    notify=data["notify"],
-                    refund=form.refund,
-                    **by,
-                ),
+                message.format(order=order, money=form.refund_text),
+                partial(transitions.cancel_order, refund=form.refund, **options),
             )
         return self.page(
             request,
@@ -214,27 +196,16 @@ class OrderAdmin(OrderList):
 
     def capture_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Capture the remaining amount of the newest authorization."""
-
-        def capture(order: Order, **by: Unpack[EventKwargs]) -> object:
-            return payments.create_transaction(order, {"kind": "capture"}, **by)
-
+        capture = partial(payments.create_transaction, attrs={"kind": "capture"})
         return self._post_action(request, object_id, _("The payment was captured."), capture)
 
     def paid_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Record a manual payment of the balance."""
-
-        def note(order: Order, **by: Unpack[EventKwargs]) -> object:
-            return payments.create_transaction(order, {"kind": "sale", "gateway": "manual"}, **by)
-
-        return self._post_action(request, object_id, _("The order was marked as paid."), note)
+        pay = partial(payments.create_transaction, attrs={"kind": "sale", "gateway": "manual"})
+        return self._post_action(request, object_id, _("The order was marked as paid."), pay)
 
     def comment_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        text = request.POST.get("comment", "")
-
-        def note(order: Order, **by: Unpack[EventKwargs]) -> object:
-            return updates.add_comment(order, text, **by)
-
-        return self._post_action(request, object_id, _("Comment added."), note, permission=COMMENT)
+        comment = partial(updates.add_comment, text=request.POST.get("comment", ""))
+        return self._post_action(request, object_id, _("Comment added."), comment, permission=COMMENT)
 
     def _post_action(
         self,
@@ -249,14 +220,13 @@ class OrderAdmin(OrderList):
         order: Order = self.get_row_or_404(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        return self._run_action(request, order, message, lambda by: action(order, **by))
+        return self._run_action(request, order, message, action)
 
     def _run_action(
-        self, request: HttpRequest, order: Order, message: str, action: Callable[[EventKwargs], object]
+        self, request: HttpRequest, order: Order, message: str, action: Callable[..., object]
     ) -> HttpResponse:
-        """Run an action and show its result or error as a message."""
         try:
-            action(self.event_kwargs(request))
+            action(order, **self.event_kwargs(request))
         except DomainError as error:
             self.message_user(request, format_errors(error), messages.ERROR)
         else:

@@ -1,5 +1,3 @@
-"""Template context of the order page: items, totals, addresses, payments and timeline."""
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,12 +18,6 @@ from apps.core.tenancy.actor_names import get_actor_names
 from apps.core.tenancy.scope import get_current_shop
 from apps.orders.admin.extension_points import MAX_EVENTS, TimelineEvent
 from apps.orders.domain.pricing import totals
-from apps.orders.domain.pricing.totals import (
-    MoneyFormatter,
-    format_totals,
-    get_presentment_formatter,
-    get_shop_formatter,
-)
 from apps.orders.domain.selectors import get_line_items, get_shipping_lines, get_transactions
 from apps.orders.domain.statuses import get_status_page_url
 from apps.orders.models import Comment, LineItem, Order
@@ -37,8 +29,6 @@ _LATEST = 5
 
 @dataclass(frozen=True, slots=True)
 class TimelineItem:
-    """An entry of the timeline. ``is_comment`` is True for staff comments."""
-
     at: datetime
     actor_name: str
     text: str
@@ -47,7 +37,7 @@ class TimelineItem:
 
 def get_order_context(order: Order) -> Context:
     lines, shipping, transactions = get_line_items(order), get_shipping_lines(order), get_transactions(order)
-    money = get_shop_formatter(order)
+    money = totals.get_shop_formatter(order)
     return {
         "lines": [
             {
@@ -75,16 +65,15 @@ def get_order_context(order: Order) -> Context:
     }
 
 
-def _sums(order: Order, money: MoneyFormatter) -> list[tuple[str, str]]:
-    """Return the order totals, and the total in the presentment currency for orders with two currencies."""
-    totals = format_totals(order, money)
+def _sums(order: Order, money: totals.MoneyFormatter) -> list[tuple[str, str]]:
+    sums = totals.format_totals(order, money)
     if order.is_multi_currency:
-        totals.append((_("Total in the customer's currency"), get_presentment_formatter(order)(order.total_price)))
-    return totals
+        presentment_total = totals.get_presentment_formatter(order)(order.total_price)
+        sums.append((_("Total in the customer's currency"), presentment_total))
+    return sums
 
 
 def _addresses(order: Order) -> list[tuple[str, list[str]]]:
-    """Return the addresses with labels. Equal addresses are combined into a single entry."""
     if order.shipping_address == order.billing_address:
         addresses = [(_("Shipping and billing address"), order.shipping_address)]
     else:
@@ -112,7 +101,6 @@ def format_address(address: dict[str, str]) -> list[str]:
 
 
 def get_timeline(order: Order, other_events: Iterable[TimelineEvent] = ()) -> list[TimelineItem]:
-    """Return the order's events, events of related objects, and comments, newest first."""
     events = Event.rows().filter(subject_type="orders.order", subject_id=order.pk).exclude(topic="orders/comment")
     own = events.order_by("-id").defer("payload")[:MAX_EVENTS]
     entries = sorted(
@@ -145,7 +133,6 @@ def get_thumbnails(lines: Iterable[LineItem]) -> dict[int, SafeString]:
 
 
 def get_product_links(request: HttpRequest, lines: Sequence[LineItem]) -> dict[int, str]:
-    """Return the product page URL for each line id, or an empty dict if the user may not view products."""
     if not has_permission(request, "catalog.view_product"):
         return {}
     return {
@@ -154,7 +141,6 @@ def get_product_links(request: HttpRequest, lines: Sequence[LineItem]) -> dict[i
 
 
 def get_customer_summary(request: HttpRequest, order: Order) -> Context | None:
-    """Return the customer's totals and latest other orders, or None if there is no customer or no permission."""
     customer = order.customer
     if customer is None or not has_permission(request, "customers.view_customer"):
         return None

@@ -64,13 +64,11 @@ class SalesReportForm(forms.Form):
 
     @classmethod
     def from_query(cls, request: HttpRequest, **defaults: object) -> Self:
-        """Create the form from the query parameters. The default is the last 30 days."""
         today = timezone.localdate()
         defaults = {"first": today - timedelta(days=DEFAULT_DAYS - 1), "last": today, **defaults}
         return cls({name: request.GET.get(name, value) for name, value in defaults.items()})
 
     def clean(self) -> Values:
-        """Check that the first day is not after the last day and that the range is not too long."""
         data = super().clean() or self.cleaned_data
         if not self.errors:
             first, last = data["first"], data["last"]
@@ -92,11 +90,8 @@ class SalesReportForm(forms.Form):
 class SalesReportTable(ReportTable):
     """A table of the sales report. The page shows ``rows``, which omits days without sales.
 
-    Attributes:
-        header: The untranslated column names of the CSV file.
-        lines: The rows of the CSV file, including days without sales, with ISO dates.
-        note: The text below the heading.
-        footer: The text below the table.
+    ``header`` and ``lines`` are for the CSV file: untranslated names and rows with ISO dates, including days without
+    sales.
     """
 
     header: Sequence[str]
@@ -113,7 +108,6 @@ TableFunctions: TypeAlias = Mapping[str, Callable[[DateRange], SalesReportTable]
 
 
 def report_view(request: HttpRequest, base: Context) -> HttpResponse:
-    """Return the report page. ``base`` is the template context shared by all admin pages."""
     require_permission(request, REPORT)
     form = SalesReportForm.from_query(request)
     context: Context = {"form": form}
@@ -123,11 +117,7 @@ def report_view(request: HttpRequest, base: Context) -> HttpResponse:
 
 
 def home_tables_view(request: HttpRequest) -> HttpResponse:
-    """Return the report tables that the home page loads separately, because their queries can be slow.
-
-    Raises:
-        Http404: The dates are invalid.
-    """
+    """Return the report tables that the home page loads separately, because their queries can be slow."""
     require_permission(request, REPORT)
     form = SalesReportForm.from_query(request)
     if not form.is_valid():
@@ -146,7 +136,6 @@ def _tables_context(request: HttpRequest, days: DateRange, tables: TableFunction
 
 
 def _home_context(request: HttpRequest) -> Context:
-    """Return the URLs of the report and of the tables that the home page loads."""
     first = timezone.localdate() - timedelta(days=get_home_days(request) - 1)
     query = f"?first={first.isoformat()}"
     return {
@@ -156,11 +145,6 @@ def _home_context(request: HttpRequest) -> Context:
 
 
 def file_view(request: HttpRequest) -> HttpResponse:
-    """Return the table that the query parameter ``table`` selects, as CSV.
-
-    Raises:
-        Http404: The table is unknown or the dates are invalid.
-    """
     require_permission(request, REPORT)
     form, name = SalesReportForm.from_query(request), request.GET.get("table", "sales")
     if name not in _TABLES or not form.is_valid():
@@ -171,7 +155,6 @@ def file_view(request: HttpRequest) -> HttpResponse:
 
 
 def render_csv(file_name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> HttpResponse:
-    """Return a response with a CSV file to download."""
     response = HttpResponse("\ufeff", content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{file_name}"'
     add_never_cache_headers(response)
@@ -185,7 +168,6 @@ def render_csv(file_name: str, header: Sequence[str], rows: Iterable[Sequence[ob
 
 
 def _sales_table(days: DateRange) -> SalesReportTable:
-    """Return the table of sales by day, compared with the previous period of the same length."""
     currency = get_current_shop().currency
     before = days.previous
     sold_by_day = sales_report.get_sales_by_day(DateRange(before.first, days.last))
@@ -245,7 +227,6 @@ def _sales_table(days: DateRange) -> SalesReportTable:
 
 
 def _returning_table(days: DateRange) -> SalesReportTable:
-    """Return a table with each day's orders from new and returning customers."""
     customers_by_day = sales_report.get_customers_by_day(days)
     rows = [(day, customers_by_day.get(day, DayCustomers())) for day in days.iter_days()]
     total = DayCustomers(
@@ -324,18 +305,13 @@ def _count_orders(count: int) -> str:
 
 
 def _describe_change(now: Decimal, then: Decimal) -> str:
-    """Describe the change from the previous period in percent."""
     if now == then:
         return _("same as in the previous period")
     if not then:
         return _("no sales in the previous period")
     percent = abs(round(100 * (now - then) / then))
-    text = (
-        _("{percent}% more than in the previous period")
-        if now > then
-        else _("{percent}% less than in the previous period")
-    )
-    return text.format(percent=formats.format_integer(percent))
+    more, less = _("{percent}% more than in the previous period"), _("{percent}% less than in the previous period")
+    return (more if now > then else less).format(percent=formats.format_integer(percent))
 
 
 dashboard.sections.add(dashboard.Section("panel/orders/home_tables.html", REPORT, _home_context))

@@ -46,8 +46,6 @@ TOO_SHORT = gettext_lazy(
 
 
 class MatchingCustomers(NamedTuple):
-    """The customers that match a search term. ``is_cut`` is True if some matches are missing."""
-
     customers: list[QuerySet[Customer]]
     is_cut: bool = False
 
@@ -55,10 +53,7 @@ class MatchingCustomers(NamedTuple):
 def find_orders(
     orders: QuerySet[Order], term: str, matching_customers: MatchingCustomers, limit: int
 ) -> Iterator[QuerySet[Order]]:
-    """Yield querysets of orders that match by customer, name, email, SKU, payment, city, or part of a tag.
-
-    At most ``limit`` matching line items and payments are used.
-    """
+    """Yield querysets of matching orders. At most ``limit`` matching line items and payments are used."""
     yield from (
         orders.filter(in_materialized(customers.values("pk"), "customer")) for customers in matching_customers.customers
     )
@@ -109,13 +104,7 @@ def find_customers(term: str, shop: Shop, limit: int) -> MatchingCustomers:
     )
 
 
-def get_short_term_note(term: str) -> str:
-    """Return a note if the term is too short for a full search, otherwise an empty string."""
-    return str(TOO_SHORT) if 0 < len(term) < MIN_TRIGRAM_LENGTH else ""
-
-
 def get_cut_note(term: str, matching_customers: MatchingCustomers) -> str:
-    """Return a note if some matches of a search are not shown, otherwise an empty string."""
     if matching_customers.is_cut:
         return TOO_MANY_CUSTOMERS.format(number=formats.format_integer(COMMON_TERM_SCAN))
     if term.startswith("#") or len(term) < MIN_TRIGRAM_LENGTH:

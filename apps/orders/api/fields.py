@@ -1,5 +1,3 @@
-"""Field types for orders: amounts and money sets, name-value lists, tax lines, duties and address snapshots."""
-
 from decimal import Decimal
 from typing import Unpack
 
@@ -10,11 +8,13 @@ from apps.core.rest.resources.fields import (
     BooleanField,
     ComputedField,
     DecimalField,
+    DecimalOptions,
     IntegerField,
+    InvalidValue,
     Render,
     TextField,
+    TextOptions,
 )
-from apps.core.rest.resources.fields.base import DecimalOptions, InvalidValue, TextOptions
 from apps.core.rest.resources.nested_objects import ObjectField, ObjectListField
 from apps.core.types import Attrs, Rendered, RequestData
 from apps.customers.api.fields import BlankAsNullTextField
@@ -44,26 +44,15 @@ class AmountField(DecimalField):
         return (str(self.source), f"{self.order}currency")
 
     def get_renderer(self) -> Render:
-        """Return a renderer that formats amounts with as many decimals as the currency has."""
         return lambda _context, amount, currency: format_decimal(amount, currency)
 
 
-class RateField(DecimalField):
-    """A tax rate, such as 0.2 for 20%."""
-
-    def __init__(self, **options: Unpack[DecimalOptions]) -> None:
-        options = {"max_digits": 12, "decimal_places": 6, "max_value": Decimal(10), **options}
-        super().__init__(**options)
-
-
 def blank_as_null_text(length: int = 255, **options: Unpack[TextOptions]) -> TextField:
-    """Create an optional, nullable text field that renders blank text as null."""
     options["max_length"] = length
     return BlankAsNullTextField(**options)
 
 
 def nullable_text(length: int = 255, **options: Unpack[TextOptions]) -> TextField:
-    """Create an optional, nullable text field that renders blank text unchanged."""
     options = {"max_length": length, "required": False, "allow_null": True, "allow_blank": True, **options}
     return TextField(**options)
 
@@ -73,16 +62,9 @@ def nullable_bool(*, write_only: bool = False) -> BooleanField:
 
 
 _ADDRESS = {
-    "first_name": blank_as_null_text(),
-    "last_name": blank_as_null_text(),
+    **{name: blank_as_null_text() for name in ("first_name", "last_name")},
     "name": blank_as_null_text(511),
-    "company": blank_as_null_text(),
-    "address1": blank_as_null_text(),
-    "address2": blank_as_null_text(),
-    "city": blank_as_null_text(),
-    "zip": blank_as_null_text(),
-    "phone": blank_as_null_text(),
-    "country": blank_as_null_text(),
+    **{name: blank_as_null_text() for name in ("company", "address1", "address2", "city", "zip", "phone", "country")},
     "country_code": blank_as_null_text(2),
     "province": blank_as_null_text(),
     "province_code": blank_as_null_text(10),
@@ -91,17 +73,13 @@ _SHOWN_FIRST = ("first_name", "address1", "phone", "city", "zip", "province", "c
 
 
 class AddressField(ObjectField):
-    """A field for an address snapshot. Input is validated and completed."""
-
     def __init__(self) -> None:
         super().__init__(_ADDRESS)
 
     def to_internal_value(self, data: object) -> Attrs | None:
-        """Parse an address. An empty object is parsed as None."""
         return self._snapshot(data, None)
 
     def apply_changes(self, data: object, before: RequestData) -> Attrs | None:
-        """Return the snapshot with only the given members changed."""
         return self._snapshot(data, before)
 
     def _snapshot(self, data: object, before: RequestData | None) -> Attrs | None:
@@ -111,7 +89,6 @@ class AddressField(ObjectField):
         return snapshot
 
     def get_renderer(self) -> Render:
-        """Return a renderer that adds the full name to the address."""
         return lambda _context, snapshot: None if snapshot is None else render_address(snapshot)
 
 
@@ -135,14 +112,15 @@ def get_tax_members() -> dict[str, ApiField]:
     """Return the members of a tax line. A missing price is calculated from the rate."""
     return {
         "title": TextField(max_length=255),
-        "rate": RateField(required=False, default=Decimal(0)),
+        "rate": DecimalField(
+            max_digits=12, decimal_places=6, max_value=Decimal(10), required=False, default=Decimal(0)
+        ),
         "price": AmountField(default=None),
         "channel_liable": BooleanField(required=False, allow_null=True, default=None),
     }
 
 
 def name_value_list() -> ObjectListField:
-    """Create a field for a list of name-value pairs, such as note attributes or line item properties."""
     return ObjectListField({"name": TextField(max_length=255), "value": _AnyText(required=False, default="")})
 
 
@@ -162,21 +140,15 @@ def nullable_integer(least: int = 0, most: int = 10**9) -> IntegerField:
 
 
 def Blankable(column: str) -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a field for a text column that renders blank text as null."""
-
-    def render(_context: RenderContext, value: str) -> str | None:
-        return value or None
-
-    return ComputedField(render, column, schema={"type": ["string", "null"]})
+    return ComputedField(lambda _context, value: value or None, column, schema={"type": ["string", "null"]})
 
 
 def get_currency_columns(order: str = "") -> tuple[str, str, str]:
-    """Return the columns that ``render_money_set`` needs. ``order`` is the path to the order, as in ``MoneySet``."""
+    """Return the columns that ``render_money_set`` needs. ``order`` is as in ``MoneySet``."""
     return f"{order}currency", f"{order}presentment_currency", f"{order}exchange_rate"
 
 
 def render_money_set(amount: Decimal, currency: str, presentment: str, rate: Decimal) -> dict[str, dict[str, str]]:
-    """Render an amount in the shop currency and in the presentment currency."""
     shop_money = {"amount": format_decimal(amount, currency), "currency_code": currency}
     if presentment == currency:
         return {"shop_money": shop_money, "presentment_money": shop_money}
@@ -185,23 +157,12 @@ def render_money_set(amount: Decimal, currency: str, presentment: str, rate: Dec
 
 
 def MoneySet(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a field that renders an amount in the shop currency and the presentment currency.
-
-    ``order`` is the lookup path to the order, ending in ``__``.
-    """
-
-    def render(_context: RenderContext, amount: Decimal, currency: str, presentment: str, rate: Decimal) -> Rendered:
-        return render_money_set(amount, currency, presentment, rate)
-
-    return ComputedField(render, column, *get_currency_columns(order), schema=MONEY)
+    """Create a field for an amount in both currencies. ``order`` is the lookup path to the order, with ``__``."""
+    columns = (column, *get_currency_columns(order))
+    return ComputedField(lambda _context, *values: render_money_set(*values), *columns, schema=MONEY)
 
 
 def ZeroSet(order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a field for an amount that is always zero, in the shop currency and the presentment currency.
-
-    ``order`` is the lookup path to the order, as in ``MoneySet``.
-    """
-
     def render(_context: RenderContext, currency: str, presentment: str) -> Rendered:
         return render_money_set(Decimal(0), currency, presentment, Decimal(1))
 
@@ -210,29 +171,23 @@ def ZeroSet(order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
 
 def DutiesSet(column: str) -> ComputedField:  # noqa: N802 - reads as a field
     """Create a field that renders a sum of duties as ``MoneySet`` would, or null if the order has no duties."""
-
-    def render(
-        _context: RenderContext, amount: Decimal, ordered: Decimal, currency: str, presentment: str, rate: Decimal
-    ) -> Rendered | None:
-        return render_money_set(amount, currency, presentment, rate) if ordered else None
-
-    columns = ("total_duties", *get_currency_columns())
-    return ComputedField(render, column, *columns, schema={**MONEY, "type": ["object", "null"]})
+    columns = (column, "total_duties", *get_currency_columns())
+    return ComputedField(
+        lambda _context, amount, ordered, *currencies: render_money_set(amount, *currencies) if ordered else None,
+        *columns,
+        schema={**MONEY, "type": ["object", "null"]},
+    )
 
 
 def Money(column: str, order: str = "") -> ComputedField:  # noqa: N802 - reads as a field
-    """Create a field that renders an amount in the order's currency."""
-
-    def render(_context: RenderContext, amount: Decimal, currency: str) -> str:
-        return format_decimal(amount, currency)
-
-    return ComputedField(render, column, f"{order}currency", schema=DECIMAL)
+    return ComputedField(
+        lambda _context, amount, currency: format_decimal(amount, currency), column, f"{order}currency", schema=DECIMAL
+    )
 
 
 def _stored_money_set(
     stored_amount: str, currency: str, presentment: str, rate: Decimal
 ) -> tuple[str, dict[str, dict[str, str]]]:
-    """Render a stored amount as a string in the order's currency, and as an object (see ``render_money_set``)."""
     if presentment != currency:
         amount = Decimal(stored_amount)
         return format_decimal(amount, currency), render_money_set(amount, currency, presentment, rate)

@@ -1,5 +1,3 @@
-"""Serializers for line items and shipping lines."""
-
 from decimal import Decimal
 
 from apps.core.money import format_decimal
@@ -44,12 +42,10 @@ CURRENCIES = get_currency_columns(ORDER_PATH)
 
 
 def create_tax_lines_field() -> ObjectListField:
-    """Create the tax lines field of a line item or shipping line."""
     return ObjectListField(get_tax_members(), render=render_tax_lines, needs=CURRENCIES, most=MAX_TAXES)
 
 
 def create_duties_field() -> ObjectListField:
-    """Create the duties field of a line item. Requests and responses have the same members."""
     amount = AmountField(required=True, allow_null=False)
     members: dict[str, ApiField] = {
         "harmonized_system_code": blank_as_null_text(13),
@@ -64,14 +60,6 @@ def create_duties_field() -> ObjectListField:
 
 def create_discount_allocations_field() -> ObjectListField:
     return ObjectListField({}, render=render_discount_allocations, needs=CURRENCIES, read_only=True, required=None)
-
-
-def _line_status(_context: RenderContext, quantity: int, current: int, fulfillable: int, fulfilled: int) -> str | None:
-    return get_line_status(quantity, current, fulfillable, fulfilled)
-
-
-def _exists(_context: RenderContext, product_id: int | None) -> bool:
-    return product_id is not None
 
 
 def _discounted(_context: RenderContext, price: Decimal, discount: Decimal, currency: str) -> str:
@@ -91,8 +79,7 @@ class LineItemSerializer(ResourceSerializer[LineItem]):
     fulfillable_quantity = ReadOnlyColumn()
     fulfillment_service = blank_as_null_text(required=False, allow_blank=False)
     fulfillment_status = ComputedField(
-        _line_status,
-        "quantity",
+        lambda _context, *quantities: get_line_status(*quantities),
         "current_quantity",
         "fulfillable_quantity",
         "fulfilled_quantity",
@@ -103,7 +90,9 @@ class LineItemSerializer(ResourceSerializer[LineItem]):
     name = blank_as_null_text(1100)
     price = AmountField(order=ORDER_PATH)
     price_set = MoneySet("price", ORDER_PATH)
-    product_exists = ComputedField(_exists, "product_id", schema={"type": "boolean"})
+    product_exists = ComputedField(
+        lambda _context, product_id: product_id is not None, "product_id", schema={"type": "boolean"}
+    )
     product_id = IntegerField(required=False, allow_null=True)
     properties = name_value_list()
     quantity = IntegerField(min_value=1, max_value=1_000_000, required=False, default=1)

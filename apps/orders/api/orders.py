@@ -1,5 +1,3 @@
-"""The order serializer, with the customer: a summary in responses, an id or contact details in requests."""
-
 from copy import deepcopy
 from decimal import Decimal
 
@@ -83,20 +81,15 @@ order_members = Registry[str, ApiField]("members of orders in the API")
 
 
 class PhoneConsentField(ConsentField):
-    """A marketing consent field that returns null for customers without a phone number."""
-
     def get_columns(self) -> tuple[str, ...]:
         return ("phone", *super().get_columns())
 
     def get_renderer(self) -> Render:
-        """Return a renderer that outputs null for customers without a phone number."""
         show = super().get_renderer()
         return lambda context, phone, *columns: show(context, *columns) if phone else None
 
 
 class OrderCustomerSerializer(CustomerSerializer):
-    """The customer of an order, without order totals and address list."""
-
     sms_marketing_consent = PhoneConsentField("sms")
 
     class Meta(CustomerSerializer.Meta):
@@ -124,7 +117,7 @@ class OrderCustomerSerializer(CustomerSerializer):
 
 
 class OrderCustomerField(NestedObject):
-    """A field for the customer of an order. It accepts an id, contact details or null."""
+    """The customer of an order. Requests have an id, contact details or null."""
 
     def __init__(self, serializer: Resource, relation: str) -> None:
         super().__init__(serializer, relation)
@@ -137,18 +130,6 @@ class OrderCustomerField(NestedObject):
         if not isinstance(data, dict):
             self.fail("invalid")
         return _CUSTOMER_FIELD.run_validation(data)
-
-
-def _status_url(context: RenderContext, token: str) -> str:
-    return get_status_page_url(context.shop.pk, token)
-
-
-def _order_number(_context: RenderContext, number: int) -> int:
-    return number + FIRST_NAME - 1
-
-
-def _business_entity(context: RenderContext) -> str:
-    return str(context.shop.pk)
 
 
 def _outstanding(
@@ -164,8 +145,6 @@ def _client_details(_context: RenderContext, details: Rendered | None, address: 
 
 
 class OrderSerializer(ResourceSerializer[Order]):
-    """An order with its related rows. The refunds and fulfillment apps add ``order_members``."""
-
     admin_graphql_api_id = global_id_field("Order")
     app_id = ReadOnlyColumn()
     browser_ip = nullable_text(45, validators=[validate_ipv46_address])
@@ -206,14 +185,18 @@ class OrderSerializer(ResourceSerializer[Order]):
     landing_site = blank_as_null_text(2048)
     landing_site_ref = ConstantField(None)
     location_id = ConstantField(None)
-    merchant_business_entity_id = ComputedField(_business_entity)
+    merchant_business_entity_id = ComputedField(lambda context: str(context.shop.pk))
     merchant_of_record_app_id = ConstantField(None)
     name = ReadOnlyColumn()
     note = blank_as_null_text(5000)
     note_attributes = name_value_list()
     number = ReadOnlyColumn()
-    order_number = ComputedField(_order_number, "number", schema={"type": "integer"})
-    order_status_url = ComputedField(_status_url, "token", schema={"type": "string", "format": "uri"})
+    order_number = ComputedField(lambda _context, number: number + FIRST_NAME - 1, "number", schema={"type": "integer"})
+    order_status_url = ComputedField(
+        lambda context, token: get_status_page_url(context.shop.pk, token),
+        "token",
+        schema={"type": "string", "format": "uri"},
+    )
     original_total_additional_fees_set = ConstantField(None)
     original_total_duties_set = DutiesSet("total_duties")
     payment_gateway_names = JsonField(read_only=True, schema={"type": "array", "items": {"type": "string"}})
@@ -271,5 +254,4 @@ class OrderSerializer(ResourceSerializer[Order]):
         model = Order
 
     def get_fields(self) -> dict[str, AnyField]:
-        """Return the fields, with the members of other apps in place of the placeholders."""
         return super().get_fields() | deepcopy(dict(order_members))

@@ -1,5 +1,3 @@
-"""Parse request bodies for orders."""
-
 from collections.abc import Mapping
 
 from rest_framework.serializers import ValidationError
@@ -44,16 +42,9 @@ OTHER_MEMBERS: Mapping[str, Schema] = {
         "format": "date-time",
     },
 }
-OTHER_MEMBER_NAMES = tuple(OTHER_MEMBERS)
-ADDRESSES = ("billing_address", "shipping_address")
 
 
 def parse_order(version: str, data: RequestData) -> tuple[Attrs, OrderParts]:
-    """Parse and validate the body of a new order.
-
-    Raises:
-        Unprocessable: The body is invalid. The errors are ``{field: [messages]}``.
-    """
     attrs, errors = check_body(OrderSerializer, version, data)
     drafts = _parse_metafields(data, errors)
     if errors:
@@ -70,23 +61,17 @@ def parse_order(version: str, data: RequestData) -> tuple[Attrs, OrderParts]:
         fulfillment_status=attrs.pop("fulfillment_status", None),
         metafields=drafts,
         send_receipt=bool(attrs.pop("send_receipt", None)),
-        other_members={name: data[name] for name in OTHER_MEMBER_NAMES if data.get(name) is not None},
+        other_members={name: data[name] for name in OTHER_MEMBERS if data.get(name) is not None},
     )
     return _without_nulls(attrs), parts
 
 
 def parse_order_changes(version: str, data: RequestData, instance: Order) -> tuple[Attrs, list[MetafieldInput]]:
-    """Parse the editable members of an order's body.
-
-    Other members are ignored, so that clients may send back whole orders.
-
-    Raises:
-        Unprocessable: The body is invalid. The errors are ``{field: [messages]}``.
-    """
+    """Parse the editable members of an order's body. Others are ignored, so that clients may send whole orders."""
     editable = {name: value for name, value in data.items() if name in {*EDITABLE, "customer"}}
     addresses = {
         name: editable.pop(name)
-        for name in ADDRESSES
+        for name in ("billing_address", "shipping_address")
         if isinstance(editable.get(name), dict) and getattr(instance, name)
     }
     attrs, errors = check_body(OrderSerializer, version, editable, instance=instance)

@@ -1,5 +1,3 @@
-"""Order transactions: serializer and endpoints, and the serializer of tender transactions."""
-
 from decimal import Decimal
 
 from apps.core.money import ZERO, format_decimal
@@ -72,7 +70,6 @@ def _authorization(_context: RenderContext, kind: str, code: str) -> str | None:
 def render_unsettled(
     _context: RenderContext, unsettled: Decimal, currency: str, shop_currency: str, presentment: str, rate: Decimal
 ) -> dict[str, dict[str, str]]:
-    """Render the remaining amount of an authorization in the shop currency and the presentment currency."""
     in_shop, in_presentment = (
         (unsettled, unsettled * rate) if currency == shop_currency else (unsettled / rate, unsettled)
     )
@@ -104,7 +101,6 @@ def render_is_manual(_context: RenderContext, gateway: str) -> bool:
 
 
 def get_transaction_members() -> dict[str, ApiField]:
-    """Return the fields that clients can send for a transaction."""
     return {
         "kind": ChoiceField(choices=Transaction.Kind.choices, required=False, default=Transaction.Kind.SALE),
         "status": ChoiceField(choices=Transaction.Status.choices, required=False, allow_null=True),
@@ -123,13 +119,11 @@ def get_transaction_members() -> dict[str, ApiField]:
 
 
 class ReceiptField(ObjectField):
-    """A field for a gateway's receipt, which is stored as sent."""
-
     def __init__(self) -> None:
         super().__init__({})
 
     def to_internal_value(self, data: object) -> Rendered:
-        """Parse the object. Numbers with a decimal point become strings, so that no digits are lost."""
+        """Store the object as sent, but with strings instead of decimals, so that no digits are lost."""
         if not isinstance(data, dict):
             self.fail("invalid")
         return {name: _exact(value) for name, value in data.items()}
@@ -179,8 +173,6 @@ class TransactionSerializer(ResourceSerializer[Transaction]):
 
 
 class TransactionViewSet(ShopViewSet[Transaction]):
-    """Views for ``/orders/{order_id}/transactions``."""
-
     scope = "orders"
     model = Transaction
     serializer_class = TransactionSerializer
@@ -189,7 +181,6 @@ class TransactionViewSet(ShopViewSet[Transaction]):
     parents = {"order_id": Order}
 
     def get_extra_body_properties(self, version: str) -> Schema:
-        """Return the schemas of the writable members, including members that are not fields of the serializer."""
         schema: Schema = build_object_schema(get_transaction_members(), version)["properties"]
         return schema
 

@@ -1,12 +1,8 @@
-"""REST endpoints for orders."""
-
 from collections.abc import Mapping
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpResponse
-from rest_framework.fields import empty
 from rest_framework.request import Request
 
 from apps.core.rest.requests.views import ONE
@@ -35,7 +31,7 @@ from apps.orders.models import OpenOrder, Order
 FinancialStatus = Order.FinancialStatus
 FulfillmentStatus = Order.FulfillmentStatus
 ANY = "any"
-STATUSES = (*Order.Status.values, ANY)
+STATUS_GROUPS: dict[str, tuple[str, ...]] = {word: (word,) for word in Order.Status.values}
 FINANCIAL_GROUPS: dict[str, tuple[str, ...]] = {
     **{word: (word,) for word in FinancialStatus.values},
     "unpaid": (FinancialStatus.PENDING, FinancialStatus.AUTHORIZED, FinancialStatus.PARTIALLY_PAID),
@@ -59,18 +55,8 @@ _CANCELLATION = {
 }
 
 
-class StatusFilter(ChoiceFilter):
-    """Filter by ``open``, ``closed``, ``cancelled`` or ``any``."""
-
-    def __init__(self) -> None:
-        super().__init__("status", words=STATUSES)
-
-    def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        return qs if value in (None, ANY) else qs.filter(status=value)
-
-
 class GroupFilter(ChoiceFilter):
-    """A filter that maps each accepted word to one or more column values."""
+    """Maps each accepted word to one or more column values."""
 
     def __init__(self, column: str, groups: dict[str, tuple[str, ...]]) -> None:
         super().__init__(column, words=(*groups, ANY))
@@ -86,14 +72,12 @@ class GroupFilter(ChoiceFilter):
 
 
 class NameFilter(TextFilter):
-    """Filter by an order's name, with or without the number sign."""
-
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         return qs if value is None else qs.filter(name=f"#{value.removeprefix('#')}")
 
 
 class OrderFilter(ResourceFilter):
-    status = StatusFilter()
+    status = GroupFilter("status", STATUS_GROUPS)
     financial_status = GroupFilter("financial_status", FINANCIAL_GROUPS)
     fulfillment_status = GroupFilter("fulfillment_status", FULFILLMENT_GROUPS)
     name = NameFilter("name")
@@ -103,7 +87,7 @@ class OrderFilter(ResourceFilter):
 
 
 class OrderViewSet(ShopViewSet[Order]):
-    """Views for ``/orders``. The list contains only open orders, unless the query sets a status."""
+    """Views for orders. The list contains only open orders, unless the query sets a status."""
 
     scope = "orders"
     model = Order
@@ -118,29 +102,19 @@ class OrderViewSet(ShopViewSet[Order]):
     extra_response_properties = {"cancel": {"notice": {"type": "string", "description": "A confirmation message."}}}
 
     def get_extra_body_properties(self, version: str) -> Mapping[str, Schema]:
-        """Return the schemas of metafields and of members that belong to other apps."""
         return {"metafields": METAFIELDS_SCHEMA, **OTHER_MEMBERS}
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[Order] | type[Order]:
         """Return the filtered rows, or a model class if the list has precompiled SQL (all orders or open orders)."""
-        active_filters = self._with_defaults(filters)
+        active_filters = {"status": Order.Status.OPEN.value, **filters}
+        if active_filters.get("attribution_app_id") == "current":
+            active_filters["attribution_app_id"] = str(self.access.installation.app_id)
         if self.shows_all_shop_rows and active_filters.keys() & self.filterset_class.base_filters.keys() == {"status"}:
             if active_filters["status"] == ANY:
                 return Order
             if active_filters["status"] == Order.Status.OPEN:
                 return OpenOrder
         return apply_filters(self.filterset_class, active_filters, self.get_queryset())
-
-    def count(self, request: Request, **_: int) -> HttpResponse:
-        """Return the number of matching orders."""
-        return super().count(request)
-
-    def _with_defaults(self, filters: Mapping[str, str]) -> dict[str, str]:
-        """Add the default status, and replace the app id ``current`` with the id of the calling app."""
-        active_filters = {"status": Order.Status.OPEN.value, **filters}
-        if active_filters.get("attribution_app_id") == "current":
-            active_filters["attribution_app_id"] = str(self.access.installation.app_id)
-        return active_filters
 
     def create(self, request: Request, **_: int) -> HttpResponse:
         attrs, parts = parse_order(self.version, self.unwrap_body("order"))
@@ -151,18 +125,15 @@ class OrderViewSet(ShopViewSet[Order]):
             return self.render_created(order)
 
     def update(self, request: Request, **_: int) -> HttpResponse:
-        """Update the editable members of an order."""
         with transaction.atomic():
             order = lock_order(self.get_object())
             attrs, drafts = parse_order_changes(self.version, self.unwrap_body("order"), order)
-            customer = attrs.pop("customer", empty)
-            updates.update_order(
-                order, attrs, actor=self.actor, at=self.at, customer=_requested_customer(customer), drafts=drafts
-            )
+            customer = attrs.pop("customer", {})
+            customer_id = None if customer is None else customer.get("id") or updates.UNSET
+            updates.update_order(order, attrs, actor=self.actor, at=self.at, customer=customer_id, drafts=drafts)
             return self.render_object(order.pk)
 
     def perform_destroy(self, instance: Order) -> None:
-        """Delete an order, unless a gateway moved money for it."""
         updates.delete_order(instance, actor=self.actor, at=self.at)
 
     def cancel(self, request: Request, **_: int) -> HttpResponse:
@@ -205,16 +176,5 @@ class OrderViewSet(ShopViewSet[Order]):
         return validate_members(members, {**self.query, **body} if isinstance(body, dict) else body)
 
 
-def _requested_customer(customer: Any) -> Any:
-    """Return the requested customer: an id, None to remove the customer, or ``UNSET``."""
-    if customer is empty:
-        return updates.UNSET
-    if customer is None:
-        return None
-    return customer.get("id") or updates.UNSET
-
-
 class CustomerOrdersViewSet(OrderViewSet):
-    """Views for ``/customers/{customer_id}/orders``."""
-
     parents = {"customer_id": Customer}

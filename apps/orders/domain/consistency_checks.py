@@ -125,50 +125,31 @@ IS DISTINCT FROM (
 """
 
 
-def find_total_candidates(after: int, upto: int, currencies: Sequence[str]) -> list[int] | None:
-    """Return the ids of orders in a range that may have wrong totals.
-
-    ``currencies`` are all currencies that orders use.
-    """
-    if connection.vendor != "postgresql":
-        return None
+def find_total_candidates(after: int, upto: int, currencies: Sequence[str]) -> list[int]:
+    """Return the ids of orders in a range that may have wrong totals. ``currencies`` are all that orders use."""
     decimal_places = [get_decimal_places(currency) for currency in currencies]
     return [row[0] for row in execute_prepared(_TOTALS, [list(currencies), decimal_places, after, upto])]
 
 
-def find_payment_candidates(after: int, upto: int) -> list[int] | None:
-    """Return the ids of orders in a range that may have wrong payments or statuses.
-
-    The result is None if the database has no exact decimals.
-    """
-    if connection.vendor != "postgresql":
-        return None
+def find_payment_candidates(after: int, upto: int) -> list[int]:
+    """Return the ids of orders in a range that may have wrong payments or statuses."""
     return [row[0] for row in execute_prepared(_PAYMENTS, [after, upto])]
 
 
 def check_order_totals() -> Iterator[str]:
-    """Yield a message for each order total that does not match the order's lines."""
-
-    def worked_out(order: Order) -> None:
-        totals.set_totals(order, lines[order.pk], shipping[order.pk])
-
     currencies = list(Order.objects.order_by().values_list("currency", flat=True).distinct())
     for orders in _batches(lambda after, upto: find_total_candidates(after, upto, currencies)):
         lines, shipping = _load_rows(LineItem, orders), _load_rows(ShippingLine, orders)
         for order in orders:
-            yield from _compare(order, totals.TOTAL_COLUMNS, worked_out)
+            yield from _compare(order, totals.TOTAL_COLUMNS, totals.set_totals, lines[order.pk], shipping[order.pk])
 
 
 def check_order_payments() -> Iterator[str]:
-    """Yield a message for each status or paid amount of an order that does not match its lines and transactions."""
-
-    def worked_out(order: Order) -> None:
-        statuses.update_statuses(order, lines[order.pk], transactions[order.pk])
-
     for orders in _batches(find_payment_candidates):
         lines, transactions = _load_rows(LineItem, orders), _load_rows(Transaction, orders)
         for order in orders:
-            yield from _compare(order, statuses.STATUS_COLUMNS, worked_out)
+            rows = lines[order.pk], transactions[order.pk]
+            yield from _compare(order, statuses.STATUS_COLUMNS, statuses.update_statuses, *rows)
 
 
 def iterate_id_ranges(model: type[Model]) -> Iterator[tuple[int, int]]:
@@ -181,11 +162,12 @@ def iterate_id_ranges(model: type[Model]) -> Iterator[tuple[int, int]]:
         yield first - 1, last
 
 
-def _batches(find_candidates: Callable[[int, int], list[int] | None]) -> Iterator[list[Order]]:
-    """Yield the candidate orders in batches, or all orders if the database cannot preselect candidates."""
+def _batches(find_candidates: Callable[[int, int], list[int]]) -> Iterator[list[Order]]:
+    """Yield the candidate orders in batches, or all orders if the database has no exact decimals."""
     for after, upto in iterate_id_ranges(Order):
-        ids = find_candidates(after, upto)
-        rows = Order.objects.filter(pk__gt=after, pk__lte=upto) if ids is None else Order.objects.filter(pk__in=ids)
+        rows = Order.objects.filter(pk__gt=after, pk__lte=upto)
+        if connection.vendor == "postgresql":
+            rows = Order.objects.filter(pk__in=find_candidates(after, upto))
         last_pk = 0
         while orders := list(rows.filter(pk__gt=last_pk).order_by("pk")[:_BATCH_SIZE]):
             yield orders
@@ -193,7 +175,7 @@ def _batches(find_candidates: Callable[[int, int], list[int] | None]) -> Iterato
 
 
 def _load_rows(model: type[OrderRow], orders: Sequence[Order]) -> dict[int, list[OrderRow]]:
-    """Return one model's rows, grouped by order id. Line items are sorted by position, other rows by id."""
+    """Return one model's rows by order id. Line items are sorted by position, other rows by id."""
     rows_by_order: dict[int, list[OrderRow]] = defaultdict(list)
     rows = model._default_manager.filter(order_id__in=[order.pk for order in orders])
     for row in rows.order_by("position", "pk") if model is LineItem else rows.order_by("pk"):
@@ -201,9 +183,11 @@ def _load_rows(model: type[OrderRow], orders: Sequence[Order]) -> dict[int, list
     return rows_by_order
 
 
-def _compare(order: Order, columns: Sequence[str], work_out: Callable[[Order], None]) -> Iterator[str]:
+def _compare(
+    order: Order, columns: Sequence[str], calculate: Callable[..., None], *rows: Sequence[Model]
+) -> Iterator[str]:
     expected_order = copy(order)
-    work_out(expected_order)
+    calculate(expected_order, *rows)
     for column in columns:
         actual, expected = getattr(order, column), getattr(expected_order, column)
         if actual != expected:
@@ -215,17 +199,13 @@ def _format(value: object) -> str:
 
 
 def check_customer_columns() -> Iterator[str]:
-    """Yield a message for each customer column that does not match the customer's orders."""
     for row, wrong_columns in _wrong_customers():
         for column, actual, expected in wrong_columns:
             yield f"shop {row.shop_id}, customer {row.pk}: {column} {_format(actual)}, expected {_format(expected)}"
 
 
 def repair_customers() -> Iterator[str]:
-    """Recalculate the order columns of customers with wrong values, and yield a message per customer.
-
-    Each customer is saved in a separate transaction.
-    """
+    """Recalculate the order columns of customers with wrong values, each in a separate transaction."""
     with all_shops_scope():
         wrong = [(row.pk, row.shop) for row, _ in _wrong_customers()]
     for pk, shop in wrong:
@@ -266,7 +246,6 @@ def _wrong_customers() -> Iterator[tuple[Customer, list[tuple[str, object, objec
 
 
 def check_sold_units() -> Iterator[str]:
-    """Yield a message for each product with a sold quantity that does not match the paid orders."""
     counted = (
         LineItem.objects.filter(order__units_counted=True, product_id__isnull=False)
         .order_by()
@@ -275,11 +254,8 @@ def check_sold_units() -> Iterator[str]:
     )
     sold: dict[int | None, int] = dict(counted)
     for product in Product.objects.order_by("pk").only("pk", "shop_id", "units_sold").iterator():
-        if product.units_sold != sold.get(product.pk, 0):
-            yield (
-                f"shop {product.shop_id}, product {product.pk}: {product.units_sold} units sold,"
-                f" expected {sold.get(product.pk, 0)}"
-            )
+        if (units := product.units_sold) != (expected := sold.get(product.pk, 0)):
+            yield f"shop {product.shop_id}, product {product.pk}: {units} units sold, expected {expected}"
 
 
 def check_order_numbers() -> Iterator[str]:

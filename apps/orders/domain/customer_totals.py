@@ -18,7 +18,6 @@ from apps.orders.models import Order
 
 
 def lock_order_customer(customer_id: int | None) -> Customer | None:
-    """Lock and return the customer with this id, or return None if there is no such customer."""
     if customer_id is None:
         return None
     customer: Customer | None = Customer.objects.select_for_update(of=("self",)).filter(pk=customer_id).first()
@@ -33,7 +32,6 @@ def get_spent_amount(order: Order) -> Decimal:
 
 
 def add_orders_to_customers(orders: Sequence[Order]) -> None:
-    """Update the customers of new, saved orders: order count, spending and last order."""
     if len(orders) > 1:
         _add_in_bulk(orders)
     elif (customer := lock_order_customer(orders[0].customer_id)) is not None:
@@ -54,7 +52,6 @@ def _add_in_bulk(orders: Sequence[Order]) -> None:
 
 
 def _columns_with_orders(customer: Customer, orders: Sequence[Order]) -> dict[str, Any]:
-    """Return the values of a customer's order columns after adding orders."""
     last, last_order_id = max(orders, key=lambda order: (order.processed_at, order.pk)), customer.last_order_id
     is_latest = last_order_id is None or (customer.last_order_at, last_order_id) < (last.processed_at, last.pk)
     return {
@@ -65,7 +62,6 @@ def _columns_with_orders(customer: Customer, orders: Sequence[Order]) -> dict[st
 
 
 def _columns_without_orders(customer: Customer, order_ids: Collection[int], spent: Decimal) -> dict[str, Any]:
-    """Return the values of a customer's order columns after removing orders."""
     was_last = customer.last_order_id in order_ids
     return {
         "orders_count": max(customer.orders_count - len(order_ids), 0),
@@ -84,13 +80,12 @@ def update_total_spent(order: Order, before: Decimal) -> None:
 
 
 def remove_order_from_customer(order_id: int, spent: Decimal, customer_id: int | None) -> None:
-    """Subtract a deleted or reassigned order from the customer's order columns."""
     customer = lock_order_customer(customer_id)
     if customer is not None:
         Customer.objects.filter(pk=customer.pk).update(**_columns_without_orders(customer, [order_id], spent))
 
 
-def get_orders_to_merge(customer_id: int) -> QuerySet[Order]:
+def get_customer_orders(customer_id: int) -> QuerySet[Order]:
     orders: QuerySet[Order] = Order.objects.filter(customer_id=customer_id)
     return orders
 

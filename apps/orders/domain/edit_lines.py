@@ -71,8 +71,6 @@ _COLUMNS = (*totals.TOTAL_COLUMNS, "tax_lines", "discount_applications")
 
 
 class EditRefused(DomainError):
-    """Raised when an edit is not possible."""
-
     code = "edit_refused"
     field = "line_items"
 
@@ -87,12 +85,7 @@ class EditConflict(EditRefused):
 
 @dataclass(frozen=True, slots=True)
 class LineEdit:
-    """An edit of one line item.
-
-    Attributes:
-        quantity: The new quantity, or None to keep the current quantity.
-        discount: An additional discount on the whole line, in the order's currency.
-    """
+    """An edit of one line item. ``discount`` is an additional discount on the whole line, in the order's currency."""
 
     quantity: int | None = None
     discount: Decimal = ZERO
@@ -100,13 +93,11 @@ class LineEdit:
 
 @dataclass(frozen=True, slots=True)
 class OrderEdit:
-    """A requested edit of an order's line items.
+    """A requested edit of an order's line items, keyed by line id.
 
-    Attributes:
-        lines: The edits, keyed by line id.
-        new_lines: The values of each new line. A line needs either ``variant_id`` or both ``title`` and ``price``.
-            ``quantity``, ``total_discount``, ``taxable`` and ``requires_shipping`` are optional.
-        seen_version: The order version that the caller read, or None to skip the version check.
+    A new line needs either ``variant_id`` or both ``title`` and ``price``. ``quantity``, ``total_discount``,
+    ``taxable`` and ``requires_shipping`` are optional. ``seen_version`` is the order version that the caller read, or
+    None to skip the version check.
     """
 
     lines: Mapping[int, LineEdit] = field(default_factory=dict)
@@ -115,7 +106,6 @@ class OrderEdit:
 
 
 def get_removable_quantity(line: LineItem) -> int:
-    """Return the quantity that is neither fulfilled nor refunded and can therefore be removed."""
     return min(line.current_quantity, line.fulfillable_quantity)
 
 
@@ -128,11 +118,7 @@ def get_max_discount(line: LineItem) -> Decimal:
 def _resolve_line_edits(
     order: Order, lines: Sequence[LineItem], edit: OrderEdit
 ) -> tuple[dict[LineItem, int], dict[LineItem, Decimal], dict[LineItem, int]]:
-    """Return three dicts keyed by line: removed quantities, discounts and added quantities.
-
-    Raises:
-        EditRefused: Values are invalid. The errors are ``{field: [messages]}``.
-    """
+    """Return three dicts keyed by line: removed quantities, discounts and added quantities."""
     errors: Errors = {}
     removed: dict[LineItem, int] = {}
     discounts: dict[LineItem, Decimal] = {}
@@ -182,11 +168,7 @@ def _check_discount(order: Order, line: LineItem, discount: Decimal, change: int
 def _build_added_lines(
     order: Order, lines: Sequence[LineItem], edit: OrderEdit, increased: Mapping[LineItem, int]
 ) -> list[LineItem]:
-    """Build the new lines with prices and taxes, without saving them or deducting stock.
-
-    Raises:
-        EditRefused: Values are invalid. The errors are ``{field: [messages]}``.
-    """
+    """Build the new lines with prices and taxes, without saving them or deducting stock."""
     if len(lines) + len(edit.new_lines) + len(increased) > MAX_LINES:
         raise EditRefused(too_long(MAX_LINES, "lines"))
     rows: list[LineItem] = []
@@ -209,7 +191,6 @@ def _build_added_lines(
 
 def _copy_line(line: LineItem, count: int) -> LineItem:
     """Build a new line for additional items of an existing line, without that line's discounts."""
-    columns = {name: getattr(line, name) for name in _COPIED_COLUMNS}
     return LineItem(
         shop=line.shop,
         variant=line.variant,
@@ -217,12 +198,11 @@ def _copy_line(line: LineItem, count: int) -> LineItem:
         quantity=count,
         current_quantity=count,
         fulfillable_quantity=count,
-        **columns,
+        **{name: getattr(line, name) for name in _COPIED_COLUMNS},
     )
 
 
 def _taxes_with_rate(line: LineItem) -> list[Attrs]:
-    """Return a line's taxes that have a rate, without the amounts."""
     return [
         {
             "title": tax["title"],
@@ -237,20 +217,17 @@ def _taxes_with_rate(line: LineItem) -> list[Attrs]:
 
 def _most_common_taxes(lines: Iterable[LineItem]) -> list[Attrs]:
     """Return the most common taxes of the order's taxable lines, as the best guess for a new line."""
-    by_key = {repr(rates): rates for rates in (_taxes_with_rate(line) for line in lines if line.taxable)}
-    counts = Counter(repr(_taxes_with_rate(line)) for line in lines if line.taxable)
-    return by_key[counts.most_common(1)[0][0]] if counts else []
+    all_taxes = [_taxes_with_rate(line) for line in lines if line.taxable]
+    counts = Counter(map(repr, all_taxes))
+    return max(all_taxes, key=lambda taxes: counts[repr(taxes)], default=[])
 
 
 @dataclass(frozen=True, slots=True)
 class EditResult:
-    """The result of an edit.
+    """The order after an edit, and what changed.
 
-    Attributes:
-        order: The order after the edit.
-        changed_totals: The English name, old amount and new amount of each changed total.
-        changes: The changes.
-        outstanding: The balance due after the edit, which is negative if the shop owes the customer money.
+    ``changed_totals`` are the English name, old amount and new amount of each changed total. ``outstanding`` is
+    negative if the shop owes the customer money.
     """
 
     order: Order
@@ -260,11 +237,7 @@ class EditResult:
 
 
 def preview_edit(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> EditResult:
-    """Return the result of an edit without saving it. The edit runs in a transaction that is rolled back.
-
-    Raises:
-        DomainError: See ``edit_lines``.
-    """
+    """Return the result of an edit without saving it. The edit runs in a transaction that is rolled back."""
     with transaction.atomic():
         outcome = edit_lines(order, edit, actor=actor, at=at)
         transaction.set_rollback(True)
@@ -310,6 +283,7 @@ def edit_lines(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> Ed
     after = _get_totals(order)
     sums = [(name, old, after[name]) for name, old in before.items() if old != after[name]]
     moves = list(_describe_moves(order, removed, discounts, added))
+    hidden = len(moves) - _MAX_MOVES_IN_MESSAGE
     record_event(
         "orders/edited",
         order,
@@ -319,7 +293,7 @@ def edit_lines(order: Order, edit: OrderEdit, *, actor: str, at: datetime) -> Ed
             column: [format_decimal(totals_by_name[name], order.currency) for totals_by_name in (before, after)]
             for name, column in _TOTAL_COLUMNS.items()
         },
-        message=_event_message(moves),
+        message=_EDITED_MORE(moves=moves[:_MAX_MOVES_IN_MESSAGE], count=hidden) if hidden > 0 else _EDITED(moves=moves),
     )
     return EditResult(order, sums, moves, order.outstanding)
 
@@ -349,10 +323,3 @@ def _describe_moves(
     all_discounts = {**discounts, **{line: line.discount for line in added if line.discount}}
     for line, amount in all_discounts.items():
         yield _DISCOUNTED(money=Amount(format_decimal(amount, order.currency), order.currency), name=line.name)
-
-
-def _event_message(moves: Sequence[Message]) -> Message:
-    """Return the event message, which lists at most ``_MAX_MOVES_IN_MESSAGE`` changes."""
-    if len(moves) > _MAX_MOVES_IN_MESSAGE:
-        return _EDITED_MORE(moves=moves[:_MAX_MOVES_IN_MESSAGE], count=len(moves) - _MAX_MOVES_IN_MESSAGE)
-    return _EDITED(moves=moves)

@@ -16,15 +16,13 @@ from apps.orders.models import Order
 class CreationHook(Protocol):
     """A hook that receives new orders, with the members of the request bodies that the orders app does not handle."""
 
-    def __call__(self, orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: str, at: datetime) -> None:
-        """Handle the new orders."""
+    def __call__(self, orders: Sequence[tuple[Order, ReadOnlyAttrs]], *, actor: str, at: datetime) -> None: ...
 
 
 class CancellationHook(Protocol):
     """A hook that runs before an order is canceled and can raise a ``DomainError`` to refuse the cancellation."""
 
-    def __call__(self, order: Order, *, actor: str, at: datetime) -> None:
-        """Handle the cancellation."""
+    def __call__(self, order: Order, *, actor: str, at: datetime) -> None: ...
 
 
 class RefundHook(Protocol):
@@ -37,8 +35,7 @@ class RefundHook(Protocol):
 
     def __call__(
         self, order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime
-    ) -> Sequence[StockChange]:
-        """Create the refund and return its inventory changes."""
+    ) -> Sequence[StockChange]: ...
 
 
 class EditHook(Protocol):
@@ -47,15 +44,13 @@ class EditHook(Protocol):
     ``fewer`` maps line ids to removed quantities. ``more`` is True if items are added.
     """
 
-    def __call__(self, order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at: datetime) -> None:
-        """Handle the edit."""
+    def __call__(self, order: Order, fewer: Mapping[int, int], *, more: bool, actor: str, at: datetime) -> None: ...
 
 
 class ErasureHook(Protocol):
     """A hook that erases the personal data of a batch of orders."""
 
-    def __call__(self, ids: Sequence[int], *, at: datetime) -> None:
-        """Erase the personal data of the orders."""
+    def __call__(self, ids: Sequence[int], *, at: datetime) -> None: ...
 
 
 creation_hooks = Registry[str, CreationHook]("order creation hooks")

@@ -34,7 +34,6 @@ _WRONG_CURRENCY = define_message("payments.wrong_currency", "must be {currency},
 
 Kind = Transaction.Kind
 Status = Transaction.Status
-KINDS_WITH_PARENT = frozenset({Kind.CAPTURE, Kind.VOID})
 PAYMENT_KINDS = frozenset({Kind.CAPTURE, Kind.SALE})
 # A tender transaction is a successful transaction that moved money, unlike an authorization.
 TENDER_KINDS = PAYMENT_KINDS | {Kind.REFUND}
@@ -43,8 +42,6 @@ _EVENT_MESSAGE = define_message("orders.payment", "{kind} of {amount} ({status})
 
 
 class PaymentRefused(DomainError):
-    """Raised when a transaction is not possible."""
-
     code = "payment_refused"
     field = "amount"
 
@@ -53,12 +50,8 @@ class PaymentRefused(DomainError):
 def create_transaction(order: Order, attrs: ReadOnlyAttrs, *, actor: str, at: datetime) -> Transaction:
     """Record a transaction for an order, and update the order's statuses and customer.
 
-    A canceled order only accepts voids and the results of pending payments.
-
-    ``attrs`` has ``kind``, and optionally ``amount``, ``currency``, ``parent_id``, ``gateway``, ``status``, …
-
-    Raises:
-        PaymentRefused: The transaction is not possible. The errors are ``{field: [messages]}``.
+    A canceled order only accepts voids and the results of pending payments. ``attrs`` has ``kind``, and optionally
+    ``amount``, ``currency``, ``parent_id``, ``gateway``, ``status``, …
     """
     order = lock_order(order)
     transactions = get_transactions(order)
@@ -101,14 +94,13 @@ def build_transaction(
     """Build a validated transaction without saving it, and update the unsaved remaining amount of the parent.
 
     ``transactions`` are the order's other transactions, oldest first. ``attrs`` are as in ``create_transaction``.
-
-    Raises:
-        PaymentRefused: The transaction is not possible. The errors are ``{field: [messages]}``.
     """
     kind: str = attrs["kind"]
     if kind == Kind.REFUND:
         raise PaymentRefused(_NO_REFUND, field="kind")
-    parent = _find_parent(transactions, attrs) if kind in KINDS_WITH_PARENT else None
+    parent = _find_authorization(transactions, attrs) if kind in {Kind.CAPTURE, Kind.VOID} else None
+    if kind == Kind.VOID and parent is not None and get_captures(parent, transactions):
+        raise PaymentRefused(_CAPTURED, field="parent_id")
     currency = _resolve_currency(order, parent, attrs)
     amount = _resolve_amount(order, transactions, parent, currency, attrs)
     status = attrs.get("status") or Status.SUCCESS
@@ -125,7 +117,10 @@ def build_transaction(
         created_at=at,
         **_details(order, parent, attrs, at=at),
     )
-    if kind != Kind.VOID and find_pending_payment(row, transactions) is None:
+    completes_payment = status != Status.PENDING and any(
+        _result_key(other) == _result_key(row) for other in get_pending_payments(transactions)
+    )
+    if kind != Kind.VOID and not completes_payment:
         if order.cancelled_at is not None:
             raise PaymentRefused(_CANCELED, field="base")
         _check_limit(order, transactions, row)
@@ -134,7 +129,6 @@ def build_transaction(
 
 
 def _details(order: Order, parent: Transaction | None, attrs: ReadOnlyAttrs, *, at: datetime) -> Attrs:
-    """Return a transaction's gateway, source, time and details, with defaults from the authorization and the order."""
     columns = {name: attrs[name] for name in ("authorization", "message", "error_code", "receipt") if attrs.get(name)}
     return {
         **columns,
@@ -178,20 +172,7 @@ def save_transactions(rows: Sequence[Transaction]) -> None:
     Transaction.objects.bulk_update({row.parent for row in rows if row.parent is not None}, ["unsettled"])
 
 
-def _find_parent(transactions: Sequence[Transaction], attrs: ReadOnlyAttrs) -> Transaction:
-    """Return the authorization to capture or void.
-
-    Raises:
-        PaymentRefused: The authorization does not exist, or it has been captured and cannot be voided.
-    """
-    parent = _find_authorization(transactions, attrs)
-    if attrs["kind"] == Kind.VOID and get_captures(parent, transactions):
-        raise PaymentRefused(_CAPTURED, field="parent_id")
-    return parent
-
-
 def get_captures(authorization: Transaction, transactions: Sequence[Transaction]) -> list[Transaction]:
-    """Return the successful and pending captures of an authorization."""
     rows = [*(row for row in transactions if row.status == Status.SUCCESS), *get_pending_payments(transactions)]
     return [row for row in rows if row.kind == Kind.CAPTURE and row.parent is authorization]
 
@@ -214,16 +195,7 @@ def get_pending_payments(transactions: Sequence[Transaction]) -> list[Transactio
     return list(pending.values())
 
 
-def find_pending_payment(row: Transaction, transactions: Sequence[Transaction]) -> Transaction | None:
-    """Return the pending payment that this transaction completes, or None."""
-    if row.status == Status.PENDING:
-        return None
-    outcome = _result_key(row)
-    return next((other for other in get_pending_payments(transactions) if _result_key(other) == outcome), None)
-
-
 def _result_key(row: Transaction) -> object:
-    """Return a key that is the same for a pending payment and its result."""
     return row.kind, row.gateway, row.currency, row.amount, id(row.parent)
 
 
@@ -252,10 +224,7 @@ def _resolve_currency(order: Order, parent: Transaction | None, attrs: ReadOnlyA
     if currency not in {order.currency, order.presentment_currency}:
         raise PaymentRefused(_OTHER_CURRENCY, field="currency")
     if parent is not None and parent.currency != currency:
-        raise PaymentRefused(
-            _WRONG_CURRENCY(currency=parent.currency),
-            field="currency",
-        )
+        raise PaymentRefused(_WRONG_CURRENCY(currency=parent.currency), field="currency")
     return str(currency)
 
 
@@ -303,9 +272,6 @@ def _in_shop_currency(order: Order, transactions: Sequence[Transaction], amount:
 
     A payment of the exact balance in the presentment currency is converted to the exact balance in the order's
     currency. A smaller payment never settles the balance.
-
-    Raises:
-        PaymentRefused: The amount is too large.
     """
     if currency == order.currency:
         return amount
@@ -335,7 +301,6 @@ def _check_limit(order: Order, transactions: Sequence[Transaction], row: Transac
 
 
 def _amount_in(order: Order, row: Transaction, currency: str) -> Decimal:
-    """Return the amount of a transaction in one of the order's currencies."""
     if row.currency == currency:
         return row.amount
     return row.shop_amount if currency == order.currency else order.to_presentment(row.shop_amount)
@@ -351,16 +316,10 @@ def recalculate_order(
     message: Message | None = None,
     columns: Sequence[str] = (),
 ) -> None:
-    """Update an order's statuses, totals, customer and best-selling counts after a change, and record the event.
+    """Update a locked order's statuses, totals, customer and best-selling counts, and record the event.
 
-    Args:
-        order: The locked order.
-        lines: All line items of the order.
-        transactions: All transactions of the order.
-        actor: The actor of the events.
-        at: The current time.
-        message: The message for the timeline.
-        columns: Additional order columns to save.
+    ``lines`` and ``transactions`` are all of the order's. ``message`` is for the timeline. ``columns`` are additional
+    order columns to save.
     """
     before = order.financial_status
     spent_before = customer_totals.get_spent_amount(

@@ -16,6 +16,7 @@ from apps.core.types import Attrs
 from apps.customers.models import Customer
 from apps.metafields.models import Metafield
 from apps.orders.domain import hooks
+from apps.orders.domain.customer_totals import get_customer_orders
 from apps.orders.models import Comment, LineItem, Order, ShippingLine, Transaction
 
 # Keep the country and province for bookkeeping, because taxes were due there.
@@ -24,28 +25,20 @@ _REGION_FIELDS = ("country", "country_code", "province", "province_code")
 BATCH_SIZE = 250
 
 
-def get_customer_orders(customer: Customer) -> QuerySet[Order]:
-    rows: QuerySet[Order] = Order.objects.filter(customer=customer)
-    return rows
-
-
 def get_orders_to_redact(customer: Customer) -> QuerySet[Order]:
     """Return the orders that an erasure has not processed yet. The caller must lock them before the customer."""
-    rows, started_at = get_customer_orders(customer), customer.erasing_at
+    rows, started_at = get_customer_orders(customer.pk), customer.erasing_at
     return rows if started_at is None else rows.filter(Q(redacted_at=None) | Q(redacted_at__lt=started_at))
 
 
 def get_order_ids(customer: Customer) -> list[int]:
-    return list(get_customer_orders(customer).order_by("pk").values_list("pk", flat=True))
+    return list(get_customer_orders(customer.pk).order_by("pk").values_list("pk", flat=True))
 
 
 def export_orders(customer: Customer, after: int) -> Iterator[tuple[int, Attrs]]:
-    """Yield a customer's orders with ids above ``after``, oldest first, as ``(id, JSON values)``.
-
-    Orders are read in batches.
-    """
+    """Yield a customer's orders with ids above ``after``, oldest first, as ``(id, JSON values)``."""
     last = after
-    while orders := list(get_customer_orders(customer).filter(pk__gt=last).order_by("pk")[:BATCH_SIZE]):
+    while orders := list(get_customer_orders(customer.pk).filter(pk__gt=last).order_by("pk")[:BATCH_SIZE]):
         prefetch_related_objects(orders, "line_items", "comments")
         yield from ((order.pk, _export_order(order)) for order in orders)
         last = orders[-1].pk
@@ -104,15 +97,11 @@ def _erase_records(ids: Sequence[int]) -> None:
 
 
 def _reduced_addresses(orders: Sequence[Order], name: str) -> Case:
-    """Return an expression that reduces each order's address to its country and province."""
     ids_by_region: dict[tuple[tuple[str, Any], ...], list[int]] = {}
     for order in orders:
         if (address := getattr(order, name)) is not None:
-            ids_by_region.setdefault(tuple(_region_of(address).items()), []).append(order.pk)
+            region = tuple((name, address.get(name, "")) for name in _REGION_FIELDS)
+            ids_by_region.setdefault(region, []).append(order.pk)
     column: Field[Any, Any] = next(field for field in Order._meta.concrete_fields if field.name == name)
     cases = [When(pk__in=ids, then=Value(dict(region), output_field=column)) for region, ids in ids_by_region.items()]
     return Case(*cases, default=None, output_field=column)
-
-
-def _region_of(address: Attrs) -> Attrs:
-    return {name: address.get(name, "") for name in _REGION_FIELDS}

@@ -43,14 +43,13 @@ class DateRange:
         return DateRange(self.first - timedelta(days=count), self.last - timedelta(days=count))
 
     def iter_days(self) -> Iterator[date]:
-        """Yield every day, including days without sales."""
         for number in range((self.last - self.first).days + 1):
             yield self.first + timedelta(days=number)
 
 
 @dataclass(frozen=True, slots=True)
 class DaySales:
-    """Sales of a day: the number of orders, their total amount, and the number of orders in other currencies."""
+    """The sales of a day in the shop currency, and the number of orders in other currencies."""
 
     orders: int = 0
     amount: Decimal = ZERO
@@ -59,13 +58,7 @@ class DaySales:
 
 @dataclass(frozen=True, slots=True)
 class DayCustomers:
-    """The number of a day's orders, in total and from new and returning customers.
-
-    Attributes:
-        orders: The number of all orders.
-        returning: The number of orders from customers who had ordered before.
-        first: The number of orders from customers who had not ordered before.
-    """
+    """The number of a day's orders: of all, from customers who had ordered before, and of first-time customers."""
 
     orders: int = 0
     returning: int = 0
@@ -73,7 +66,6 @@ class DayCustomers:
 
     @property
     def unknown(self) -> int:
-        """Return the number of orders without a customer."""
         return self.orders - self.returning - self.first
 
 
@@ -107,10 +99,7 @@ def get_sales_by_day(days: DateRange) -> dict[date, DaySales]:
 
 
 def get_customers_by_day(days: DateRange) -> dict[date, DayCustomers]:
-    """Return each day's orders from new and returning customers.
-
-    If several first orders of a customer have the same time, all of them count as first orders.
-    """
+    """Return each day's orders by kind of customer. All of a customer's simultaneous first orders count as first."""
     earlier = Order.rows().filter(
         customer=OuterRef("customer"), processed_at__lt=OuterRef("processed_at"), cancelled_at=None, test=False
     )
@@ -153,7 +142,6 @@ def get_best_sellers(days: DateRange) -> list[ProductSales]:
 
 
 def _sold_share(column: str) -> Round:
-    """Return an expression for the share of a line's amount that applies to the sold quantity."""
     # The amount is multiplied by 1.0, because SQLite would use integer division for whole numbers.
     exact = Func(F(column), template="(%(expressions)s * 1.0)", output_field=_AMOUNT)
     part = exact * F("sold") / F("quantity")

@@ -1,5 +1,3 @@
-"""Lock an order, and load its line items, shipping lines and transactions."""
-
 from apps.core.db.row_locks import get_for_update
 from apps.orders.models import LineItem, Order, ShippingLine, Transaction
 
@@ -8,9 +6,6 @@ def lock_order(order: Order) -> Order:
     """Return the order, reloaded and locked until the end of the transaction.
 
     All code must lock rows in this sequence: the order, the customer, the shop's order counter, stock, products.
-
-    Raises:
-        RowDeleted: The order has been deleted.
     """
     return get_for_update(Order, order.pk)
 

@@ -40,7 +40,6 @@ FULFILLMENT_LABELS = {
 
 
 def get_order_status(order: Order) -> Order.Status:
-    """Return the order status: open, closed or canceled."""
     if order.cancelled_at is not None:
         return Order.Status.CANCELLED
     return Order.Status.CLOSED if order.closed_at is not None else Order.Status.OPEN
@@ -77,8 +76,7 @@ def get_order_fulfillment_status(order: Order, lines: Sequence[LineItem]) -> Ful
     return FulfillmentStatus.PARTIAL if unfulfilled else FulfillmentStatus.FULFILLED
 
 
-def get_line_status(quantity: int, current: int, fulfillable: int, fulfilled: int) -> str | None:
-    """Return the fulfillment status of a line item as in the REST API."""
+def get_line_status(current: int, fulfillable: int, fulfilled: int) -> str | None:
     if not fulfilled:
         return None if current or fulfillable else "restocked"
     return "partial" if fulfillable else "fulfilled"

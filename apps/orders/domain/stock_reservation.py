@@ -36,9 +36,6 @@ def take_stock(order: Order, lines: Sequence[LineItem], *, actor: str, at: datet
 
     If a single location has enough stock, the whole line is taken from this location. The primary location is tried
     first. Missing quantities are deducted from the primary location if the variant or the behavior allows overselling.
-
-    Raises:
-        NotEnoughStock: A line has too little stock. The errors are keyed by ``line_items.<n>.quantity``.
     """
     moves = _take_moves(order, lines)
     if not moves:
@@ -75,8 +72,7 @@ def _take_moves(order: Order, lines: Sequence[LineItem], *, other_item_ids: Coll
                 or line.variant.inventory_policy == Variant.InventoryPolicy.CONTINUE
             )
             if not may_oversell:
-                available = line.quantity - missing
-                short[f"line_items.{index}.quantity"] = [_NOT_IN_STOCK(count=available)]
+                short[f"line_items.{index}.quantity"] = [_NOT_IN_STOCK(count=line.quantity - missing)]
                 continue
             picked[fallback] = picked.get(fallback, 0) + missing
             oversold.add((item, fallback))
@@ -106,9 +102,6 @@ def exchange_stock(
 
     The products of ``every`` line, including the new lines, are locked. ``removed`` is the removed quantity of each
     changed line. This function updates ``taken_from``. The caller saves the lines.
-
-    Raises:
-        NotEnoughStock: See ``take_stock``.
     """
     returns = _return_moves(removed)
     moves = _take_moves(order, added, other_item_ids={move.item_id for move in returns})
@@ -180,7 +173,6 @@ def return_order_stock(
 
 
 def _return_moves(units: Mapping[LineItem, int]) -> list[StockChange]:
-    """Return the inventory changes that return items to their locations, and update ``taken_from``."""
     active = set(Location.objects.filter(active=True).values_list("pk", flat=True))
     moves: dict[StockKey, int] = {}
     for line, count in units.items():

@@ -26,20 +26,14 @@ _REOPENED = define_text("orders.reopened", "Order reopened")
 
 
 class NotCancellable(TransitionRefused):
-    """Raised when an order is already canceled or has fulfilled items."""
-
     code = "order_not_cancellable"
 
 
 class NotReopenable(TransitionRefused):
-    """Raised when the caller tries to reopen a canceled order."""
-
     code = "order_not_openable"
 
 
 class RefundsUnavailable(DomainError):
-    """Raised when a refund is requested, but no app has registered a refund hook."""
-
     code = "no_refunds"
     field = "amount"
 
@@ -55,19 +49,10 @@ def cancel_order(
     refund: ReadOnlyAttrs | None = None,
     notify: bool = False,
 ) -> Order:
-    """Cancel an unfulfilled order: void its open authorizations and, if requested, restock its items.
+    """Cancel an unfulfilled order, and void its open authorizations. Payments are only refunded with ``refund``.
 
-    Payments are not refunded unless ``refund`` is set.
-
-    Args:
-        order: The order, which this function locks and reloads.
-        actor: The actor of the events.
-        at: The current time.
-        reason: The cancellation reason.
-        restock: True to remove the items from the order and return them to their locations.
-        refund: Either ``amount`` and ``currency``, or ``refund`` as in the request body of a refund. None for no
-            refund.
-        notify: True to email the customer.
+    ``restock`` removes the items from the order and returns them to their locations. ``refund`` is either ``amount``
+    and ``currency``, or ``refund`` as in the request body of a refund. ``notify`` emails the customer.
 
     Raises:
         NotCancellable: The order is already canceled or has fulfilled items.
@@ -89,7 +74,9 @@ def cancel_order(
         # Save the order first, because the refund hook locks and reloads it.
         order.status = statuses.get_order_status(order)
         order.save(update_fields=["cancelled_at", "cancel_reason", "status"])
-        moves = _refund(order, refund, restock=restock, actor=actor, at=at)
+        if (refund_order := hooks.get_refund_hook()) is None:
+            raise RefundsUnavailable(_("cannot be refunded because refunds are not available in this installation"))
+        moves = refund_order(order, refund, restock=restock, actor=actor, at=at)
         order, lines = lock_order(order), get_line_items(order)
     transactions = get_transactions(order)
     _void_authorizations(order, transactions, actor=actor, at=at)
@@ -107,13 +94,6 @@ def cancel_order(
     if notify and order.email:
         enqueue("orders.cancellation", actor=actor, order_id=order.pk)
     return order
-
-
-def _refund(order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime) -> Sequence[StockChange]:
-    refunder = hooks.get_refund_hook()
-    if refunder is None:
-        raise RefundsUnavailable(_("cannot be refunded because refunds are not available in this installation"))
-    return refunder(order, parts, restock=restock, actor=actor, at=at)
 
 
 def _void_authorizations(order: Order, transactions: list[Transaction], *, actor: str, at: datetime) -> None:
@@ -155,7 +135,6 @@ def _release_items(
 
 @transaction.atomic
 def close_order(order: Order, *, actor: str, at: datetime) -> Order:
-    """Close an order unless it is already closed."""
     order = lock_order(order)
     if order.closed_at is None:
         _set_closed_at(order, closed_at=at, actor=actor, at=at, message=_CLOSED)
@@ -164,11 +143,6 @@ def close_order(order: Order, *, actor: str, at: datetime) -> Order:
 
 @transaction.atomic
 def reopen_order(order: Order, *, actor: str, at: datetime) -> Order:
-    """Reopen an order unless it is already open.
-
-    Raises:
-        NotReopenable: The order is canceled.
-    """
     order = lock_order(order)
     if order.cancelled_at is not None:
         raise NotReopenable(_("A canceled order cannot be reopened"))

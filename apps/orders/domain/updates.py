@@ -44,41 +44,31 @@ UNSET: Final = Unset.UNSET
 
 
 class OrderUpdateRefused(DomainError):
-    """Raised when the new values of an order are invalid."""
-
     code = "change_refused"
 
 
 class OrderNotDeletable(DomainError):
-    """Raised when an order is needed for bookkeeping and cannot be deleted."""
+    """Raised when a gateway moved money for an order, which is then needed for bookkeeping."""
 
     code = "order_not_deletable"
 
 
 class CommentRefused(DomainError):
-    """Raised when a comment is empty or too long."""
-
     code = "comment_refused"
     field = "comment"
 
 
 def clean_order_values(attrs: ReadOnlyAttrs) -> tuple[Attrs, Errors]:
-    """Return the normalized order values and the errors.
-
-    In text columns, None means blank.
-    """
+    """Return the normalized order values and the errors. In text columns, None means blank."""
     cleaned = {name: ("" if value is None and name in TEXT_COLUMNS else value) for name, value in attrs.items()}
     errors = clean_contacts(cleaned, get_current_shop().country_code)
     return cleaned, errors
 
 
 def apply_address_changes(before: ReadOnlyAttrs | None, values: ReadOnlyAttrs) -> tuple[Attrs | None, Errors]:
-    """Apply changes to an address snapshot.
+    """Apply changes to an address snapshot. Return None as the snapshot if all values are blank.
 
     ``values`` are the changed columns, in the format of ``clean_address``. Other columns keep their values.
-
-    Returns:
-        The snapshot, or None if all values are blank, and the errors as ``{field: [messages]}``.
     """
     if before is None and not any(values.values()):
         return None, {}
@@ -100,15 +90,9 @@ def update_order(
     customer: int | Unset | None = UNSET,
     drafts: Sequence[MetafieldInput] = (),
 ) -> Order:
-    """Update the editable columns of an order.
+    """Update the ``EDITABLE`` columns of an order.
 
-    ``attrs`` are new values for ``EDITABLE`` columns. ``customer`` is the new customer's id, None to remove the
-    customer, or ``UNSET`` to keep the current customer.
-
-    Raises:
-        OrderUpdateRefused: Values are invalid. The errors are ``{field: [messages]}``.
-        BeingErased: The personal data of the order or of its customer is being erased.
-        OrderCustomerRefused: The customer's id is unknown.
+    ``customer`` is the new customer's id, None to remove the customer, or ``UNSET`` to keep the current customer.
     """
     cleaned, errors = clean_order_values(attrs)
     if errors:
@@ -147,13 +131,7 @@ def _assign_customer(order: Order, customer_id: int | None) -> None:
 
 @transaction.atomic
 def delete_order(order: Order, *, actor: str, at: datetime) -> None:
-    """Delete an order with its related rows.
-
-    The order number is not reused, and stock is not returned.
-
-    Raises:
-        OrderNotDeletable: A gateway moved money for the order.
-    """
+    """Delete an order with its related rows. The order number is not reused, and stock is not returned."""
     order = lock_order(order)
     successful = [row for row in get_transactions(order) if row.status == Transaction.Status.SUCCESS]
     if any(row.gateway not in OFFLINE_GATEWAYS and not row.test for row in successful):
@@ -173,9 +151,6 @@ def add_comment(order: Order, text: str, *, actor: str, at: datetime) -> Comment
 
     The text is stored in a separate row instead of an event, because it may contain personal data and events are never
     erased.
-
-    Raises:
-        CommentRefused: The comment is blank, longer than ``Comment.LONGEST``, or contains a null character.
     """
     body = text.strip()
     if not body:

@@ -1,5 +1,3 @@
-"""Models for orders."""
-
 from apps.orders.models.lines import LineItem, ShippingLine
 from apps.orders.models.orders import (
     ACCEPTED,

@@ -1,5 +1,3 @@
-"""Models for line items and shipping lines."""
-
 from decimal import Decimal
 
 from django.db import models

@@ -1,5 +1,3 @@
-"""Models for orders and order counters."""
-
 import secrets
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -57,7 +55,6 @@ class MoneyColumn(models.DecimalField[Decimal, Decimal]):
     """A column for an exact amount in the order's currency. Three decimals are enough for every supported currency."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Default to zero, and exclude the column from forms."""
         super().__init__(
             *args, **{"max_digits": 20, "decimal_places": 3, "default": Decimal(0), "editable": False, **kwargs}
         )
@@ -317,7 +314,6 @@ class Order(ShopOwned):
 
     @property
     def is_multi_currency(self) -> bool:
-        """Return True if the order has a presentment currency that differs from its currency."""
         return self.presentment_currency != self.currency
 
     def to_presentment(self, amount: Decimal) -> Decimal:
@@ -327,7 +323,6 @@ class Order(ShopOwned):
 
     @property
     def net_payment(self) -> Decimal:
-        """Return the amount that the shop kept: payments minus refunds."""
         return self.total_paid - self.total_refunded
 
     @property

@@ -1,5 +1,3 @@
-"""The model for order transactions."""
-
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone

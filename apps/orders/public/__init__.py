@@ -1,1 +1,0 @@
-"""The order status page for customers."""

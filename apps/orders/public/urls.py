@@ -1,5 +1,3 @@
-"""URLs for the order status page."""
-
 from django.urls import path
 
 from apps.orders.public.views import order_status

@@ -31,10 +31,9 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow",
 }
-# A function that returns the context of a section, called in the shop scope. An empty context hides the section.
-GetSectionContext = Callable[[Order], Attrs]
-# Sections that other apps add between the summary of the order and its items, by their template.
-status_page_sections = Registry[str, GetSectionContext]("sections of the order status page")
+# Sections that other apps add between the summary of the order and its items, by their template. Each function returns
+# the context of a section and is called in the shop scope. An empty context hides the section.
+status_page_sections = Registry[str, Callable[[Order], Attrs]]("sections of the order status page")
 
 
 @never_cache

@@ -1,5 +1,3 @@
-"""Admin pages for payments."""
-
 from apps.payments.admin import payment_handlers
 
 __all__ = ["payment_handlers"]

@@ -46,26 +46,19 @@ class CodesField(forms.CharField):
         return ", ".join(map(str, value)) if isinstance(value, list) else value
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Return True if the codes differ. Separators and case are ignored."""
         return self.to_python(str(self.prepare_value(initial) or "")) != self.to_python(str(data or ""))
 
 
 class JsonTextField(forms.CharField):
-    """A field for a JSON value. Blank text is converted to None."""
+    """A field for a JSON value of the type ``kind``. Blank text is converted to None."""
 
     widget = ThemedTextarea(attrs={"rows": 5, "spellcheck": "false", "class": "bo-mono"})
 
     def __init__(self, kind: type, **options: object) -> None:
-        """Create the field. ``kind`` is the type that the parsed value must have."""
         super().__init__(required=False, strip=False, **options)  # type: ignore[arg-type]
         self.kind = kind
 
     def to_python(self, value: str | None) -> object:  # type: ignore[override]
-        """Parse the JSON text.
-
-        Raises:
-            ValidationError: The text is not valid JSON, or the value has another type.
-        """
         if not (value or "").strip():
             return None
         try:
@@ -84,7 +77,6 @@ class JsonTextField(forms.CharField):
         return value if isinstance(value, str | None) else json.dumps(value, indent=2, ensure_ascii=False)
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Return True if the parsed value differs from the initial value, or the text is invalid."""
         try:
             return bool(entry_validation.convert_decimals(self.to_python(str(data or ""))) != initial)
         except forms.ValidationError:
@@ -92,12 +84,7 @@ class JsonTextField(forms.CharField):
 
 
 class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
-    """The payment handler form. Changes that affect production require a reason.
-
-    Attributes:
-        attrs: The values to save, keyed by column.
-        findings: Validation errors of the published entry, keyed by form field.
-    """
+    """The form, with the values to save and the findings: errors of the published entry, keyed by form field."""
 
     attrs: Attrs
     findings: Errors
@@ -154,7 +141,6 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
     )
 
     def prepare(self) -> None:
-        """Set the version choices, and the initial values from the configuration."""
         self.set_choices("handler_version", [(version, version) for version in schemas.get_schema_versions()])
         if self.instance._state.adding:
             return
@@ -168,7 +154,6 @@ class PaymentHandlerForm(PanelForm[PaymentHandlerConfig]):
         self.initial["instruments"] = self.instance.available_instruments
 
     def clean(self) -> Values | None:
-        """Validate the published entry, and require a reason for changes that affect production."""
         cleaned = super().clean() or self.cleaned_data
         self.attrs = {
             "handler_id": cleaned.get("handler_id") or "",
@@ -217,7 +202,6 @@ def group_errors_by_field(errors: Errors) -> Errors:
 
 
 def _split_path(path: str) -> tuple[str, str]:
-    """Split the path of an error into the form field and the remaining path."""
     for prefix, field in _FIELDS.items():
         if path == prefix or path.startswith(f"{prefix}."):
             return field, path[len(prefix) + 1 :]

@@ -1,5 +1,3 @@
-"""Admin pages for payment handlers, with a preview of the published entry."""
-
 import json
 from datetime import datetime
 from typing import ClassVar
@@ -25,7 +23,6 @@ from apps.payments.models import PaymentHandlerConfig
 grants.add(allow("platform_payments_accounts", "vacd", "payments.paymenthandlerconfig"))
 
 _PERMISSIONS = tuple(f"payments.{verb}_paymenthandlerconfig" for verb in ("add", "change"))
-_EXAMPLE = "example"
 
 
 @admin.register(PaymentHandlerConfig)
@@ -88,17 +85,13 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         form_url: str = "",
         extra_context: Context | None = None,
     ) -> HttpResponse:
-        """Show the form. Users who may edit also get the URL of the preview."""
         query = f"?of={object_id}" if object_id else ""
         preview = f"{self.url('preview')}{query}" if has_permission(request, *_PERMISSIONS) else ""
         context = {"preview_url": preview, **(extra_context or {})}
         return super().changeform_view(request, object_id, form_url, context)
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """Render a preview of the entry that would be published with the values in the unsaved form.
-
-        The user must be allowed to edit, because the read-only page has no form to submit.
-        """
+        """Render the entry of the unsaved form. Only users who may edit see a form that they can submit."""
         require_permission(request, *_PERMISSIONS)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
@@ -120,7 +113,7 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
         shop = self.shop(request)
         handler = PaymentHandlerConfig(shop=shop, **handlers.to_columns(attrs) | {"enabled": True})
         checkout = discovery.build_checkout_response(
-            handler, currency=shop.currency, country=shop.country_code, checkout_id=_EXAMPLE
+            handler, currency=shop.currency, country=shop.country_code, checkout_id="example"
         )
         return {
             "schema_url": schemas.get_schema_url(handler.handler_version),
@@ -146,7 +139,6 @@ class PaymentHandlerConfigAdmin(ShopOwnedAdmin[PaymentHandlerConfig]):
             raise DomainError(group_errors_by_field(error.errors)) from error
 
     def delete_model(self, request: HttpRequest, obj: PaymentHandlerConfig) -> None:
-        """Delete the handler, unless it is enabled in production."""
         handlers.delete_handler(obj, **self.event_kwargs(request), unless_in_use=True)
 
 

@@ -1,5 +1,3 @@
-"""The REST resource for payment handlers."""
-
 import re
 from collections.abc import Callable
 from typing import Unpack
@@ -10,40 +8,32 @@ from rest_framework.request import Request
 from apps.core.i18n.error_messages import INVALID, NOT_IN_LIST
 from apps.core.money import is_currency
 from apps.core.rest.exceptions import BadRequest
-from apps.core.rest.render_context import RenderContext
 from apps.core.rest.resources.fields import (
     ApiField,
     ComputedField,
+    FieldOptions,
     ModelDerivedField,
     ReadOnlyColumn,
     Render,
     TextField,
 )
-from apps.core.rest.resources.fields.base import FieldOptions
 from apps.core.rest.resources.serializers import ResourceSerializer
 from apps.core.rest.viewsets import ShopViewSet
 from apps.core.types import Attrs, Errors, Schema
 from apps.payments.domain import discovery, entry_validation, handlers, schemas, token_redemption
 from apps.payments.models import PaymentHandlerConfig
 
-# In the published entry, ``id`` is the handler ID. In REST, ``id`` is the ID of the row.
-_REST_NAMES = {"id": "handler_id"}
 _CHECKOUT_ID = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 class EntryField(ApiField):
-    """A part of the published entry. ``domain.entry_validation`` validates the entry as a whole.
-
-    Args:
-        schema: The JSON schema of the part.
-    """
+    """A part of the published entry. ``domain.entry_validation`` validates the entry as a whole."""
 
     def __init__(self, schema: Schema, **options: Unpack[FieldOptions]) -> None:
         super().__init__(**options)
         self.schema = schema
 
     def to_internal_value(self, data: object) -> object:
-        """Accept any value, because the entry is validated as a whole."""
         return data
 
 
@@ -54,15 +44,7 @@ class SchemaUrlField(EntryField):
         return ("handler_version",)
 
     def get_renderer(self) -> Render:
-        return _schema_url
-
-
-def _schema_url(_context: RenderContext, version: str) -> str:
-    return schemas.get_schema_url(version)
-
-
-def _spec_url(_context: RenderContext, version: str) -> str:
-    return schemas.get_spec_url(version)
+        return lambda _context, version: schemas.get_schema_url(version)
 
 
 # Both schemas allow unknown members, because handlers may have more members than the published schema lists.
@@ -81,7 +63,11 @@ class PaymentHandlerSerializer(ResourceSerializer[PaymentHandlerConfig]):
     name = ReadOnlyColumn("handler_name")
     handler_id = TextField(max_length=128)
     version = TextField(source="handler_version", max_length=10)
-    spec = ComputedField(_spec_url, "handler_version", schema={"type": "string", "format": "uri"})
+    spec = ComputedField(
+        lambda _context, version: schemas.get_spec_url(version),
+        "handler_version",
+        schema={"type": "string", "format": "uri"},
+    )
     schema = SchemaUrlField({"type": "string", "format": "uri"}, required=False)
     available_instruments = EntryField(_INSTRUMENTS, required=False, allow_null=True)
     config = EntryField(_OBJECT)
@@ -93,14 +79,10 @@ class PaymentHandlerSerializer(ResourceSerializer[PaymentHandlerConfig]):
         model = PaymentHandlerConfig
 
     def validate_across_fields(self, attrs: Attrs, instance: PaymentHandlerConfig | None, errors: Errors) -> None:
-        """Validate the published entry as a whole. Existing field errors are kept."""
         entry_errors = entry_validation.find_entry_errors(handlers.build_entry(instance, attrs))
         for field, messages in entry_errors.items():
-            errors.setdefault(_rest_name(field), messages)
-
-
-def _rest_name(field: str) -> str:
-    return _REST_NAMES.get(field, field)
+            # In the published entry, ``id`` is the handler ID. In REST, ``id`` is the ID of the row.
+            errors.setdefault("handler_id" if field == "id" else field, messages)
 
 
 _TEXT: Schema = {"type": "string", "maxLength": token_redemption.MAX_ID}
@@ -132,8 +114,6 @@ _REDEMPTION: Schema = {
 
 
 class PaymentHandlerViewSet(ShopViewSet[PaymentHandlerConfig]):
-    """``/payment_handlers``: the payment handlers of the shop."""
-
     scope = "payment_handlers"
     model = PaymentHandlerConfig
     serializer_class = PaymentHandlerSerializer
@@ -193,11 +173,6 @@ class PaymentHandlerViewSet(ShopViewSet[PaymentHandlerConfig]):
         return self.json_response({"redemption": {**body, "created_at": moment}}, 201)
 
     def _code(self, name: str, is_valid: Callable[[str], object], message: str = NOT_IN_LIST) -> str | None:
-        """Return a query parameter, or None if it is missing.
-
-        Raises:
-            BadRequest: The value is invalid.
-        """
         value = self.query.get(name)
         if value is not None and not is_valid(value):
             raise BadRequest({name: message})

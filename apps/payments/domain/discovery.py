@@ -14,7 +14,6 @@ _RESOLVED = frozenset({"currency", "token_binding"})
 
 
 def build_discovery_entry(handler: PaymentHandlerConfig) -> Attrs:
-    """Return the entry of a handler in the discovery profile."""
     version = handler.handler_version
     values: Attrs = {
         "id": handler.handler_id,
@@ -28,7 +27,6 @@ def build_discovery_entry(handler: PaymentHandlerConfig) -> Attrs:
 
 
 def build_profile() -> Attrs:
-    """Return the discovery profile of the current shop, with its enabled handlers."""
     handlers: dict[str, list[Attrs]] = {}
     for handler in PaymentHandlerConfig.objects.filter(enabled=True).order_by("id"):
         handlers.setdefault(handler.handler_name, []).append(build_discovery_entry(handler))
@@ -45,12 +43,8 @@ def build_checkout_response(
 ) -> Attrs:
     """Return the checkout response for a handler. The response has no entry if the handler does not apply.
 
-    Args:
-        handler: A handler of the current shop.
-        currency: The ISO 4217 code of the checkout's currency.
-        country: The ISO 3166-1 alpha-2 code of the customer's country.
-        checkout_id: The ID that a token must be bound to.
-        instruments: The instrument types that the platform supports, or None if it supports all.
+    A token must be bound to ``checkout_id``. ``instruments`` are the instrument types that the platform supports, or
+    None if it supports all.
     """
     response_entry = _response_entry(handler, currency, checkout_id, instruments)
     applies = handler.enabled and _serves(handler, currency, country) and response_entry is not None

@@ -24,36 +24,23 @@ MAX_DEPTH = 8
 MAX_BYTES = 16 * 1024
 _SECRETS = re.compile("secret|password|privatekey|accesstoken|apikey")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_CURRENCIES, _COUNTRIES = "supported_currencies", "supported_countries"
 
 Path = tuple[str, ...]
 Finding = tuple[str, str]
 
 
 class EntryRefused(DomainError):
-    """Raised when an entry is invalid or must not be published."""
-
     code = "payment_handler_refused"
 
 
 def validate_entry(entry: ReadOnlyAttrs) -> None:
-    """Check that an entry is valid and may be published.
-
-    Raises:
-        EntryRefused: The entry is invalid. The error lists all problems, keyed by dotted field path.
-    """
     if errors := find_entry_errors(entry):
         raise EntryRefused(errors)
 
 
 def find_entry_errors(entry: ReadOnlyAttrs) -> Errors:
-    """Validate an entry, and return the errors, keyed by dotted field path.
-
-    Args:
-        entry: The entry to publish: ``id``, ``version``, ``config`` and, if present, ``schema`` and
-            ``available_instruments``.
-    """
-    if guard_errors := _group_by_field(_find_unsafe(entry, (), 0, public=True)) or _find_too_large(entry):
+    """Return the errors of an entry as in ``handlers.build_entry``, keyed by dotted field path."""
+    if guard_errors := schemas.group_messages(_find_unsafe(entry, (), 0, public=True)) or _find_too_large(entry):
         return guard_errors
     errors = schemas.find_schema_errors(_get_schema_version(entry), schemas.BUSINESS, entry)
     for field, message in _find_rule_violations(entry):
@@ -61,30 +48,24 @@ def find_entry_errors(entry: ReadOnlyAttrs) -> Errors:
     return errors
 
 
-def remove_tokens(value: Any) -> Any:
+def remove_tokens(value: Any, depth: int = 0) -> Any:
     """Return a copy of a value without credential tokens."""
-    return _remove_tokens(value, 0)
-
-
-def _remove_tokens(value: Any, depth: int) -> Any:
     # An entry with deeper nesting is refused anyway, so the recursion stops here.
     if depth > MAX_DEPTH:
         return value
     if isinstance(value, list):
-        return [_remove_tokens(item, depth + 1) for item in value]
+        return [remove_tokens(item, depth + 1) for item in value]
     if not isinstance(value, dict):
         return value
     return {
-        key: _remove_tokens(
-            {name: part for name, part in item.items() if name != "token"} if _is_credential(key, item) else item,
+        key: remove_tokens(
+            {name: part for name, part in item.items() if name != "token"}
+            if key == "credential" and isinstance(item, dict)
+            else item,
             depth + 1,
         )
         for key, item in value.items()
     }
-
-
-def _is_credential(key: object, value: object) -> bool:
-    return key == "credential" and isinstance(value, dict)
 
 
 def convert_decimals(value: Any) -> Any:
@@ -103,7 +84,7 @@ def convert_decimals(value: Any) -> Any:
 
 def find_unsafe_parts(value: object) -> Errors:
     """Return errors for the parts of a private value that cannot be stored or returned, keyed by dotted field path."""
-    return _group_by_field(_find_unsafe(value, (), 0, public=False))
+    return schemas.group_messages(_find_unsafe(value, (), 0, public=False))
 
 
 def _find_unsafe(value: object, path: Path, depth: int, *, public: bool) -> Iterator[Finding]:
@@ -126,7 +107,6 @@ def _find_unsafe(value: object, path: Path, depth: int, *, public: bool) -> Iter
 
 
 def _is_preserved(value: object) -> bool:
-    """Return True if JSON, the database and API responses all preserve the value."""
     if isinstance(value, str):
         return _UNSTORABLE.search(value) is None
     if isinstance(value, Decimal):
@@ -135,22 +115,8 @@ def _is_preserved(value: object) -> bool:
 
 
 def _find_too_large(entry: ReadOnlyAttrs) -> Errors:
-    """Return errors for parts of the entry that exceed the maximum size."""
-    errors: Errors = {}
-    for name, value in entry.items():
-        text = json.dumps(value, default=str, ensure_ascii=False)
-        if len(text) > MAX_BYTES or len(text.encode()) > MAX_BYTES:
-            errors[name] = [too_large(MAX_BYTES)]
-    return errors
-
-
-def _group_by_field(findings: Iterator[Finding]) -> Errors:
-    errors: Errors = {}
-    for field, message in findings:
-        messages = errors.setdefault(field, [])
-        if message not in messages:
-            messages.append(message)
-    return errors
+    texts = {name: json.dumps(value, default=str, ensure_ascii=False) for name, value in entry.items()}
+    return {name: [too_large(MAX_BYTES)] for name, text in texts.items() if len(text.encode()) > MAX_BYTES}
 
 
 # --- rules that a schema cannot express ---
@@ -170,8 +136,8 @@ def _find_rule_violations(entry: ReadOnlyAttrs) -> Iterator[Finding]:
         yield "schema", INVALID
     config = entry.get("config")
     if isinstance(config, dict):
-        yield from _find_unknown_codes(config, _CURRENCIES, is_currency)
-        yield from _find_unknown_codes(config, _COUNTRIES, get_country_codes().__contains__)
+        yield from _find_unknown_codes(config, "supported_currencies", is_currency)
+        yield from _find_unknown_codes(config, "supported_countries", get_country_codes().__contains__)
 
 
 def _find_unknown_codes(config: ReadOnlyAttrs, name: str, exists: Callable[[str], bool]) -> Iterator[Finding]:
@@ -183,5 +149,4 @@ def _find_unknown_codes(config: ReadOnlyAttrs, name: str, exists: Callable[[str]
 
 @cache
 def get_country_codes() -> frozenset[str]:
-    """Return all two-letter ISO 3166-1 country codes."""
     return frozenset(country.code for country in get_countries())

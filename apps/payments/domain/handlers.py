@@ -32,14 +32,10 @@ _IN_ENTRY = {
 
 
 class HandlerInUse(DomainError):
-    """Raised when a handler cannot be deleted because it is enabled in production."""
-
     code = "payment_handler_in_use"
 
 
 class WalletShopTaken(DomainError):
-    """Raised when a wallet ID belongs to another shop."""
-
     code = "wallet_shop_taken"
     field = "config.shop_id"
 
@@ -48,9 +44,6 @@ def claim_wallet_id(known_as: str) -> None:
     """Claim a wallet ID for the current shop, and lock it until the transaction ends.
 
     If two shops claim the same ID at the same time, the second insert waits, and only one shop succeeds.
-
-    Raises:
-        WalletShopTaken: The ID belongs to another shop.
     """
     for _attempt in range(_ATTEMPTS):
         WalletShop.objects.bulk_create([WalletShop(shop=get_current_shop(), known_as=known_as)], ignore_conflicts=True)
@@ -61,7 +54,6 @@ def claim_wallet_id(known_as: str) -> None:
 
 
 def release_unused_wallet_ids() -> None:
-    """Release the wallet IDs that no handler of the current shop uses."""
     locked_rows = _lock_rows()
     used_ids = {config.get("shop_id") for config in PaymentHandlerConfig.rows().values_list("config", flat=True)}
     for row in locked_rows:
@@ -85,21 +77,13 @@ def build_entry(handler: PaymentHandlerConfig | None, attrs: ReadOnlyAttrs) -> A
 
 @transaction.atomic
 def create_handler(attrs: ReadOnlyAttrs, *, actor: str, at: datetime, reason: str = "") -> PaymentHandlerConfig:
-    """Create a handler.
-
-    The reason is for the audit log.
-
-    Raises:
-        EntryRefused: The entry is invalid or must not be published. The errors use the field names of the entry.
-        WalletShopTaken: The ``shop_id`` belongs to another shop.
-    """
+    """Create a handler. The reason is for the audit log. The errors use the field names of the entry."""
     entry_validation.validate_entry(build_entry(None, attrs))
     handler = PaymentHandlerConfig(shop=get_current_shop(), created_at=at, **to_columns(attrs))
     claim_wallet_id(handler.config["shop_id"])
     handler.save()
-    record_event(
-        "payment_handlers/create", handler, actor=actor, at=at, message=_CREATED(reason=reason) if reason else None
-    )
+    message = _CREATED(reason=reason) if reason else None
+    record_event("payment_handlers/create", handler, actor=actor, at=at, message=message)
     return handler
 
 
@@ -107,12 +91,7 @@ def create_handler(attrs: ReadOnlyAttrs, *, actor: str, at: datetime, reason: st
 def update_handler(
     handler: PaymentHandlerConfig, attrs: ReadOnlyAttrs, *, actor: str, at: datetime, reason: str = ""
 ) -> PaymentHandlerConfig:
-    """Update a handler that the caller has locked. Columns that are missing from ``attrs`` stay unchanged.
-
-    Raises:
-        EntryRefused: The entry is invalid or must not be published. The errors use the field names of the entry.
-        WalletShopTaken: The ``shop_id`` belongs to another shop.
-    """
+    """Update a handler that the caller has locked. Columns that are missing from ``attrs`` stay unchanged."""
     entry_validation.validate_entry(build_entry(handler, attrs))
     if changes := apply_changes(handler, to_columns(attrs)):
         handler.save(update_fields=list(changes))
@@ -130,9 +109,6 @@ def delete_handler(handler: PaymentHandlerConfig, *, actor: str, at: datetime, u
 
     With ``unless_in_use``, the deletion of a handler that is enabled in production is refused. Staff must first disable
     the handler, which requires a reason.
-
-    Raises:
-        HandlerInUse: ``unless_in_use`` is true and the handler is enabled in production.
     """
     if unless_in_use and handler.enabled and handler.environment == PaymentHandlerConfig.Environment.PRODUCTION:
         raise HandlerInUse(_("This payment handler is enabled in production. Disable it before you delete it."))

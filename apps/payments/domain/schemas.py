@@ -7,9 +7,10 @@ validated against the files, without network access, and with the formats of ``F
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -48,18 +49,14 @@ def get_schema_versions() -> tuple[str, ...]:
 
 @cache
 def load_documents() -> dict[str, bytes]:
-    """Return a dict of all documents, keyed by path. Documents contain the placeholder for the host."""
+    """Return all documents by path, with the placeholder for the host."""
     files = (path for path in sorted(_FOLDER.rglob("*")) if path.suffix in _MEDIA_TYPES)
     return {path.relative_to(_FOLDER).as_posix(): path.read_bytes() for path in files}
 
 
 @lru_cache(maxsize=64)
 def render_document(path: str, address: str) -> bytes:
-    """Return a document, with the placeholder for the host replaced by ``address``.
-
-    Raises:
-        KeyError: There is no document at this path.
-    """
+    """Return a document for a host. Raise ``KeyError`` if there is none at this path."""
     return load_documents()[path].replace(PLACEHOLDER.encode(), address.encode())
 
 
@@ -102,7 +99,6 @@ def _is_email(value: object) -> bool:
 
 
 def build_registry(documents: dict[str, bytes]) -> SchemaRegistry:
-    """Build a registry of the schemas, keyed by their ``$id``."""
     schemas: list[dict[str, Any]] = [json.loads(text) for path, text in documents.items() if path.endswith(".json")]
     registry: SchemaRegistry = Registry()
     return registry.with_resources((schema["$id"], DRAFT202012.create_resource(schema)) for schema in schemas)
@@ -116,22 +112,23 @@ def get_validator(version: str, definition: str) -> Draft202012Validator:
 
 
 def find_schema_errors(version: str, definition: str, value: object) -> Errors:
-    """Return the errors of a value, keyed by dotted field path.
-
-    Messages never contain the value, which may be a secret.
-    """
-    messages_by_field: Errors = {}
-    for error in get_validator(version, definition).iter_errors(value):
-        for field, message in _translate_error(error):
-            messages = messages_by_field.setdefault(field, [])
-            # Several branches of an allOf can report the same error.
-            if message not in messages:
-                messages.append(message)
+    """Return the errors by dotted field path. Messages never contain the value, which may be a secret."""
+    errors = get_validator(version, definition).iter_errors(value)
+    messages_by_field = group_messages(chain.from_iterable(map(_translate_error, errors)))
     return {field: [BLANK] if BLANK in messages else messages for field, messages in messages_by_field.items()}
 
 
+def group_messages(findings: Iterable[tuple[str, str]]) -> Errors:
+    errors: Errors = {}
+    for field, message in findings:
+        messages = errors.setdefault(field, [])
+        # Several branches of an allOf can report the same error.
+        if message not in messages:
+            messages.append(message)
+    return errors
+
+
 def _translate_error(error: ValidationError) -> Iterator[tuple[str, str]]:
-    """Yield the affected fields of a validation error, each with a message."""
     path = [str(step) for step in error.absolute_path]
     if error.validator == "required":
         for name in error.validator_value:

@@ -18,15 +18,10 @@ from apps.payments.domain import entry_validation, schemas
 from apps.payments.models import PaymentHandlerConfig, TokenRedemption
 
 MAX_ID = 255
-HANDLER_OFF = "The payment handler is not enabled"
-TOKEN_EXPIRED = "has expired"  # noqa: S105 - a message
-BOUND_ELSEWHERE = "does not match the expected value"
 _INSTRUMENT = "payment_instrument"
 
 
 class TokenNotRedeemable(DomainError):
-    """Raised when a token is not valid for this checkout."""
-
     code = "token_not_redeemable"
 
 
@@ -37,8 +32,6 @@ def redeem_token(handler: PaymentHandlerConfig, values: ReadOnlyAttrs, *, actor:
     ``values`` has ``checkout_id`` and ``payment_instrument``.
 
     Raises:
-        TokenNotRedeemable: The token is not valid for this checkout. The error lists all problems, keyed by dotted
-            field path.
         IntegrityError: The token was already redeemed in this shop or in another shop.
     """
     if errors := _find_format_errors(handler, values) or dict(_find_binding_errors(handler, values, at)):
@@ -57,7 +50,6 @@ def redeem_token(handler: PaymentHandlerConfig, values: ReadOnlyAttrs, *, actor:
 
 
 def _find_format_errors(handler: PaymentHandlerConfig, values: ReadOnlyAttrs) -> Errors:
-    """Check the format of the checkout ID and the instrument, and return the errors, keyed by dotted field path."""
     errors: Errors = {}
     if message := _find_id_error(values.get("checkout_id")):
         errors["checkout_id"] = [message]
@@ -80,7 +72,6 @@ def _find_format_errors(handler: PaymentHandlerConfig, values: ReadOnlyAttrs) ->
 
 
 def _find_id_error(value: Any) -> str:
-    """Return the error of an external ID, or "" if it is valid."""
     if value in (None, ""):
         return BLANK
     if not isinstance(value, str):
@@ -91,19 +82,18 @@ def _find_id_error(value: Any) -> str:
 def _find_binding_errors(
     handler: PaymentHandlerConfig, values: ReadOnlyAttrs, at: datetime
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield errors if a well-formed token is not valid for this checkout or has expired."""
     instrument = values[_INSTRUMENT]
     credential = instrument["credential"]
     if not handler.enabled:
-        yield "base", [HANDLER_OFF]
+        yield "base", ["The payment handler is not enabled"]
     if instrument["handler_id"] != handler.handler_id:
         yield f"{_INSTRUMENT}.handler_id", [NOT_IN_LIST]
     if "expiry" in credential and datetime.fromisoformat(credential["expiry"].upper()) <= at:
-        yield f"{_INSTRUMENT}.credential.expiry", [TOKEN_EXPIRED]
+        yield f"{_INSTRUMENT}.credential.expiry", ["has expired"]
     binding = credential.get("binding", {})
     if not isinstance(binding, dict):
         yield f"{_INSTRUMENT}.credential.binding", [INVALID]
         return
     for name, expected in (("checkout_id", values["checkout_id"]), ("shop_id", handler.config["shop_id"])):
         if name in binding and binding[name] != expected:
-            yield f"{_INSTRUMENT}.credential.binding.{name}", [BOUND_ELSEWHERE]
+            yield f"{_INSTRUMENT}.credential.binding.{name}", ["does not match the expected value"]

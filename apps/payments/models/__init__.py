@@ -1,5 +1,3 @@
-"""Models for payments."""
-
 from apps.payments.models.payment_handlers import PaymentHandlerConfig, TokenRedemption, WalletShop
 
 __all__ = ["PaymentHandlerConfig", "TokenRedemption", "WalletShop"]

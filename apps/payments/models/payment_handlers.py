@@ -1,5 +1,3 @@
-"""Models for payment handlers and for the shop IDs that the wallet assigns."""
-
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Cast

@@ -1,1 +1,0 @@
-"""Public pages about a shop's payment handlers."""

@@ -1,5 +1,3 @@
-"""URL routes for the public payment views, which are not part of the REST API."""
-
 from django.conf import settings
 from django.urls import path
 

@@ -34,7 +34,6 @@ def serve_document(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def list_schema_versions(request: HttpRequest) -> HttpResponse:
-    """List the versions of the handler's schema, newest first."""
     rows = [
         {
             "version": version,
@@ -48,7 +47,6 @@ def list_schema_versions(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def serve_profile(request: HttpRequest) -> HttpResponse:
-    """Serve the discovery profile of the shop at the request's host."""
     shop = Shop.objects.filter(domain=getattr(request, "host_shop_domain", "")).first()
     if shop is None:
         return render_error(NOT_FOUND, 404)

@@ -1,5 +1,3 @@
-"""Duties in the refund form and on the review page."""
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -25,11 +23,8 @@ class DutyRow:
     """A duty that can still be refunded, with its form field.
 
     Attributes:
-        line: The line item the duty belongs to.
         details: The details that identify the duty: number, customs code and country of origin. May be empty.
-        refundable: The amount that a full refund of the duty returns.
-        taxes: The taxes included in ``refundable``; empty if there are none.
-        choice: The form field to choose how much of the duty to refund.
+        refundable: The amount that a full refund of the duty returns, including ``taxes``.
     """
 
     line: LineItem
@@ -63,7 +58,6 @@ def build_duty_row(order: Order, duty: RefundableDuty, choice: forms.BoundField)
 
 
 def get_duty_inputs(duties: Iterable[RefundableDuty], data: ReadOnlyAttrs) -> list[RefundDutyInput]:
-    """Return the duties that staff chose to refund, in form order."""
     choices = (
         (refundable_duty.duty["id"], data.get(get_duty_field_name(refundable_duty.duty["id"])))
         for refundable_duty in duties
@@ -72,7 +66,6 @@ def get_duty_inputs(duties: Iterable[RefundableDuty], data: ReadOnlyAttrs) -> li
 
 
 def describe_duties(order: Order, parts: Sequence[RefundedDuty]) -> list[str]:
-    """Describe the refunded duties, one sentence per duty."""
     money, sentences = get_shop_formatter(order), []
     for part in parts:
         text = _("{amount} of the {duty}, including {taxes} tax") if part.tax else _("{amount} of the {duty}")

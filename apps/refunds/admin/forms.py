@@ -62,8 +62,6 @@ class AmountField(MoneyField):
 
 @dataclass(frozen=True, slots=True)
 class LineItemRow:
-    """The refundable items of one line item that are in the same state, with their form fields."""
-
     refundable: RefundableItems
     quantity: forms.BoundField
     restock: forms.BoundField
@@ -80,14 +78,7 @@ class PaymentRow:
 
 
 class RefundForm(forms.Form):
-    """The refund form of an order, built from the order's current rows.
-
-    Args:
-        snapshot: The order and its rows.
-        data: The submitted data; None to show an empty form.
-        everything: True to select everything that is still refundable.
-        initial: Initial values, keyed by field name.
-    """
+    """The refund form of an order. ``everything`` selects everything that is still refundable."""
 
     full_shipping = forms.BooleanField(label=gettext_lazy("Refund all shipping"), required=False)
     reason = forms.ChoiceField(
@@ -168,8 +159,6 @@ class RefundForm(forms.Form):
             initial=get_gateway(payment.gateway) is None,
         )
 
-    # --- displayed rows ---
-
     @property
     def line_item_rows(self) -> Iterator[LineItemRow]:
         currency = self.snapshot.order.currency
@@ -198,8 +187,6 @@ class RefundForm(forms.Form):
                 get_gateway(payment.gateway) is not None and payment.gateway != MANUAL,
             )
 
-    # --- requested refund ---
-
     @property
     def selected_rows(self) -> list[RefundableItems]:
         """Return the rows with an entered quantity, in the order of ``refund_request.line_inputs``."""
@@ -225,11 +212,6 @@ class RefundForm(forms.Form):
         return RefundLineInput(units.line.pk, data[f"units-{key}"], kind, int(location_id) if location_id else None)
 
     def calculate(self) -> RefundCalculation:
-        """Calculate the refund without payments.
-
-        Raises:
-            RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.
-        """
         _, result = resolve_and_calculate(self.snapshot, self.request_without_payments)
         return result
 
@@ -300,7 +282,6 @@ def get_row_key(units: RefundableItems) -> str:
 
 
 def _choices(units: RefundableItems, all_locations: Sequence[Location]) -> list[tuple[str, str]]:
-    """Return the restock choices, the most likely choice first."""
     if units.state == "gone":
         return [(NO_RESTOCK_CHOICE, _("Nothing to restock"))]
     line, kind = units.line, _RESTOCK_TYPES[units.state]

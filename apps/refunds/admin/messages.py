@@ -14,7 +14,6 @@ from apps.refunds.domain.gateways import MANUAL
 from apps.refunds.domain.refund_preview import RefundPreview
 from apps.refunds.models import RefundLineItem
 
-MoneyFormatter = Callable[[Decimal], str]
 RestockType = RefundLineItem.RestockType
 # The subjects of error messages, keyed by the last part of the field path.
 _SUBJECTS = {
@@ -30,7 +29,6 @@ _SUBJECTS = {
 
 
 def format_refund_error(path: str, message: str) -> str:
-    """Return a domain error as a sentence for staff."""
     name = path.rpartition(".")[2]
     if name == "gateway" and isinstance(message, Message) and "gateway" in message.params:
         gateway = message.params["gateway"]
@@ -58,7 +56,6 @@ def format_amounts(rows: Iterable[Transaction]) -> str:
 
 
 def describe_transactions(rows: Sequence[Transaction]) -> list[str]:
-    """Describe the transactions, one sentence per transaction."""
     sentences = []
     for row in rows:
         payment, amount = row.parent, formats.format_money(row.amount, row.currency)
@@ -76,7 +73,6 @@ def describe_transactions(rows: Sequence[Transaction]) -> list[str]:
 
 
 def describe_items(preview: RefundPreview) -> list[str]:
-    """Describe the refunded items, one sentence per line."""
     sentences = []
     for line, location in zip(preview.refund_lines, preview.locations, strict=True):
         units = f"{line.quantity} × {line.line.name}"
@@ -92,7 +88,7 @@ def describe_items(preview: RefundPreview) -> list[str]:
     return sentences
 
 
-def describe_difference(discrepancy: Decimal, money: MoneyFormatter) -> str:
+def describe_difference(discrepancy: Decimal, money: Callable[[Decimal], str]) -> str:
     """Describe the difference from the calculated amount, or return an empty string if there is no difference."""
     if discrepancy > 0:
         return _("{amount} less than the refund total.").format(amount=money(discrepancy))

@@ -34,11 +34,7 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True)
 class DisplayedTransaction:
-    """A refund transaction, prepared for display.
-
-    Attributes:
-        can_retry: True if the transaction failed and the money is still owed.
-    """
+    """A refund transaction for display. It can be retried if it failed and the money is still owed."""
 
     row: Transaction
     amount: str
@@ -48,18 +44,12 @@ class DisplayedTransaction:
 
     @property
     def is_pending(self) -> bool:
-        """Return True while the gateway has not responded."""
         return self.row.status == Status.PENDING
 
 
 @dataclass(frozen=True, slots=True)
 class DisplayedRefund:
-    """A refund prepared for display.
-
-    Attributes:
-        staff_member: The staff member who created the refund, or an empty string for apps and the system.
-        refunded_items: The refunded items, shipping and duties.
-    """
+    """A refund for display. ``staff_member`` is empty for apps and the system. Items include shipping and duties."""
 
     row: Refund
     staff_member: str
@@ -70,7 +60,6 @@ class DisplayedRefund:
 
 
 def load_refunds(order: Order) -> list[Refund]:
-    """Return the refunds of an order, newest first, with related rows prefetched."""
     rows = Refund.objects.filter(order=order).order_by("-pk")
     return list(
         rows.prefetch_related(
@@ -131,17 +120,17 @@ def _display_transaction(order: Order, row: Transaction) -> DisplayedTransaction
     )
 
 
-def _may_refund(request: HttpRequest, order: Order) -> bool:
-    return has_permission(request, ADD)
-
-
 def _refunds(request: HttpRequest, order: Order) -> Context | None:
-    """Return the context of the refund list, or None if the order has no refunds or the user may not view refunds."""
+    """Return the context of the refund list, or None if there is nothing to show."""
     if not has_permission(request, VIEW):
         return None
     refunds = load_refunds(order)
     return {"refunds": display_refunds(order, refunds), "may_refund": has_permission(request, ADD)} if refunds else None
 
 
-order_actions.add(OrderAction(gettext_lazy("Refund…"), "refunds_refund_new", _may_refund, order=10))
+order_actions.add(
+    OrderAction(
+        gettext_lazy("Refund…"), "refunds_refund_new", lambda request, _order: has_permission(request, ADD), order=10
+    )
+)
 order_sections.add(OrderSection("panel/refunds/on_order.html", _refunds, order=60))

@@ -1,5 +1,3 @@
-"""Permissions to view and create refunds."""
-
 from apps.core.tenancy.permissions import allow, grants
 
 VIEW, ADD = "refunds.view_refund", "refunds.add_refund"

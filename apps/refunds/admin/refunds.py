@@ -41,8 +41,6 @@ class ProcessedFilter(PeriodFilter):
 
 
 class OwedMoneyFilter(SelectFilter):
-    """A filter for failed refunds with money that is still owed to the customer."""
-
     title = gettext_lazy("status")
     parameter_name = "money"
 
@@ -78,8 +76,6 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     sortable_by = ("processed_at",)
     actions = None
 
-    # --- list ---
-
     @display(description=gettext_lazy("Order"))
     def name(self, refund: Refund) -> str:
         return refund.order.name
@@ -111,7 +107,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     def get_urls(self) -> list[URLPattern]:
         return [
             self.build_action_url("report/", self.report_view, "report"),
-            self.build_action_url("report/file/", self.report_file_view, "report_file"),
+            self.build_action_url("report/file/", reports.file_view, "report_file"),
             self.build_action_url("of/<int:order_id>/", self.new_view, "new", keyed=True),
             self.build_action_url("of/<int:order_id>/calculation/", self.calculation_view, "calculation"),
             self.build_action_url("<path:object_id>/ask/<int:transaction_id>/", self.retry_view, "ask", keyed=True),
@@ -121,11 +117,6 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     def report_view(self, request: HttpRequest) -> HttpResponse:
         base = {**self.admin_site.each_context(request), "opts": self.opts, "model_admin": self}
         return reports.report_view(request, base)
-
-    def report_file_view(self, request: HttpRequest) -> HttpResponse:
-        return reports.file_view(request)
-
-    # --- refund page ---
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
@@ -164,12 +155,10 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
             )
         return _redirect_to_order(refund.order_id)
 
-    # --- refund form ---
-
     def new_view(self, request: HttpRequest, order_id: int) -> HttpResponse:
         """Show the form, then the review page, and create the refund once it is confirmed."""
         require_permission(request, ADD)
-        order = _order_or_404(order_id)
+        order = get_object_or_404(Order.objects.all(), pk=order_id)
         if request.method != "POST":
             return self._form_page(
                 request, RefundForm(OrderSnapshot.load(order), **wizard.get_initial_values(request, order))
@@ -189,7 +178,7 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
     def calculation_view(self, request: HttpRequest, order_id: int) -> HttpResponse:
         """Return the calculation for the form's current values, without saving anything."""
         require_permission(request, ADD)
-        order = _order_or_404(order_id)
+        order = get_object_or_404(Order.objects.all(), pk=order_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         return render(
@@ -249,7 +238,6 @@ class RefundAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Refund]):
         *,
         changed: bool,
     ) -> HttpResponse:
-        """Show the review page of a refund that has not been created yet."""
         order = form.snapshot.order
         money, moved = get_shop_formatter(order), format_amounts(preview.rows)
         shipping = sum((add_tax(order, part.amount, part.tax) for part in preview.calculation.shipping), ZERO)
@@ -281,10 +269,6 @@ def _build_email(order: Order, preview: RefundPreview) -> EmailMessage:
 
 def _get_transactions(refund: Refund) -> list[Transaction]:
     return [payment.transaction for payment in refund.transactions.all()]
-
-
-def _order_or_404(pk: int) -> Order:
-    return get_object_or_404(Order.objects.all(), pk=pk)
 
 
 def _redirect_to_order(pk: int) -> HttpResponseRedirect:

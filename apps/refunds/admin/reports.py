@@ -64,8 +64,6 @@ class RefundReportForm(SalesReportForm):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefundReportTable(ReportTable):
-    """A table of the report. ``name`` identifies the table in URLs."""
-
     name: str
 
 
@@ -102,11 +100,7 @@ def report_view(request: HttpRequest, base: Context) -> HttpResponse:
 
 
 def file_view(request: HttpRequest) -> HttpResponse:
-    """Return the table that the query parameter ``table`` selects, as CSV.
-
-    Raises:
-        Http404: The table is unknown or the dates are invalid.
-    """
+    """Return the table that the query parameter ``table`` selects, as CSV."""
     require_permission(request, REPORT)
     form, table = RefundReportForm.from_query(request, step="day"), request.GET.get("table", "periods")
     if table not in _TABLES or not form.is_valid():

@@ -51,13 +51,11 @@ def get_calculation_context(form: RefundForm) -> Context:
 def _calculation_context(form: RefundForm, result: RefundCalculation) -> Context:
     order = form.snapshot.order
     money, refund_request = get_shop_formatter(order), form.get_request(result)
-    balances = {payment_input.payment.pk: payment_input for payment_input in form.payment_balances}
+    balances = {balance.payment.pk: balance for balance in form.payment_balances}
     refunded = sum(
         (
-            calculation.convert_to_order_currency(
-                order, balances[payment_input.parent_id or 0], payment_input.amount or ZERO
-            )
-            for payment_input in refund_request.transaction_inputs
+            calculation.convert_to_order_currency(order, balances[given.parent_id or 0], given.amount or ZERO)
+            for given in refund_request.transaction_inputs
         ),
         ZERO,
     )
@@ -81,8 +79,7 @@ def _calculation_context(form: RefundForm, result: RefundCalculation) -> Context
             if share.refundable
         ],
         "given": format_sums(
-            (payment_input.amount or ZERO, payment_input.currency or "")
-            for payment_input in refund_request.transaction_inputs
+            (given.amount or ZERO, given.currency or "") for given in refund_request.transaction_inputs
         ),
         "difference": describe_difference(result.discrepancy(refunded), money),
     }

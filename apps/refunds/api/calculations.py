@@ -1,6 +1,6 @@
 """Render the response of the ``calculate`` endpoint in the requested currency."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 
 from apps.core.money import ZERO, format_decimal, round_money
@@ -46,10 +46,12 @@ def render_calculation(
 ) -> Rendered:
     order = snapshot.order
     currency = refund_request.currency or order.currency
-    money = get_amount_formatter(order, currency)
     plan = get_read_plan(LineItemSerializer, context.version)
     lines = plan.read_ids(sorted({refund_line.line.pk for refund_line in refund_lines}), context)
     shipping_left = calculation.get_refundable_shipping(snapshot.shipping)
+
+    def money(amount: Decimal) -> str:
+        return format_decimal(amount if currency == order.currency else order.to_presentment(amount), currency)
 
     def money_in_both(amount: Decimal) -> Rendered:
         return render_money_set(amount, order.currency, order.presentment_currency, order.exchange_rate)
@@ -88,13 +90,6 @@ def render_calculation(
         "transactions": [_suggested_transaction(order, share) for share in result.shares if share.refundable],
         "currency": currency,
     }
-
-
-def get_amount_formatter(order: Order, currency: str) -> Callable[[Decimal], str]:
-    """Return a function that formats the order's amounts in ``currency``, the shop or presentment currency."""
-    if currency == order.currency:
-        return lambda amount: format_decimal(amount, currency)
-    return lambda amount: format_decimal(order.to_presentment(amount), currency)
 
 
 def _suggested_transaction(order: Order, share: PaymentShare) -> Rendered:

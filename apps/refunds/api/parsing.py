@@ -61,11 +61,7 @@ def get_refund_schema() -> Schema:
 
 
 def parse_refund(data: RequestData) -> RefundRequest:
-    """Parse and validate a refund's request body.
-
-    Raises:
-        Unprocessable: The body is invalid; the errors are ``{field: [messages]}``.
-    """
+    """Parse and validate a refund's request body."""
     attrs, errors = check_members(REFUND_MEMBERS, data)
     if errors:
         raise Unprocessable(errors)
@@ -107,11 +103,7 @@ def _prefix_errors(name: str, errors: object) -> object:
 def parse_and_refund_order(
     order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime
 ) -> Sequence[StockChange]:
-    """Parse the ``refund`` member of a cancellation request, and refund the order that is being canceled.
-
-    Raises:
-        Unprocessable: The body is invalid; the errors are ``{field: [messages]}``.
-    """
+    """Parse the ``refund`` member of a cancellation request, and refund the order that is being canceled."""
     if parts.get("refund") is not None:
         try:
             refund_request = parse_refund(parts["refund"])

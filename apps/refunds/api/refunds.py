@@ -1,5 +1,3 @@
-"""Serializers for refunds."""
-
 from datetime import datetime
 from decimal import Decimal
 
@@ -153,8 +151,6 @@ class ShopTransactionSerializer(RefundTransactionSerializer):
 
 
 class RefundSerializer(ResourceSerializer[Refund]):
-    """A refund with its items, shipping, duties and transactions."""
-
     order_id = ReadOnlyColumn()
     created_at = ModelDerivedField()
     note = blank_as_null_text(5000)

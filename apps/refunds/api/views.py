@@ -1,5 +1,3 @@
-"""REST endpoints for refunds."""
-
 from collections.abc import Mapping
 
 from django.db.models import Model, QuerySet
@@ -30,7 +28,6 @@ class ShopCurrencyFilter(ApiFilter):
     """Accept ``in_shop_currency`` in lists without filtering by it."""
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
-        """Return all rows. The parameter only changes the rendering."""
         return qs
 
 
@@ -39,8 +36,6 @@ class RefundFilter(ResourceFilter):
 
 
 class RefundViewSet(ShopViewSet[Refund]):
-    """``/orders/{order_id}/refunds``."""
-
     scope = "orders"
     model = Refund
     serializer_class = RefundSerializer
@@ -55,7 +50,7 @@ class RefundViewSet(ShopViewSet[Refund]):
     in_shop_currency = False
 
     def get_scopes(self, method: str) -> tuple[str, ...]:
-        """Return the access scopes that allow the request: the scope for orders or the scope for marketplace orders."""
+        """Return the access scopes that allow the request, for orders or for marketplace orders."""
         verb = "read" if method in SAFE_METHODS else "write"
         return f"{verb}_orders", f"{verb}_marketplace_orders"
 
@@ -64,7 +59,6 @@ class RefundViewSet(ShopViewSet[Refund]):
         return get_read_plan(serializer, self.version, self.requested_fields)
 
     def filter_rows(self, filters: Mapping[str, str]) -> QuerySet[Refund] | type[Refund]:
-        """Return the filtered rows. ``in_shop_currency`` only changes the rendering."""
         row_filters = dict(filters)
         self._choose_currency(row_filters.pop(SHOP_CURRENCY, None))
         return super().filter_rows(row_filters)

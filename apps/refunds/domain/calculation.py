@@ -25,14 +25,11 @@ ACTIVE_STATUSES = frozenset({Transaction.Status.SUCCESS, Transaction.Status.PEND
 
 @dataclass(frozen=True, slots=True)
 class RefundedLine:
-    """Refunded items of a line item and their amounts.
+    """Refunded items of a line item and their shares of the discounts and taxes.
 
     Attributes:
-        line: The line item.
-        quantity: The refunded quantity.
         discounted: The price after the line item's own discounts.
         cart_discount: The share of order-level discounts.
-        tax: The share of the line item's taxes.
     """
 
     line: LineItem
@@ -43,7 +40,6 @@ class RefundedLine:
 
     @property
     def subtotal(self) -> Decimal:
-        """Return the amount paid for the items, after all discounts."""
         return self.discounted - self.cart_discount
 
 
@@ -59,7 +55,6 @@ class RefundableDuty:
     """A duty to refund.
 
     Attributes:
-        line: The line item the duty belongs to.
         duty: The entry in ``LineItem.duties``.
         refunded_before: The duty and tax amounts refunded earlier.
         is_proportional: True to refund the duty in proportion to the refunded quantity of the line, False to refund the
@@ -73,7 +68,6 @@ class RefundableDuty:
 
     @property
     def refundable(self) -> tuple[Decimal, Decimal]:
-        """Return the duty and tax amounts that can still be refunded."""
         return Decimal(self.duty["price"]) - self.refunded_before[0], taxes.sum_prices(
             self.duty["tax_lines"]
         ) - self.refunded_before[1]
@@ -81,8 +75,6 @@ class RefundableDuty:
 
 @dataclass(frozen=True, slots=True)
 class RefundedDuty:
-    """A refunded part of a duty and of its taxes."""
-
     line: LineItem
     duty_id: int
     amount: Decimal
@@ -113,9 +105,6 @@ class RefundCalculation:
     """A calculated refund.
 
     Attributes:
-        lines: The refunded items.
-        shipping: The refunded shipping.
-        duties: The refunded duties.
         total: The price of the items, shipping and duties, with taxes.
         overpaid: The amount by which payments exceed the order's total without the refunded items, shipping and duties.
         suggested: The suggested refund: ``total``, but at most ``overpaid``.
@@ -155,10 +144,7 @@ def calculate_line(line: LineItem, units: int, currency: str, *, before: int = 0
 
 
 def calculate_duty(refundable_duty: RefundableDuty, units: int, currency: str) -> RefundedDuty:
-    """Calculate the refund of a duty for ``units`` refunded items of its line.
-
-    Call this function before increasing the line's ``refunded_quantity``.
-    """
+    """Calculate the refund of a duty for refunded items, before the line's ``refunded_quantity`` is increased."""
     line, (price_left, tax_left) = refundable_duty.line, refundable_duty.refundable
     if not refundable_duty.is_proportional:
         return RefundedDuty(line, refundable_duty.duty["id"], price_left, tax_left)
@@ -178,10 +164,7 @@ def get_refundable_shipping(rows: Iterable[ShippingLine]) -> Decimal:
 
 
 def allocate_shipping(rows: Iterable[ShippingLine], amount: Decimal, currency: str) -> list[RefundedShipping]:
-    """Allocate a shipping refund to the shipping lines in order, with a share of the tax for each line.
-
-    The amount is at most the refundable price of shipping.
-    """
+    """Allocate at most the refundable price to the shipping lines in order, with a share of the tax for each line."""
     parts = []
     for row in rows:
         net = row.net_price
@@ -231,16 +214,10 @@ def calculate_amounts(
     shipping: Decimal = ZERO,
     duties: Sequence[RefundableDuty] = (),
 ) -> RefundCalculation:
-    """Calculate a refund.
+    """Calculate a refund from all rows of an order. Shipping lines and transactions are sorted, oldest first.
 
-    Args:
-        order: The order.
-        every_line: All line items of the order.
-        every_shipping: All shipping lines of the order, oldest first.
-        transactions: All transactions of the order, oldest first. ``parent`` must refer to an object in this sequence.
-        units: The quantities to refund, at most the refundable quantity per line. A line may occur more than once.
-        shipping: The shipping amount to refund, at most the refundable price of shipping.
-        duties: The duties to refund, without duplicates.
+    ``parent`` of a transaction must refer to an object in ``transactions``. A line may occur more than once in
+    ``units``, and a duty only once in ``duties``. The quantities and the shipping amount must be refundable.
     """
     quantities: dict[int, int] = {}
     refunded_lines = []

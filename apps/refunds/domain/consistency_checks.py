@@ -36,13 +36,10 @@ def check_refunds() -> Iterator[str]:
 
 
 def _compare_sums(model: type[Model], parts: "QuerySet[Any]", by: str, **columns: str) -> Iterator[str]:
-    """Yield a message for each column that does not match the sum of the related rows.
+    """Yield a message for each column that does not match the sum of the related rows in ``parts``.
 
-    Args:
-        model: The model with the sum columns.
-        parts: The related rows.
-        by: The foreign key from a related row to ``model``.
-        columns: Maps each column of ``model`` to the summed column of the related rows.
+    ``by`` is the foreign key from a related row to the model. ``columns`` maps columns of the model to the summed
+    columns.
     """
     has_refunds = Q(*(~Q(**{column: 0}) for column in columns), _connector=Q.OR)
     order_id = F("pk") if model is Order else F("order_id")

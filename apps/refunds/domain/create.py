@@ -53,20 +53,12 @@ Kind = OrderAdjustment.Kind
 
 
 class RefundNotPermitted(DomainError):
-    """Raised when a staff member may not refund orders in this shop."""
-
     code = "refund_not_permitted"
     status = 403
 
 
 def check_may_refund(actor: str) -> None:
-    """Check that the actor may refund orders.
-
-    Apps and the system always pass, because access scopes are checked elsewhere.
-
-    Raises:
-        RefundNotPermitted: The actor is a staff member without permission to refund.
-    """
+    """Check that a staff member may refund orders. The access scopes of apps are checked elsewhere."""
     kind, _colon, number = actor.partition(":")
     if kind != "staff":
         return
@@ -76,8 +68,6 @@ def check_may_refund(actor: str) -> None:
 
 
 class TooManyRefunds(RefundRefused):
-    """Raised when a development or trial shop exceeds the limit of five refunds per minute."""
-
     code = "too_many_refunds"
     status = 429
 
@@ -92,11 +82,7 @@ class NotBackdatable(RefundRefused):
 def calculate_refund(
     order: Order, refund_request: RefundRequest
 ) -> tuple[list[RefundLine], RefundCalculation, OrderSnapshot]:
-    """Calculate a refund without saving it.
-
-    Raises:
-        RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.
-    """
+    """Calculate a refund without saving it."""
     snapshot = OrderSnapshot.load(order)
     return *resolve_and_calculate(snapshot, replace(refund_request, transaction_inputs=())), snapshot
 
@@ -112,23 +98,13 @@ def create_refund(
     source_name: str = "",
     may_backdate: bool = False,
 ) -> Refund:
-    """Refund items, shipping and money of an order.
-
-    Args:
-        order: The order; it is locked and reloaded.
-        refund_request: The items, shipping, duties and payments to refund.
-        actor: The actor of the events.
-        at: The current time.
-        user_id: The id of the staff member, if any.
-        source_name: The source of the transactions.
-        may_backdate: True to allow ``processed_at`` in the past.
+    """Refund items, shipping and money of an order, which is locked and reloaded.
 
     Raises:
         RefundNotPermitted: The actor is a staff member without permission to refund.
         RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.
         AcceptedByService: A fulfillment service has accepted items that the refund cancels.
         TooManyRefunds: A development or trial shop exceeds the limit of five refunds per minute.
-        NotBackdatable: ``processed_at`` is in the future, or is in the past and ``may_backdate`` is False.
     """
     check_may_refund(actor)
     if refund_request.processed_at is not None:
@@ -161,13 +137,7 @@ def create_refund(
 
 
 def _check_rate_limit(at: datetime) -> None:
-    """Check that a development or trial shop does not exceed five refunds per minute.
-
-    The shop's row is locked, so that concurrent refunds are checked one after the other.
-
-    Raises:
-        TooManyRefunds: The limit is reached.
-    """
+    """Limit the refunds per minute. The shop's row is locked, so that concurrent refunds are checked in turn."""
     if get_current_shop().plan not in LIMITED_PLANS:
         return
     get_for_update(Shop, get_current_shop().pk, no_key=True)
@@ -181,16 +151,10 @@ def _check_rate_limit(at: datetime) -> None:
 def refund_cancelled_order(
     order: Order, parts: ReadOnlyAttrs, *, restock: bool, actor: str, at: datetime
 ) -> list[StockChange]:
-    """Refund an order that is being canceled. This function is the refund hook of ``apps.orders``.
+    """Refund an order that is being canceled, as the refund hook of ``apps.orders``. Return the inventory changes.
 
     ``parts`` has either ``amount`` and ``currency``, to refund all remaining items, or ``refund``, a ``RefundRequest``.
-    The caller has locked the order, and reloads it with its lines.
-
-    Returns:
-        The inventory changes to apply.
-
-    Raises:
-        RefundRefused: The refund is not possible.
+    The caller has locked the order, and reloads it with its lines. It applies the inventory changes.
     """
     check_may_refund(actor)
     snapshot = OrderSnapshot.load(order)
@@ -280,7 +244,6 @@ def _save_refund(
 
 
 def _save_shipping_and_duties(refund: Refund, result: RefundCalculation, *, at: datetime) -> None:
-    """Save refunded shipping and duties as rows of the refund, and update the refund columns of the order's rows."""
     common = {"shop": refund.shop, "refund": refund, "created_at": at}
     calculation.add_refunded_shipping(result.shipping)
     ShippingLine.objects.bulk_update([part.row for part in result.shipping], ["refunded", "refunded_tax"])
@@ -298,10 +261,7 @@ def _save_shipping_and_duties(refund: Refund, result: RefundCalculation, *, at: 
 
 
 def _cancel_fulfillment(order: Order, refund_lines: Sequence[RefundLine], *, actor: str, at: datetime) -> None:
-    """Remove canceled items from the fulfillment orders, unless the order is canceled.
-
-    Canceling an order also cancels its unfinished fulfillment orders.
-    """
+    """Remove canceled items from the fulfillment orders. Canceling the order cancels its fulfillment orders itself."""
     canceled_quantities = Counter[int]()
     for refund_line in refund_lines:
         if refund_line.restock_type == RefundLineItem.RestockType.CANCEL:
@@ -313,7 +273,6 @@ def _cancel_fulfillment(order: Order, refund_lines: Sequence[RefundLine], *, act
 def _adjustments(
     refund: Refund, result: RefundCalculation, discrepancy: Decimal, reason: str, *, at: datetime
 ) -> list[OrderAdjustment]:
-    """Return the adjustments for refunded shipping and for a discrepancy."""
     common = {"shop": refund.shop, "refund": refund, "created_at": at}
     adjustments = []
     if result.shipping:
@@ -333,7 +292,6 @@ def _adjustments(
 
 
 def _save_transactions(refund: Refund, rows: Sequence[Transaction], *, actor: str, at: datetime) -> None:
-    """Save the transactions and the refunded amounts of their payments, and enqueue the gateway calls."""
     Transaction.objects.bulk_create(rows)
     Transaction.objects.bulk_update({row.parent for row in rows if row.parent is not None}, ["refunded"])
     RefundPayment.objects.bulk_create(

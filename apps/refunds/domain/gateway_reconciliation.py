@@ -36,7 +36,6 @@ def find_gateway_differences(*, days: int = DEFAULT_DAYS, at: datetime | None = 
 
 
 def log_gateway_differences(at: datetime) -> int:
-    """Log every difference and return their number."""
     sentences = list(find_gateway_differences(at=at))
     for difference in sentences:
         logger.error("Gateways: %s", difference)

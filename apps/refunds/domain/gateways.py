@@ -104,8 +104,6 @@ class GatewayResult:
 
 @dataclass(frozen=True, slots=True)
 class GatewayMovement:
-    """A refund in the gateway's records."""
-
     key: str
     amount: Decimal
     currency: str
@@ -144,26 +142,22 @@ class Gateway(Protocol):
 
 
 class ManualGateway:
-    """The gateway for refunds that staff make without a payment gateway, such as cash, bank transfers and vouchers."""
+    """The gateway for refunds that staff make themselves, such as cash and bank transfers. It has no records."""
 
     only_records = True
 
     def refund(self, call: GatewayCall) -> GatewayResult:
-        """Return success, because staff have already refunded the money."""
         return GatewayResult(Status.SUCCESS)
 
     def find(self, key: str) -> GatewayResult | None:
-        """Return success, because the manual gateway has no records to search."""
         return GatewayResult(Status.SUCCESS)
 
     def movements(self, since: datetime) -> Iterable[GatewayMovement]:
-        """Return no movements, because the manual gateway has no records to compare."""
         return ()
 
 
 @cache
 def get_gateway(name: str) -> Gateway | None:
-    """Return the gateway with this name, or None if the gateway is not installed."""
     built_in: dict[str, type[Gateway]] = {MANUAL: ManualGateway, "bogus": BogusGateway}
     if name in built_in:
         return built_in[name]()
@@ -179,7 +173,6 @@ class BogusGateway:
     only_records = False
 
     def refund(self, call: GatewayCall) -> GatewayResult:
-        """Record the refund, with the result that the payment's authorization determines."""
         if call.authorization == "bogus:slow":
             time.sleep(SLOW_SECONDS)
         status, message = _REFUSALS.get(call.authorization, (Status.SUCCESS, "Bogus refund"))
@@ -215,12 +208,7 @@ def _to_result(row: BogusMovement) -> GatewayResult:
 
 
 def process_refund_payment(job: Job, **arguments: int) -> None:
-    """Call the gateway of the pending refund ``transaction_id`` and record the result, as a background job.
-
-    Raises:
-        GatewayUnreachable: The gateway does not respond. The job is retried.
-        GiveUp: The gateway is not installed.
-    """
+    """Call the gateway of the pending refund ``transaction_id`` and record the result, as a background job."""
     transaction_id = arguments["transaction_id"]
     rows = RefundPayment.objects.select_related("transaction__order", "transaction__parent")
     payment = rows.filter(pk=transaction_id).first()
@@ -236,10 +224,7 @@ def process_refund_payment(job: Job, **arguments: int) -> None:
 
 
 def retry_refund_payment(row: Transaction, *, actor: str) -> bool:
-    """Enqueue an extra gateway call for a pending refund. Return False if the gateway has already responded.
-
-    The call uses the same key, so no money moves twice.
-    """
+    """Enqueue an extra call with the same key for a pending refund. Return False if the refund is not pending."""
     if row.status != Status.PENDING:
         return False
     enqueue("refunds.payment", actor=actor, transaction_id=row.pk)
@@ -267,10 +252,9 @@ def call_gateway(gateway: Gateway, payment: RefundPayment) -> GatewayResult:
 
 @transaction.atomic
 def record_gateway_result(key: str, result: GatewayResult, *, at: datetime | None = None) -> bool:
-    """Record a gateway's result for a refund. Return True if the result is new.
+    """Record a gateway's first result for a refund. Return True if the result is new.
 
-    Gateways that report results asynchronously also call this function, in the shop scope. Only the first result is
-    recorded.
+    Gateways that report results asynchronously also call this function, in the shop scope.
     """
     payment = RefundPayment.objects.filter(key=uuid.UUID(key)).select_related("transaction__order").first()
     if payment is None or result.status == Status.PENDING:
@@ -304,10 +288,9 @@ def record_gateway_result(key: str, result: GatewayResult, *, at: datetime | Non
 
 
 def filter_owed_refunds(refunds: QuerySet[Refund]) -> QuerySet[Refund]:
-    """Return the refunds with a failed transaction that can be retried.
+    """Return the refunds with a failed transaction that can be retried, under the same condition as on the order page.
 
-    A retry is possible while the payment has a refundable amount and the order is overpaid. ``apps.refunds.admin``
-    offers retries under the same condition.
+    A retry is possible while the payment has a refundable amount and the order is overpaid.
     """
     failed = Transaction.objects.filter(
         kind=Transaction.Kind.REFUND,

@@ -37,13 +37,10 @@ _WITHOUT_MONEY = define_text("refunds.without_money", "Refunded without returnin
 def build_refund_transactions(
     snapshot: OrderSnapshot, refund_request: RefundRequest, *, at: datetime, user_id: int | None, source_name: str
 ) -> list[Transaction]:
-    """Build the refund's transactions without saving them.
+    """Build the refund's transactions, and update the refunded amounts of the payments, without saving anything.
 
-    The refunded amounts of the payments are updated but not saved. Transactions of a gateway that moves money are
-    pending until the gateway responds. Manual transactions succeed immediately.
-
-    Raises:
-        RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.
+    Transactions of a gateway that moves money are pending until the gateway responds. Manual transactions succeed
+    immediately.
     """
     transactions = list(snapshot.transactions)
     rows: list[Transaction] = []
@@ -87,7 +84,6 @@ def build_refund_transactions(
 
 
 def describe_payments(rows: Sequence[Transaction]) -> Message:
-    """Describe the refunded amounts for the order's timeline."""
     amounts = [
         _THROUGH(amount=Amount(format_decimal(row.amount, row.currency), row.currency), gateway=row.gateway)
         for row in rows
@@ -100,11 +96,7 @@ def describe_payments(rows: Sequence[Transaction]) -> Message:
 def _allocate(
     order: Order, transactions: Sequence[Transaction], transaction_input: RefundTransactionInput, currency: str | None
 ) -> list[tuple[PaymentBalance, Decimal]]:
-    """Allocate an amount to payments. Return an empty list if the amount is zero.
-
-    Raises:
-        RefundRefused: The amount is invalid or cannot be refunded; the errors are ``{field: [messages]}``.
-    """
+    """Allocate an amount to payments. Return an empty list if the amount is zero."""
     amount = transaction_input.amount
     if amount is None:
         raise RefundRefused(BLANK, field="amount")

@@ -23,10 +23,8 @@ from apps.refunds.domain.validation import (
 class RefundableItems:
     """The refundable items of one line item that are in the same state.
 
-    Attributes:
-        line: The line item.
-        state: ``unsent``, ``sent``, or ``gone`` for items that were already removed from the order or returned.
-        quantity: The refundable quantity. The sum for all states never exceeds the line's refundable quantity.
+    The state is ``unsent``, ``sent``, or ``gone`` for items that were already removed from the order or returned. The
+    sum of all quantities never exceeds the line's refundable quantity.
     """
 
     line: LineItem
@@ -39,9 +37,7 @@ class RefundPreview:
     """A refund before it is created.
 
     Attributes:
-        refund_lines: The refunded items.
         locations: The restock location of each item, or None for items that are not restocked.
-        calculation: The calculation.
         rows: The unsaved transactions, with the payment as ``parent``.
         refunded: The sum of the transactions in the order's currency.
     """
@@ -54,7 +50,6 @@ class RefundPreview:
 
     @property
     def discrepancy(self) -> Decimal:
-        """Return the amount withheld (positive) or refunded beyond the amount due (negative)."""
         return self.calculation.discrepancy(self.refunded)
 
 
@@ -75,11 +70,7 @@ def get_refundable_items(snapshot: OrderSnapshot) -> list[RefundableItems]:
 
 
 def preview_refund(order: Order, refund_request: RefundRequest, *, at: datetime) -> RefundPreview:
-    """Preview a refund with the same checks as when it is created, but without saving or locking anything.
-
-    Raises:
-        RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.
-    """
+    """Preview a refund with the same checks as when it is created, but without saving or locking anything."""
     snapshot = OrderSnapshot.load(order)
     refund_lines, result = resolve_and_calculate(snapshot, refund_request)
     locations = restocking.resolve_restock_locations(refund_lines, refund_request)

@@ -50,13 +50,9 @@ class RefundReportRange(DateRange):
 
 @dataclass(frozen=True, slots=True)
 class RefundReportRow:
-    """A row of a report.
+    """A row of a report. The name is the first day of a period, the label of a reason, or a product title.
 
-    Attributes:
-        name: The first day of a period, the label of a reason, or a product title.
-        refunds: The number of refunds.
-        quantity: The number of refunded items.
-        amount: The refunded amount; for a product, the price of the refunded items.
+    The amount is the refunded amount; for a product, the price of the refunded items.
     """
 
     name: date | str

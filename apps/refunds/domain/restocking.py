@@ -25,10 +25,6 @@ def resolve_restock_locations(
     """Return the restock location of each item, or None for items that are not restocked.
 
     A location may be missing only if the deprecated ``restock`` is set. The default location is then used.
-
-    Raises:
-        RefundRefused: A location is missing, unknown, or not the location of the fulfillment service that stocks the
-            item.
     """
     restocked = [refund_line for refund_line in refund_lines if refund_line.restock_type in RESTOCK_TYPES]
     if not restocked:
@@ -67,7 +63,6 @@ def _inventory_item_id(line: LineItem) -> int | None:
 
 
 def _get_service_locations(lines: Iterable[LineItem]) -> dict[int | None, Location]:
-    """Return the location of each item's fulfillment service, keyed by inventory item ID."""
     items = {_inventory_item_id(line) for line in lines} - {None}
     levels = InventoryLevel.objects.filter(item_id__in=items, location__legacy=True).select_related("location")
     return {level.item_id: level.location for level in levels.order_by("-location_id")}
@@ -79,11 +74,7 @@ def _default_location(
     services: dict[int | None, Location],
     primary: Callable[[], Location],
 ) -> Location:
-    """Return the default restock location of a line item.
-
-    This is the location of the item's fulfillment service, otherwise the location that most items were taken from,
-    otherwise the primary location.
-    """
+    """Return the location of the item's fulfillment service, of most taken items, or the primary location."""
     if service := services.get(_inventory_item_id(line)):
         return service
     sources = [(units, int(pk)) for pk, units in line.taken_from.items() if int(pk) in active]
@@ -108,7 +99,6 @@ def get_restock_choices(lines: Sequence[LineItem]) -> dict[int, list[Location]]:
 
 
 def _get_stocked_pairs(lines: Iterable[LineItem]) -> set[tuple[int | None, int]]:
-    """Return the pairs of inventory item and location that have an inventory level."""
     items = {_inventory_item_id(line) for line in lines} - {None}
     return set(InventoryLevel.objects.filter(item_id__in=items).values_list("item_id", "location_id"))
 

@@ -27,8 +27,6 @@ class RefundRefused(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class RefundLineInput:
-    """Input for items to refund: line item, quantity, restock type and restock location."""
-
     line_item_id: int | None
     quantity: int = 1
     restock_type: str | None = None
@@ -58,12 +56,8 @@ class RefundRequest:
     """A requested refund.
 
     Attributes:
-        line_inputs: The items to refund.
         shipping: The shipping amount to refund, in ``currency``. If None, no shipping is refunded unless
             ``full_shipping`` is True.
-        full_shipping: True to refund all refundable shipping.
-        duty_inputs: The duties to refund.
-        transaction_inputs: The money to refund.
         currency: The currency of the amounts. It is required if the order has two currencies.
         restock: Deprecated. True to restock items without a restock type. Unfulfilled items are canceled, and fulfilled
             items are returned.
@@ -85,7 +79,6 @@ class RefundRequest:
 
     @property
     def is_empty(self) -> bool:
-        """Return True if there is nothing to refund."""
         return not (
             self.line_inputs or self.shipping or self.full_shipping or self.duty_inputs or self.transaction_inputs
         )
@@ -113,7 +106,6 @@ class OrderSnapshot:
         return snapshot
 
     def _load_duties(self) -> None:
-        """Load the duties with the amounts refunded earlier."""
         refunded: dict[int, tuple[Decimal, Decimal]] = {}
         for duty_id, amount, tax in RefundDuty.objects.filter(refund__order=self.order).values_list(
             "duty_id", "amount", "tax"
@@ -126,7 +118,6 @@ class OrderSnapshot:
 
     @property
     def refundable_duties(self) -> list[RefundableDuty]:
-        """Return the duties that can still be refunded."""
         return [duty for duty in self.duties.values() if any(duty.refundable)]
 
     def get_line(self, pk: int | None) -> LineItem | None:
@@ -147,11 +138,6 @@ class RefundLine:
 def resolve_and_calculate(
     snapshot: OrderSnapshot, refund_request: RefundRequest
 ) -> tuple[list[RefundLine], RefundCalculation]:
-    """Resolve the items of a refund request and calculate the refund.
-
-    Raises:
-        RefundRefused: The refund is not possible; the errors are ``{field: [messages]}``.
-    """
     errors: Errors = {}
     _check_currency(snapshot.order, refund_request, errors)
     refund_lines = _resolve_lines(snapshot, refund_request, errors)

@@ -1,11 +1,10 @@
-"""Models for refunds."""
-
-from apps.refunds.models.payments import BogusMovement, RefundPayment
 from apps.refunds.models.refunds import (
+    BogusMovement,
     OrderAdjustment,
     Refund,
     RefundDuty,
     RefundLineItem,
+    RefundPayment,
     RefundReason,
     RefundShippingLine,
 )

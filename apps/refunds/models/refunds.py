@@ -4,19 +4,20 @@ All amounts are in the order's currency. A refund never changes. The statuses of
 has been refunded.
 """
 
+import uuid
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
+from apps.core.money import format_decimal
 from apps.core.tenancy.shop_owned import ShopOwned
 from apps.inventory.models import Location
-from apps.orders.models import LineItem, MoneyColumn, Order, ShippingLine
+from apps.orders.models import LineItem, MoneyColumn, Order, ShippingLine, Transaction
 
 
 class RefundReason(models.TextChoices):
-    """The reason for a refund or for a difference from the suggested amount."""
-
     RESTOCK = "restock", gettext_lazy("Restocking fee")
     DAMAGE = "damage", gettext_lazy("Damage")
     CUSTOMER = "customer", gettext_lazy("Goodwill")
@@ -51,8 +52,6 @@ class Refund(ShopOwned):
 
 
 class RefundLineItem(ShopOwned):
-    """Refunded items of a line item and their restock type."""
-
     class RestockType(models.TextChoices):
         NO_RESTOCK = "no_restock", gettext_lazy("Not restocked")
         CANCEL = "cancel", gettext_lazy("Canceled before fulfillment")
@@ -164,3 +163,54 @@ class OrderAdjustment(ShopOwned):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} of {self.amount:f}"
+
+
+class RefundPayment(ShopOwned):
+    """The gateway call of a refund transaction.
+
+    Attributes:
+        key: The idempotency key for the gateway, so that repeated calls move money only once.
+        asked_at: The time of the first call, saved before the call, so that a retry first looks up the key.
+    """
+
+    transaction = models.OneToOneField(
+        Transaction,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="refund_payment",
+        verbose_name=gettext_lazy("transaction"),
+    )
+    refund = models.ForeignKey(
+        Refund, on_delete=models.CASCADE, related_name="transactions", verbose_name=gettext_lazy("refund")
+    )
+    key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    asked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = gettext_lazy("refund payment")
+        verbose_name_plural = gettext_lazy("refund payments")
+        ordering = ("transaction",)
+
+    def __str__(self) -> str:
+        return f"{self.key}"
+
+
+class BogusMovement(ShopOwned):
+    """A refund recorded by the bogus gateway, in place of a real gateway's records."""
+
+    key = models.UUIDField(unique=True)
+    amount = MoneyColumn()
+    currency = models.CharField(gettext_lazy("currency"), max_length=3)
+    status = models.CharField(max_length=7, choices=Transaction.Status)
+    message = models.CharField(max_length=1000, blank=True)
+
+    non_personal_fields = ("currency", "message")
+
+    class Meta:
+        verbose_name = gettext_lazy("test gateway transaction")
+        verbose_name_plural = gettext_lazy("test gateway transactions")
+        ordering = ("id",)
+        constraints = (models.CheckConstraint(condition=Q(amount__gt=0), name="refunds_bogusmovement_moves_something"),)
+
+    def __str__(self) -> str:
+        return f"{self.key}: {format_decimal(self.amount, self.currency)} {self.currency}"

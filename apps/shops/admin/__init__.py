@@ -1,5 +1,3 @@
-"""Panel pages for shops: settings, installed apps and registered apps."""
-
 from apps.core.tenancy.permissions import allow, grants
 from apps.shops.admin.installations import InstallationAdmin
 from apps.shops.admin.registrations import AppAdmin

@@ -1,5 +1,3 @@
-"""A list filter for rows that belong to apps."""
-
 from typing import Any
 
 from django.db.models import QuerySet
@@ -17,11 +15,9 @@ class AppFilter(SelectFilter):
     parameter_name = "app"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return the shop's installed apps."""
         installed_ids = Installation.rows().filter(uninstalled_at=None).values("app_id")
         return [(str(app.pk), app.name) for app in App.objects.filter(pk__in=installed_ids).order_by("name")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows of the chosen app."""
         value = self.value()
         return queryset.filter(app_id=value[:18]) if value and value.isdecimal() else queryset

@@ -1,7 +1,5 @@
-"""Panel pages for the installed apps of a shop: installation, access scopes, tokens and one-time purchases."""
-
 from datetime import datetime
-from typing import TypeAlias, TypedDict, cast
+from typing import TypedDict, cast
 
 from django.contrib import admin, messages
 from django.db import transaction
@@ -13,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import WithAnnotations
 
-from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.error_display import add_domain_errors, format_errors
 from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
 from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
 from apps.core.admin.menu import MenuItem
@@ -38,9 +36,6 @@ class _LastUse(TypedDict):
     last_used_at: datetime | None
 
 
-AnnotatedInstallation: TypeAlias = "WithAnnotations[Installation, _LastUse]"
-
-
 @admin.register(Installation)
 class InstallationAdmin(ShopOwnedAdmin[Installation]):
     """The model admin for installed apps. A new token is only shown once, directly after it is created."""
@@ -61,7 +56,6 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Installation]:
-        """Return the installed apps, each with the time when any of its tokens was last used."""
         last_use = (
             AccessToken.rows()
             .filter(installation=OuterRef("pk"))
@@ -79,7 +73,6 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
 
     @display(description=gettext_lazy("Access"))
     def may_do(self, installation: Installation) -> str:
-        """Return how many data types the app may access and how many of these it may edit, formatted for the list."""
         access = scope_fields.describe_scopes(installation.scopes)
         changing = sum(degree != scope_fields.READ_ACCESS for _label, degree in access)
         return (
@@ -89,12 +82,10 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         )
 
     @display(description=gettext_lazy("Last used"), ordering="last_used_at")
-    def last_used(self, installation: AnnotatedInstallation) -> datetime | str:
-        """Return the time when the app last used a token, or "never"."""
+    def last_used(self, installation: "WithAnnotations[Installation, _LastUse]") -> datetime | str:
         return installation.last_used_at or _("never")
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the routes for approval, scopes, tokens and purchases."""
         return [
             self.build_action_url("authorize/", self.authorize_view, "authorize"),
             self.build_action_url("<path:object_id>/review/", self.review_view, "review"),
@@ -109,20 +100,15 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             *super().get_urls(),
         ]
 
-    # --- pages ---
-
     def authorize_view(self, request: HttpRequest) -> HttpResponse:
-        """Ask the user to approve the access scopes that an app requests."""
         require_permission(request, "shops.add_installation")
         return oauth_approval.show_authorization_request(self, request)
 
     def review_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask the user to approve the scopes of the app's current registration."""
         require_permission(request, "shops.add_installation")
         return oauth_approval.show_registration_review(self, request, self.get_row_or_404(request, object_id).app)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
-        """Install a new private app."""
         require_permission(request, "shops.add_installation")
         form = scope_fields.NewAppForm(get_post_data(request))
         if request.method == "POST" and form.is_valid():
@@ -148,7 +134,6 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show an installed app with its scopes, tokens and purchases."""
         require_permission(request, "shops.view_installation", CHANGE)
         installation = self.get_row_or_404(request, object_id)
         return self.page(
@@ -169,7 +154,6 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         )
 
     def scopes_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Edit the scopes of an installed app."""
         require_permission(request, CHANGE)
         installation = self.get_row_or_404(request, object_id)
         form = scope_fields.ScopesForm(get_post_data(request), scopes=installation.scopes)
@@ -183,14 +167,13 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
                 request, _("Saved. The change takes effect with the app's next request."), messages.SUCCESS
             )
             return HttpResponseRedirect(self.url("change", installation.pk))
-        title, fingerprint = (
+        title, seen = (
             _("Access for {name}").format(name=installation.app.name),
             compute_fingerprint(installation.scopes),
         )
-        return self.page(request, "panel/apps/scopes.html", title, original=installation, form=form, seen=fingerprint)
+        return self.page(request, "panel/apps/scopes.html", title, original=installation, form=form, seen=seen)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Show the number of rows that will be deleted and, after confirmation, uninstall the app."""
         require_permission(request, "shops.delete_installation")
         installation = self.get_row_or_404(request, object_id)
         if request.method == "POST":
@@ -207,10 +190,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         deleted_counts = uninstall_preview.count_deleted_rows(installation)
         return self.page(request, "panel/apps/uninstall.html", title, original=installation, goes=deleted_counts)
 
-    # --- tokens ---
-
     def new_token_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Create an additional token and show it once."""
         require_permission(request, ADD_TOKEN)
         installation = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -238,20 +218,15 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         token = AccessToken.rows().filter(installation=installation, pk=token_id).first()
         if token is None:
             raise Http404(_("This app has no token with this ID."))
-        wrong = False
-        if request.method == "POST":
-            if request.POST.get("confirm", "").strip() == token.prefix:
-                revoke_token(token, **self.event_kwargs(request))
-                self.message_user(request, _("Token {prefix}… revoked.").format(prefix=token.prefix), messages.SUCCESS)
-                return HttpResponseRedirect(self.url("change", installation.pk))
-            wrong = True
+        wrong = request.method == "POST" and request.POST.get("confirm", "").strip() != token.prefix
+        if request.method == "POST" and not wrong:
+            revoke_token(token, **self.event_kwargs(request))
+            self.message_user(request, _("Token {prefix}… revoked.").format(prefix=token.prefix), messages.SUCCESS)
+            return HttpResponseRedirect(self.url("change", installation.pk))
         title = _("Revoke token")
         return self.page(request, "panel/apps/revoke.html", title, original=installation, token=token, wrong=wrong)
 
-    # --- purchases ---
-
     def new_purchase_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Create a one-time purchase on behalf of the app."""
         require_permission(request, purchases.DECIDE)
         installation = self.get_row_or_404(request, object_id)
         form = purchases.PurchaseForm(get_post_data(request), installation)
@@ -259,7 +234,7 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
             try:
                 purchasing.create_purchase(installation, **form.cleaned_data, **self.event_kwargs(request))
             except DomainError as error:
-                form.add_domain_errors(error)
+                add_domain_errors(form, error)
             else:
                 self.message_user(
                     request,
@@ -271,7 +246,6 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         return self.page(request, "panel/apps/purchase.html", title, original=installation, form=form)
 
     def decide_view(self, request: HttpRequest, object_id: str, purchase_id: int) -> HttpResponse:
-        """Approve or decline a one-time purchase."""
         require_permission(request, purchases.DECIDE)
         installation = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -304,12 +278,13 @@ class InstallationAdmin(ShopOwnedAdmin[Installation]):
         )
 
 
-def _count_installed(request: HttpRequest) -> dashboard.Figure:
-    return dashboard.Figure(Installation.rows().filter(uninstalled_at=None).count(), _("installed"))
-
-
 dashboard.cards.add(
     dashboard.Card(
-        gettext_lazy("Apps"), "extension", "shops.view_installation", Installation, _count_installed, order=60
+        gettext_lazy("Apps"),
+        "extension",
+        "shops.view_installation",
+        Installation,
+        lambda _request: dashboard.Figure(Installation.rows().filter(uninstalled_at=None).count(), _("installed")),
+        order=60,
     )
 )

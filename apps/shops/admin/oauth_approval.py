@@ -1,5 +1,3 @@
-"""The pages on which staff approve or decline the access scopes of an app."""
-
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,8 +22,6 @@ from apps.shops.domain.oauth import AuthorizationRequest, OAuthError
 
 @dataclass(frozen=True, slots=True)
 class AccessLine:
-    """A resource with the app's level of access. ``is_new`` marks access that the app does not have yet."""
-
     label: str
     degree: str
     is_new: bool
@@ -59,6 +55,8 @@ def show_authorization_request(model_admin: ExtraViewsAdmin[Any], request: HttpR
     current_scopes = installation.all_scopes if installation else frozenset()
     requested_scopes = expand_scopes(authorization_request.scopes)
     resulting_scopes = requested_scopes | current_scopes if authorization_request.per_user else requested_scopes
+    member = find_member(user.pk, shop) if authorization_request.per_user else None
+    own_scopes = sorted(member.limit_scopes(resulting_scopes)) if member else []
     redirect_target = urlsplit(authorization_request.redirect_uri)
     response = model_admin.page(
         request,
@@ -68,9 +66,7 @@ def show_authorization_request(model_admin: ExtraViewsAdmin[Any], request: HttpR
         before=installation,
         lines=_describe_access(resulting_scopes, installation),
         ends=[label for label, _degree in scope_fields.describe_scopes(sorted(current_scopes - resulting_scopes))],
-        own=[
-            label for label, _degree in _describe_user_access(sorted(resulting_scopes), user.pk, authorization_request)
-        ],
+        own=[label for label, _degree in scope_fields.describe_scopes(own_scopes)],
         leads_to=redirect_target.netloc,
         person=user,
         seen=compute_fingerprint(*fingerprinted),
@@ -98,10 +94,8 @@ def show_registration_review(model_admin: ExtraViewsAdmin[Any], request: HttpReq
             request, _("{name} now has the requested access.").format(name=app.name), messages.SUCCESS
         )
         return HttpResponseRedirect(reverse("admin:shops_installation_change", args=[installation.pk]))
-    current_scopes, requested_scopes = (
-        current_installation.all_scopes if current_installation else frozenset(),
-        expand_scopes(app.requested_scopes),
-    )
+    current_scopes = current_installation.all_scopes if current_installation else frozenset()
+    requested_scopes = expand_scopes(app.requested_scopes)
     return model_admin.page(
         request,
         "panel/apps/review.html",
@@ -116,11 +110,6 @@ def show_registration_review(model_admin: ExtraViewsAdmin[Any], request: HttpReq
 
 
 def _read_request(request: HttpRequest) -> AuthorizationRequest:
-    """Return the checked authorization request.
-
-    Raises:
-        OAuthError: The request is invalid.
-    """
     query = request.GET
     names = ("client_id", "redirect_uri", "scope", "state", "response_type")
     for name in names:
@@ -144,14 +133,3 @@ def _describe_access(scopes: frozenset[str], installation: Installation | None) 
         )
         for label, degree in scope_fields.describe_scopes(sorted(scopes))
     ]
-
-
-def _describe_user_access(
-    scopes: list[str], user_id: int, authorization_request: AuthorizationRequest
-) -> list[tuple[str, str]]:
-    """Return the access of an app that acts as the user, limited to the user's own permissions.
-
-    The list is empty for apps that do not act as the user.
-    """
-    member = find_member(user_id, authorization_request.shop) if authorization_request.per_user else None
-    return scope_fields.describe_scopes(sorted(member.limit_scopes(expand_scopes(scopes)))) if member else []

@@ -5,14 +5,13 @@ from typing import Any
 
 from django import forms
 from django.forms.renderers import BaseRenderer
-from django.http import QueryDict
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from apps.core.admin.staff_request import Context
 from apps.core.i18n.messages import translate
 from apps.core.money import get_currencies
-from apps.core.tenancy.presentment import MAX_CURRENCIES, ROUNDINGS
+from apps.core.tenancy.currency_conversion import MAX_CURRENCIES, ROUNDINGS
 
 PARTS = ("currency", "rate", "rounding")
 EMPTY_ROWS = 3
@@ -25,7 +24,6 @@ class RatesWidget(forms.Widget):
     template_name = "panel/shops/rates.html"
 
     def get_context(self, name: str, value: object, attrs: Context | None) -> Context:
-        """Add the currency rows and the choices for currencies and rounding rules."""
         context = super().get_context(name, value, attrs)
         rows = value if isinstance(value, list) else []
         spare = min(EMPTY_ROWS, MAX_CURRENCIES - len(rows))
@@ -43,24 +41,17 @@ class RatesWidget(forms.Widget):
         return render_to_string(self.template_name, self.get_context(name, value, attrs))
 
     def value_from_datadict(self, data: Any, files: object, name: str) -> list[dict[str, str | None]]:
-        """Return the submitted currency rows that are not empty."""
-        return parse_rate_rows(data, name)
+        lists = [data.getlist(f"{name}-{part}")[: MAX_CURRENCIES + EMPTY_ROWS] for part in PARTS]
+        rows = [dict(zip(PARTS, map(str.strip, row), strict=True)) for row in zip(*lists, strict=False)]
+        # A comma in a rate is always a decimal comma, even before three digits.
+        return [
+            {**row, "currency": row["currency"].upper(), "rate": row["rate"].replace(",", ".") or None}
+            for row in rows
+            if any(row.values())
+        ]
 
     def value_omitted_from_data(self, data: Any, files: object, name: str) -> bool:
-        """Return True if no row was submitted, not even an empty row."""
         return not any(f"{name}-{part}" in data for part in PARTS)
-
-
-def parse_rate_rows(data: QueryDict, name: str) -> list[dict[str, str | None]]:
-    """Return the currency rows in the submitted form data, in the stored format."""
-    lists = [data.getlist(f"{name}-{part}")[: MAX_CURRENCIES + EMPTY_ROWS] for part in PARTS]
-    rows = [dict(zip(PARTS, map(str.strip, row), strict=True)) for row in zip(*lists, strict=False)]
-    filled_rows = [row for row in rows if any(row.values())]
-    # A comma in a rate is always a decimal comma, even before three digits.
-    return [
-        {**row, "currency": row["currency"].upper(), "rate": row["rate"].replace(",", ".") or None}
-        for row in filled_rows
-    ]
 
 
 class PresentmentField(forms.Field):
@@ -69,5 +60,4 @@ class PresentmentField(forms.Field):
     widget = RatesWidget
 
     def has_changed(self, initial: object, data: object) -> bool:
-        """Return True if any currency row has changed."""
         return (initial or []) != (data or [])

@@ -1,5 +1,3 @@
-"""Panel pages for the registered apps of a shop: name, URLs, requested scopes and API secret."""
-
 from typing import cast
 
 from django import forms
@@ -12,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
-from apps.core.admin.forms.error_display import format_errors
+from apps.core.admin.forms.error_display import add_domain_errors, format_errors
 from apps.core.admin.forms.forms import Values
 from apps.core.admin.forms.idempotency import get_post_data, submit_once_or_redirect
 from apps.core.admin.forms.optimistic_lock import EDIT_CONFLICT, compute_fingerprint, has_changed_since_render
@@ -34,8 +32,6 @@ _FIELDS = ("name", "distribution", "application_url", "redirect_urls")
 
 
 class RegistrationForm(scope_fields.ScopesForm):
-    """The form for an app's registration."""
-
     name = forms.CharField(
         max_length=255,
         help_text=gettext_lazy("The name that staff see when the app requests access."),
@@ -67,21 +63,13 @@ class RegistrationForm(scope_fields.ScopesForm):
             self.initial["redirect_urls"] = "\n".join(app.redirect_urls)
 
     def clean_redirect_urls(self) -> list[str]:
-        """Check the redirect URLs, one per line."""
         urls = [line.strip() for line in str(self.cleaned_data["redirect_urls"]).splitlines() if line.strip()]
         check_redirect_urls(urls)
         return urls
 
     @property
     def values(self) -> Values:
-        """Return the values for the registration service."""
         return {**{name: self.cleaned_data[name] for name in _FIELDS}, "scopes": self.scopes}
-
-    def add_domain_errors(self, error: ValidationError | DomainError) -> None:
-        """Add the errors from the service to the form."""
-        field_errors = error.message_dict if isinstance(error, ValidationError) else error.errors
-        for field, texts in field_errors.items():
-            self.add_error(field if field in self.fields else None, texts)
 
 
 @admin.register(App)
@@ -106,7 +94,6 @@ class AppAdmin(PanelAdmin[App]):
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[App]:
-        """Return the apps of this shop and, for operators, also apps without an owner."""
         visible = Q(owner=self.shop(request))
         if as_staff_request(request).user.is_superuser:
             visible |= Q(owner=None)
@@ -123,19 +110,16 @@ class AppAdmin(PanelAdmin[App]):
 
     @display(description=gettext_lazy("Requested access"))
     def asks_for(self, app: App) -> str:
-        """Return the number of data types that the app requests access to, formatted for the list."""
         count = len(scope_fields.describe_scopes(app.requested_scopes))
         text = ngettext("{number} data type", "{number} data types", count)
         return text.format(number=count) if count else _("varies by request")
 
     @display(description=gettext_lazy("Installed in"))
     def at_work_in(self, app: App) -> str:
-        """Return the number of shops in which the app is installed, formatted for the list."""
         shops: int = app.shops  # type: ignore[attr-defined]
         return ngettext("{number} shop", "{number} shops", shops).format(number=shops)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the routes for the API secret and for installing the app."""
         return [
             self.build_action_url("<path:object_id>/install/", self.install_view, "install"),
             self.build_action_url("<path:object_id>/secret/", self.secret_view, "secret", keyed=True),
@@ -144,7 +128,6 @@ class AppAdmin(PanelAdmin[App]):
         ]
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Context | None = None) -> HttpResponse:
-        """Register an app."""
         require_permission(request, ADD)
         form = RegistrationForm(get_post_data(request))
         if request.method == "POST" and form.is_valid():
@@ -153,7 +136,7 @@ class AppAdmin(PanelAdmin[App]):
                     "HttpResponse", submit_once_or_redirect(request, lambda: self._register(request, form), keyed=True)
                 )
             except (ValidationError, DomainError) as error:
-                form.add_domain_errors(error)
+                add_domain_errors(form, error)
         return self.page(request, "panel/apps/registration.html", _("Register app"), form=form)
 
     def _register(self, request: HttpRequest, form: RegistrationForm) -> HttpResponse:
@@ -164,7 +147,6 @@ class AppAdmin(PanelAdmin[App]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show and edit the registration of an app."""
         require_permission(request, "shops.view_app", CHANGE)
         app = self.get_row_or_404(request, object_id)
         editable = has_permission(request, CHANGE)
@@ -198,14 +180,13 @@ class AppAdmin(PanelAdmin[App]):
         try:
             changes = app_registration.update_registration(app, form.values, **self.event_kwargs(request))
         except (ValidationError, DomainError) as error:
-            form.add_domain_errors(error)
+            add_domain_errors(form, error)
             return False
         text = _("Saved. Shops must approve the app's new access.") if "scopes" in changes else _("Saved.")
         self.message_user(request, text, messages.SUCCESS)
         return True
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Delete the registration of an app that is not installed anywhere, after confirmation."""
         require_permission(request, DELETE)
         app = self.get_row_or_404(request, object_id)
         if request.method == "POST":
@@ -229,7 +210,6 @@ class AppAdmin(PanelAdmin[App]):
         )
 
     def install_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Install an app of this shop with its registered scopes, after approval."""
         require_permission(request, "shops.add_installation")
         return oauth_approval.show_registration_review(self, request, self.get_row_or_404(request, object_id))
 
@@ -249,7 +229,6 @@ class AppAdmin(PanelAdmin[App]):
         )
 
     def end_old_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Revoke the old secrets after the app has switched to the new secret."""
         require_permission(request, CHANGE)
         app = self.get_row_or_404(request, object_id)
         if request.method != "POST":

@@ -16,8 +16,6 @@ READ_ACCESS, WRITE_ACCESS = gettext_noop("view"), gettext_noop("view and edit")
 
 @dataclass(frozen=True, slots=True)
 class ScopeRow:
-    """A resource in the form, with its read scope and write scope."""
-
     key: str
     label: str
     read_scope: str | None
@@ -25,7 +23,6 @@ class ScopeRow:
 
 
 def get_scope_rows() -> list[ScopeRow]:
-    """Return all resources that an app can get access to."""
     scope_rows = [
         ScopeRow(
             key,
@@ -48,8 +45,6 @@ def describe_scopes(scopes: list[str]) -> list[tuple[str, str]]:
 
 
 class ScopesForm(forms.Form):
-    """A form with one choice field per resource."""
-
     def __init__(self, data: QueryDict | None = None, *, scopes: list[str] | None = None) -> None:
         super().__init__(data)
         current_scopes = set(scopes or ())
@@ -66,12 +61,10 @@ class ScopesForm(forms.Form):
 
     @property
     def scope_fields(self) -> list[forms.BoundField]:
-        """Return the choice fields for the template."""
         return [field for field in self if field.name.startswith("scope_")]
 
     @property
     def scopes(self) -> list[str]:
-        """Return the chosen scopes, without ``read_`` scopes that a chosen ``write_`` scope includes."""
         degrees = {row: self.cleaned_data.get(f"scope_{row.key}") for row in get_scope_rows()}
         chosen_scopes = (
             row.write_scope if degree == "write" else row.read_scope for row, degree in degrees.items() if degree
@@ -80,8 +73,6 @@ class ScopesForm(forms.Form):
 
 
 class NewAppForm(ScopesForm):
-    """The form for a new private app."""
-
     name = forms.CharField(
         max_length=255,
         help_text=gettext_lazy("The name that staff see, for example “Warehouse sync”."),

@@ -1,5 +1,3 @@
-"""The settings page of the current shop."""
-
 from collections.abc import Iterator
 from typing import cast
 from zoneinfo import available_timezones
@@ -27,8 +25,8 @@ from apps.core.admin.theme import ThemedSelect
 from apps.core.i18n import formats
 from apps.core.i18n.messages import translate
 from apps.core.money import is_currency
+from apps.core.tenancy.currency_conversion import InvalidPresentment, validate_presentments
 from apps.core.tenancy.models import Shop
-from apps.core.tenancy.presentment import InvalidPresentment, validate_presentments
 from apps.shops.admin.presentment_form import PresentmentField
 from apps.shops.domain.countries import get_country_choices
 from apps.shops.domain.settings import CurrencyChangeRefused, check_currency_change, run_setting_callbacks
@@ -71,8 +69,6 @@ _SEARCH_TERMS: dict[str, StrOrPromise] = {
 
 
 class ShopForm(PanelForm[Shop]):
-    """The shop settings form. Country, currency, time zone and language are chosen from lists."""
-
     class Meta:
         model = Shop
         fields = "__all__"
@@ -88,27 +84,25 @@ class ShopForm(PanelForm[Shop]):
     )
 
     def prepare(self) -> None:
-        """Set the choices for country, currency, time zone and language."""
         for name, choices in (
             ("country_code", get_country_choices()),
             ("currency", _get_currency_choices()),
             ("timezone", [(name, name.replace("_", " ")) for name in sorted(available_timezones())]),
             ("primary_locale", _get_language_choices()),
         ):
-            if name in self.fields:
-                self._set_choices(name, choices)
-
-    def _set_choices(self, name: str, choices: list[tuple[str, str]]) -> None:
-        field, current = self.fields[name], str(getattr(self.instance, name))
-        # Offer the current value even if it is not in the list. Otherwise, users could not save other fields.
-        if current not in dict(choices):
-            choices = [(current, current), *choices]
-        self.fields[name] = forms.ChoiceField(
-            choices=choices, label=field.label, help_text=field.help_text, widget=ThemedSelect(), required=True
-        )
+            if field := self.fields.get(name):
+                # Offer the current value even if it is not in the list. Otherwise, users could not save other fields.
+                current = str(getattr(self.instance, name))
+                all_choices = choices if current in dict(choices) else [(current, current), *choices]
+                self.fields[name] = forms.ChoiceField(
+                    choices=all_choices,
+                    label=field.label,
+                    help_text=field.help_text,
+                    widget=ThemedSelect(),
+                    required=True,
+                )
 
     def clean_currency(self) -> str:
-        """Refuse a currency change if the shop already has amounts of money."""
         currency: str = self.cleaned_data["currency"]
         try:
             check_currency_change(self.instance, currency)
@@ -119,7 +113,6 @@ class ShopForm(PanelForm[Shop]):
         return currency
 
     def clean(self) -> Values | None:
-        """Check the presentment currencies against the submitted shop currency."""
         cleaned = super().clean()
         if cleaned and "presentment_currencies" in cleaned:
             shop_currency = cleaned.get("currency") or self.instance.currency
@@ -166,19 +159,15 @@ class ShopAdmin(PanelAdmin[Shop]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Shop]:
-        """Return only the current shop."""
         return Shop.objects.filter(pk=self.shop(request).pk)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Shop | None = None) -> tuple[str, ...]:
-        """Return the fields that only operators may change."""
         return () if request.user.is_superuser else OPERATOR_ONLY
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False, because the panel of a shop cannot create other shops."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Shop | None = None) -> bool:
-        """Return False, because shops cannot be deleted in the panel."""
         return False
 
     def changelist_view(self, request: HttpRequest, extra_context: Context | None = None) -> HttpResponse:
@@ -188,7 +177,6 @@ class ShopAdmin(PanelAdmin[Shop]):
         return HttpResponseRedirect(self.url("change", self.shop(request).pk))
 
     def save_model(self, request: HttpRequest, obj: Shop, form: ShopForm, change: bool) -> None:
-        """Save the settings and run the callbacks for the changed settings."""
         super().save_model(request, obj, form, change)
         run_setting_callbacks(form.changed_data, actor=self.event_kwargs(request)["actor"])
 
@@ -200,7 +188,6 @@ class ShopAdmin(PanelAdmin[Shop]):
 
 @settings_entries.add
 def find_settings_entries(request: HttpRequest) -> Iterator[PageEntry]:
-    """Yield palette entries for the shop settings, if the user may open them."""
     model_admin = cast("ShopAdmin", admin.site.get_model_admin(Shop))
     if not model_admin.has_view_or_change_permission(request):
         return

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from apps.core.admin.decorators import staff_required, staff_with_required_factor
+from apps.core.admin.forms.error_display import add_domain_errors
 from apps.core.admin.forms.idempotency import get_post_data
 from apps.core.admin.reverse import get_panel_prefix
 from apps.core.exceptions import DomainError
@@ -39,7 +40,6 @@ def redirect_to_shop(request: HttpRequest) -> HttpResponse:
 
 @staff_required
 def choose_shop(request: HttpRequest) -> HttpResponse:
-    """List the shops that the user may open."""
     user = cast("User", request.user)
     shops = get_accessible_shops(user)
     term = request.GET.get("q", "").strip().replace("\x00", "")[:100]
@@ -51,8 +51,6 @@ def choose_shop(request: HttpRequest) -> HttpResponse:
 
 
 class NewShopForm(forms.ModelForm[Shop]):
-    """A form with the required settings of a new shop."""
-
     class Meta:
         model = Shop
         fields = ("name", "domain", "email", "currency", "timezone", "country_code", "plan")
@@ -80,13 +78,11 @@ class NewShopForm(forms.ModelForm[Shop]):
     )
 
     def clean_domain(self) -> str:
-        """Lowercase the domain."""
         return str(self.cleaned_data["domain"]).lower()
 
 
 @staff_with_required_factor
 def add_shop(request: HttpRequest) -> HttpResponse:
-    """Create a shop. Only operators may create shops."""
     user = cast("User", request.user)
     if not user.is_superuser:
         raise PermissionDenied(_("Only operators can create shops."))
@@ -103,8 +99,7 @@ def _create_shop(form: NewShopForm, user: User) -> Shop | None:
     try:
         return shop_creation.create_shop(actor=get_staff_actor(user), at=timezone.now(), **form.cleaned_data)
     except DomainError as domain_error:
-        for field, texts in domain_error.errors.items():
-            form.add_error(field if field in form.fields else None, texts)
+        add_domain_errors(form, domain_error)
     except ValidationError as error:
         form.add_error(None, error.messages)
     return None

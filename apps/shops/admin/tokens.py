@@ -1,5 +1,3 @@
-"""Display an app's access tokens and secrets."""
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,8 +17,6 @@ OVERLAPS = {"0": timedelta(0), "1": timedelta(hours=1), "24": timedelta(days=1),
 
 @dataclass(frozen=True, slots=True)
 class TokenLine:
-    """An access token in the list. Only the beginning of the token is shown."""
-
     pk: int
     prefix: str
     created_at: datetime
@@ -32,7 +28,6 @@ class TokenLine:
 
 
 def get_token_lines(installation: Installation) -> list[TokenLine]:
-    """Return an app's access tokens, newest first."""
     tokens = list(AccessToken.rows().filter(installation=installation).order_by("-id")[:100])
     staff_actors = [f"staff:{token.user_id}" for token in tokens if token.user_id]
     names = get_actor_names([*(token.created_by for token in tokens if token.created_by), *staff_actors])
@@ -68,15 +63,8 @@ def render_secret_once(
     """Render the only response that contains a new token or secret.
 
     The response is never stored and is not a redirect, so a later request cannot show the token or secret again. Status
-    201 and ``Content-Location`` mark the submission as successful.
-
-    Args:
-        model_admin: The model admin for the page.
-        request: The request that created the token or secret.
-        title: The title of the page.
-        continue_url: The URL to continue to.
-        app: The app that owns the token or secret.
-        values: ``token`` and ``secret``, if created. ``no_token`` is true if no token was created.
+    201 and ``Content-Location`` mark the submission as successful. ``values`` contains ``token`` and ``secret``, if
+    created, and ``no_token`` if no token was created.
     """
     response = model_admin.page(request, "panel/apps/token.html", title, onward=continue_url, app=app, **values)
     response.status_code = 201

@@ -1,1 +1,0 @@
-"""REST API for shops and installations."""

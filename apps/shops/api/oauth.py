@@ -30,10 +30,7 @@ _GUESS_ERRORS = frozenset({"invalid_client", "invalid_grant"})
 
 
 class _TooManyAttempts(OAuthError):
-    """Raised when too many wrong secrets or codes were sent for an app."""
-
     def __init__(self, seconds: int) -> None:
-        """Set the description and the ``Retry-After`` header."""
         description = f"Too many requests with a wrong secret or code. Try again in {seconds} seconds."
         super().__init__("temporarily_unavailable", description, status=429)
         self.headers = {"Retry-After": str(seconds)}
@@ -56,7 +53,6 @@ def issue_access_token(request: HttpRequest) -> HttpResponse:
 
 
 def _issue_token_limited(request: HttpRequest, values: Mapping[str, str]) -> IssuedToken:
-    """Issue the token, unless there were too many requests with a wrong secret or code."""
     buckets = brute_force.get_attempt_buckets("token", values["client_id"], request.META.get("REMOTE_ADDR", ""))
     if seconds := brute_force.count_attempt(buckets):
         raise _TooManyAttempts(seconds)
@@ -139,7 +135,6 @@ def _respond_error(error: OAuthError, **headers: str) -> HttpResponse:
 
 
 def _respond(value: object, status: int, **headers: str) -> HttpResponse:
-    """Build a response that caches must not store."""
     no_cache_headers = {"Cache-Control": "no-store", "Pragma": "no-cache"}
     return HttpResponse(
         orjson.dumps(value), status=status, content_type=CONTENT_TYPE, headers={**no_cache_headers, **headers}

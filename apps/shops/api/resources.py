@@ -3,7 +3,6 @@
 Fields for features that this product does not have return constant values.
 """
 
-from babel import Locale
 from babel.core import UnknownLocaleError
 from babel.numbers import get_currency_symbol
 from django.conf import settings
@@ -12,13 +11,7 @@ from apps.core.rest.render_context import RenderContext
 from apps.core.rest.resources.fields import ComputedField, ConstantField, ModelDerivedField, ReadOnlyColumn
 from apps.core.rest.resources.serializers import ResourceSerializer
 from apps.core.tenancy.models import Shop
-
-_ENGLISH = Locale("en")
-
-
-def get_english_country_name(code: str) -> str:
-    """Return the English name of a country, e.g. ``Germany`` for ``DE``, or the code if the country is unknown."""
-    return str(_ENGLISH.territories.get(code, code))
+from apps.shops.domain.countries import get_country_name
 
 
 def get_money_format(currency: str) -> str:
@@ -41,8 +34,6 @@ def _format_with_code(_: RenderContext, currency: str) -> str:
 
 
 class ShopSerializer(ResourceSerializer[Shop]):
-    """A serializer for the shop."""
-
     name = ModelDerivedField(read_only=True)
     email = ModelDerivedField(read_only=True)
     domain = ModelDerivedField(read_only=True)
@@ -60,7 +51,7 @@ class ShopSerializer(ResourceSerializer[Shop]):
     created_at = ModelDerivedField(read_only=True)
     updated_at = ModelDerivedField(read_only=True)
     country_code = ModelDerivedField(read_only=True)
-    country_name = ComputedField(lambda _, code: get_english_country_name(code), "country_code")
+    country_name = ComputedField(lambda _, code: get_country_name(code), "country_code")
     currency = ModelDerivedField(read_only=True)
     customer_email = ComputedField(lambda _, own, shop: own or shop, "customer_email", "email")
     timezone = ComputedField(_format_timezone, "timezone")

@@ -1,5 +1,3 @@
-"""Views for the calling app: its shop, access scopes, currencies and installation."""
-
 from decimal import Decimal
 
 from django.db import transaction
@@ -12,7 +10,7 @@ from apps.core.rest.exceptions import ApiError, render_error
 from apps.core.rest.reading.query_plans import get_read_plan
 from apps.core.rest.resources.serializers import get_declared_fields
 from apps.core.rest.viewsets import ApiView
-from apps.core.tenancy.presentment import Presentment, get_presentments
+from apps.core.tenancy.currency_conversion import Presentment, get_presentments
 from apps.shops.api.resources import ShopSerializer
 from apps.shops.domain import app_installation
 
@@ -105,5 +103,4 @@ class InstallationView(ApiView):
 
 
 def not_found(request: HttpRequest, path: str) -> HttpResponse:
-    """Return the 404 response for an unknown route."""
     return render_error(NOT_FOUND, 404)

@@ -20,36 +20,26 @@ from apps.core.tenancy.scope import shop_scope
 from apps.shops.domain.app_secrets import generate_secret
 from apps.shops.models import AuthorizationCode
 
-Cleaner = Callable[[Installation, datetime], None]
-GrantCallback = Callable[[Installation], None]
-
 # Functions that delete an app's rows. ``uninstall_app`` calls them in the shop scope.
-uninstall_cleaners = Registry[str, Cleaner]("uninstall cleaners")
+uninstall_cleaners = Registry[str, Callable[[Installation, datetime], None]]("uninstall cleaners")
 # Callbacks for new installations and changed scopes. They run in the shop scope and in the transaction of the change.
-grant_callbacks = Registry[str, GrantCallback]("grant callbacks")
+grant_callbacks = Registry[str, Callable[[Installation], None]]("grant callbacks")
 
 
 class ScopeUnknown(DomainError):
-    """Raised when a scope name is unknown."""
-
     code = "scope_unknown"
     field = "scopes"
 
 
 class AppRetired(DomainError):
-    """Raised when the app's registration was deleted."""
-
     code = "app_retired"
 
 
 class NotInstalled(DomainError):
-    """Raised when the app is not installed in the shop."""
-
     code = "not_installed"
 
 
 def generate_api_key() -> str:
-    """Return a new random API key."""
     return secrets.token_hex(16)
 
 
@@ -64,16 +54,7 @@ def create_app(
 ) -> App:
     """Create an app with a new API key and secret. The app is not installed anywhere yet.
 
-    Args:
-        name: The name that staff see.
-        distribution: Custom, private or public.
-        application_url: The URL of the app.
-        redirect_urls: Allowed redirect URLs.
-        scopes: The scopes that the app requests.
-        owner: The shop that owns the app, or None for the operator's apps.
-
-    Raises:
-        ValidationError: A value is invalid.
+    Without an owner, the app belongs to the operator. Invalid values raise a ``ValidationError``.
     """
     app = App(
         name=name,

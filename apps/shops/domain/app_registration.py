@@ -25,20 +25,12 @@ Changes = dict[str, list[Any]]
 
 
 class AppStillInstalled(DomainError):
-    """Raised when the app is still installed in a shop."""
-
     code = "app_still_at_work"
 
 
 @transaction.atomic
 def register_app(values: Mapping[str, Any], *, owner: Shop | None, actor: str, at: datetime) -> App:
-    """Register an app with a new API key and secret.
-
-    Args:
-        values: ``name``, and optionally ``distribution``, ``application_url``, ``redirect_urls`` and ``scopes``.
-        owner: The shop that owns the app, or None for the operator's apps.
-        actor: The actor for the event.
-        at: The current time.
+    """Register an app of a shop or, without an owner, of the operator.
 
     Raises:
         ScopeUnknown: A scope name is unknown.
@@ -100,19 +92,14 @@ def delete_registration(app: App, *, actor: str, at: datetime) -> None:
     if locked_app.retired_at is not None:
         return
     RetiringSecret.objects.filter(app=locked_app).delete()
-    locked_app.api_key, locked_app.redirect_urls, locked_app.scopes, locked_app.retired_at = (
-        generate_api_key(),
-        [],
-        [],
-        at,
-    )
+    locked_app.api_key, locked_app.retired_at = generate_api_key(), at
+    locked_app.redirect_urls, locked_app.scopes = [], []
     locked_app.save(update_fields=["api_key", "redirect_urls", "scopes", "retired_at"])
     _record_for_owner("apps/delete", locked_app, actor=actor, at=at)
 
 
 @transaction.atomic
 def replace_secret(app: App, *, overlap: timedelta, actor: str, at: datetime) -> str:
-    """Replace an app's secret and return the new secret. The old secret expires after ``overlap``."""
     secret = app_secrets.rotate_secret(app, grace=overlap, at=at)
     _record_for_owner("apps/secret", app, actor=actor, at=at)
     return secret
@@ -120,7 +107,6 @@ def replace_secret(app: App, *, overlap: timedelta, actor: str, at: datetime) ->
 
 @transaction.atomic
 def end_old_app_secrets(app: App, *, actor: str, at: datetime) -> int:
-    """Revoke the app's old secrets and return the number of revoked secrets."""
     revoked_count = app_secrets.revoke_old_secrets(app, at=at)
     if revoked_count:
         _record_for_owner("apps/old_secret_ended", app, actor=actor, at=at)
@@ -137,7 +123,6 @@ def _parse_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _record_for_owner(topic: str, app: App, *, actor: str, at: datetime, changes: Changes | None = None) -> None:
-    """Record the event in the audit log of the owning shop, if a shop owns the app."""
     if app.owner is not None:
         with shop_scope(app.owner):
             record_event(topic, app, actor=actor, at=at, changes=changes)

@@ -22,14 +22,11 @@ MAX_GRACE = timedelta(days=7)
 
 
 class InvalidGracePeriod(DomainError):
-    """Raised when the grace period is not between 0 and 7 days."""
-
     code = "grace_refused"
     field = "grace"
 
 
 def generate_secret() -> str:
-    """Return a new random secret."""
     return f"bks_{secrets.token_urlsafe(32)}"
 
 
@@ -37,13 +34,10 @@ def generate_secret() -> str:
 def rotate_secret(app: App, *, grace: timedelta = GRACE, at: datetime) -> str:
     """Replace an app's secret and return the new secret. The old secret expires after the grace period.
 
-    Args:
-        app: The app. The function also updates this object.
-        grace: The grace period, from zero to seven days. Zero revokes all old secrets immediately.
-        at: The current time.
+    The function also updates ``app``. A grace period of zero revokes all old secrets immediately.
 
     Raises:
-        InvalidGracePeriod: The grace period is out of range.
+        InvalidGracePeriod: The grace period is not between zero and seven days.
     """
     if not timedelta(0) <= grace <= MAX_GRACE:
         raise InvalidGracePeriod(gettext_noop("must be between 0 and 7 days"))
@@ -58,12 +52,10 @@ def rotate_secret(app: App, *, grace: timedelta = GRACE, at: datetime) -> str:
 
 
 def revoke_old_secrets(app: App, *, at: datetime) -> int:
-    """Revoke an app's old secrets immediately, and return the number of revoked secrets."""
     return RetiringSecret.objects.filter(app=app, until__gt=at).update(until=at)
 
 
 def get_valid_secrets(app: App, at: datetime) -> list[str]:
-    """Return the secrets that are valid at the given time, oldest first."""
     retiring = RetiringSecret.objects.filter(app=app, until__gt=at).order_by("created_at", "id")
     return [*(row.secret for row in retiring), app.api_secret]
 

@@ -23,16 +23,12 @@ _ENGLISH = Locale("en")
 
 
 class UnknownCountry(DomainError):
-    """Raised when a country name or code is missing or unknown."""
-
     code = "unknown_country"
     field = "country"
 
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country with its two-letter ISO 3166-1 code and English name."""
-
     code: str
     name: str
 
@@ -47,8 +43,6 @@ class Province:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The country of an address, and its province if known."""
-
     country: Country
     province: str | None
     province_code: str | None
@@ -56,20 +50,17 @@ class Region:
 
 @cache
 def get_countries() -> tuple[Country, ...]:
-    """Return all countries, sorted by name."""
     all_countries = (Country(row.alpha_2, get_country_name(row.alpha_2)) for row in pycountry.countries)
     return tuple(sorted(all_countries, key=lambda country: _normalize(country.name)))
 
 
 def get_country_choices() -> list[tuple[str, str]]:
-    """Return the code and localized name of each country, sorted by name."""
     language = str(formats.get_locale())
     choices = ((row.alpha_2, get_localized_country_name(row.alpha_2, language)) for row in pycountry.countries)
     return sorted(choices, key=lambda choice: _normalize(choice[1]))
 
 
 def get_country_name(code: str) -> str:
-    """Return the English name of a country, or the code if the country is unknown."""
     return str(_ENGLISH.territories.get(code, code))
 
 
@@ -101,16 +92,13 @@ def _get_province_translations(language: str) -> catalogs.NullTranslations:
 
 
 def find_country(text: str) -> Country | None:
-    """Return the country with this name, two-letter code or three-letter code, or None."""
+    """Return the country with this name, two-letter code or three-letter code."""
     return _index_countries().get(_normalize(text))
 
 
 @cache
 def get_provinces(country_code: str) -> tuple[Province, ...]:
-    """Return the provinces of a country, sorted by name.
-
-    For most countries, the data contains only the first level of subdivisions.
-    """
+    """Return the provinces of a country, usually only the first level of subdivisions, sorted by name."""
     subdivisions: Any = pycountry.subdivisions
     rows: Iterable[Any] = subdivisions.get(country_code=country_code) or ()
     all_provinces = (Province(row.code.partition("-")[2], re.sub(r"\s*\[.*\]", "", row.name)) for row in rows)
@@ -118,7 +106,6 @@ def get_provinces(country_code: str) -> tuple[Province, ...]:
 
 
 def find_province(country_code: str, text: str) -> Province | None:
-    """Return the province of a country with this name or code, or None."""
     return _index_provinces(country_code).get(_normalize(text))
 
 
@@ -146,7 +133,6 @@ def complete_region(
 
 
 def _normalize(text: str) -> str:
-    """Return a string in lowercase, without accents and punctuation."""
     plain = "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
     return " ".join(re.findall(r"\w+", plain.casefold().replace("&", " and ")))
 

@@ -1,7 +1,7 @@
-"""Build the signed callback URL that tells an app whether staff approved the request.
+"""Authorization requests of apps, and the codes and tokens that apps get after approval (RFC 6749).
 
-The signature is the hexadecimal HMAC-SHA256 of the sorted query parameters, computed with the app's secret. While the
-secret is being rotated, callback URLs, like webhooks, are signed with the old secret.
+Callback URLs are signed with the hexadecimal HMAC-SHA256 of the sorted query parameters. While the app's secret is
+being rotated, callback URLs, like webhooks, are signed with the old secret.
 """
 
 import base64
@@ -66,13 +66,7 @@ class OAuthError(DomainError):
     """Raised when an OAuth request fails. ``code`` is for programs, and ``description`` is for people."""
 
     def __init__(self, error: str, description: str, *, status: int = 400) -> None:
-        """Create the error.
-
-        Args:
-            error: An error code of RFC 6749, e.g. ``invalid_grant``.
-            description: A description of the problem and the solution.
-            status: The HTTP status for the token endpoint.
-        """
+        """Create the error with an error code of RFC 6749 and the HTTP status for the token endpoint."""
         super().__init__(description)
         self.code, self.description, self.status = error, description, status
 
@@ -81,9 +75,7 @@ class OAuthError(DomainError):
 class AuthorizationRequest:
     """A checked authorization request of an app.
 
-    Attributes:
-        state: A string that the callback returns unchanged, so that the app can identify its request.
-        per_user: True if the app requests a token that acts as the approving staff member.
+    The callback returns ``state`` unchanged. With ``per_user``, the token acts as the approving staff member.
     """
 
     app: App
@@ -96,21 +88,13 @@ class AuthorizationRequest:
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """A new access token, which is shown only once.
-
-    Attributes:
-        member: The staff member that the token acts as, or None for the app's own token.
-        member_scopes: The scopes of the app that the staff member may use.
-    """
+    """A new access token, which is shown only once. A token that acts as a staff member has a ``member``."""
 
     token: str
     scopes: tuple[str, ...]
     lifetime: timedelta | None = None
     member: Member | None = None
     member_scopes: tuple[str, ...] = ()
-
-
-# --- authorization request ---
 
 
 def check_authorization_request(
@@ -164,7 +148,6 @@ def _check_shop(app: App, shop: Shop) -> None:
 
 
 def _parse_requested_scopes(app: App, text: str) -> tuple[str, ...]:
-    """Return the requested scopes, or the registered scopes if none are requested."""
     try:
         scopes = parse_scopes(text.replace(" ", ",")) or parse_scopes(app.requested_scopes)
     except UnknownScope as error:
@@ -178,20 +161,13 @@ def _parse_requested_scopes(app: App, text: str) -> tuple[str, ...]:
 
 
 def find_installation(app: App, shop: Shop) -> Installation | None:
-    """Return the app's current installation in a shop, or None."""
     with shop_scope(shop):
         return Installation.objects.select_related("app", "shop").filter(app=app, uninstalled_at=None).first()
 
 
-# --- decision ---
-
-
 @transaction.atomic
 def approve_request(authorization_request: AuthorizationRequest, *, user_id: int, at: datetime) -> str:
-    """Create a code for the app and return the redirect URL.
-
-    The new code replaces the staff member's earlier code for the app.
-    """
+    """Create a code, which replaces the staff member's earlier code for the app, and return the redirect URL."""
     code = secrets.token_urlsafe(32)
     with shop_scope(authorization_request.shop):
         AuthorizationCode.objects.filter(app=authorization_request.app, user_id=user_id).delete()
@@ -210,7 +186,6 @@ def approve_request(authorization_request: AuthorizationRequest, *, user_id: int
 
 
 def decline_request(authorization_request: AuthorizationRequest, *, at: datetime) -> str:
-    """Return the redirect URL for a declined request."""
     values = {"error": "access_denied", "error_description": "The app was not approved."}
     return _build_callback(authorization_request, values, at)
 
@@ -226,15 +201,8 @@ def _build_callback(authorization_request: AuthorizationRequest, values: dict[st
     )
 
 
-# --- code exchange ---
-
-
 def authenticate_app(client_id: str, client_secret: str, *, at: datetime) -> App:
-    """Return the app that authenticates with its secret.
-
-    Raises:
-        OAuthError: The app is unknown or the secret is wrong. The error is the same in both cases.
-    """
+    """Return the app, or raise the same ``OAuthError`` for an unknown app and for a wrong secret."""
     is_wellformed = client_id.isascii() and "\0" not in client_id
     app = App.objects.filter(api_key=client_id).first() if is_wellformed and client_id else None
     if app is None or not is_valid_secret(app, client_secret, at):
@@ -247,12 +215,7 @@ def authenticate_app(client_id: str, client_secret: str, *, at: datetime) -> App
 def exchange_code(app: App, code: str, *, redirect_uri: str = "", domain: str = "", at: datetime) -> IssuedToken:
     """Exchange a code for an access token. Each code can be exchanged only once.
 
-    Args:
-        app: The authenticated app.
-        code: The code from the callback.
-        redirect_uri: The redirect URL of the callback, if the app sends it.
-        domain: The shop domain that the request was sent to, or an empty string for another host.
-        at: The current time.
+    ``domain`` is the shop domain that the request was sent to, or an empty string for another host.
 
     Raises:
         OAuthError: The code is invalid or expired, or was issued for another app, shop or redirect URL.
@@ -322,10 +285,7 @@ def _issue_app_token(installation: Installation, at: datetime) -> IssuedToken:
 def issue_token_by_credentials(app: App, *, domain: str, at: datetime) -> IssuedToken:
     """Issue a token to an installed app that authenticates with its secret only.
 
-    Args:
-        app: The authenticated app.
-        domain: The shop domain. If empty, the app must be installed in exactly one shop.
-        at: The current time.
+    Without a shop domain, the app must be installed in exactly one shop.
 
     Raises:
         OAuthError: The app is public or not installed, or the shop is ambiguous.
@@ -349,11 +309,9 @@ def issue_token_by_credentials(app: App, *, domain: str, at: datetime) -> Issued
 
 
 def get_ungranted_scopes(installation: Installation) -> list[str]:
-    """Return the registered scopes of the app that the shop has not granted."""
     return sorted(expand_scopes(installation.app.requested_scopes) - installation.all_scopes)
 
 
 def delete_expired_codes_and_tokens(at: datetime) -> int:
-    """Delete expired codes, and tokens that expired more than 30 days ago. Return the number of deleted rows."""
     deleted_codes = AuthorizationCode.objects.filter(expires_at__lt=at).delete()[0]
     return deleted_codes + AccessToken.objects.filter(expires_at__lt=at - timedelta(days=30)).delete()[0]

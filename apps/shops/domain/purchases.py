@@ -31,14 +31,10 @@ Status = AppPurchase.Status
 
 
 class InvalidPurchase(DomainError):
-    """Raised when a purchase is invalid."""
-
     code = "purchase_refused"
 
 
 class AlreadyDecided(DomainError):
-    """Raised when the purchase is already approved, declined or expired."""
-
     code = "purchase_already_decided"
 
 
@@ -53,16 +49,7 @@ def create_purchase(
     currency: str = "",
     test: bool = False,
 ) -> AppPurchase:
-    """Create a one-time purchase for the shop to approve.
-
-    Args:
-        installation: The installed app.
-        name: A description of what the shop pays for.
-        price: The price, with at most as many decimals as the currency has.
-        actor: The actor for the event.
-        at: The current time.
-        currency: The currency, or an empty string for the shop currency.
-        test: True for a test purchase without payment.
+    """Create a one-time purchase for the shop to approve. The default currency is the shop currency.
 
     Raises:
         NotInstalled: The app is not installed.
@@ -102,7 +89,6 @@ def decide_purchase(purchase: AppPurchase, *, approve: bool, actor: str, at: dat
 
 
 def expire_purchases(at: datetime) -> int:
-    """Expire overdue purchases of all shops and return their number."""
     overdue = AppPurchase.objects.filter(writable_shops(), status=Status.PENDING, created_at__lte=at - DECISION_PERIOD)
     expired = 0
     for purchase in overdue.select_related("shop").order_by("pk"):

@@ -13,46 +13,33 @@ from apps.core.money import get_decimal_places, is_currency
 from apps.core.registry import Registry
 from apps.core.tenancy.models import Shop
 
-# A function that is called in the shop scope with the actor who changed the setting.
-SettingCallback = Callable[[str], None]
-
-# Callbacks by the name of the field of ``Shop`` that they watch.
-setting_callbacks = Registry[str, SettingCallback]("setting callbacks")
+# Callbacks by the name of the field of ``Shop`` that they watch. They are called in the shop scope with the actor.
+setting_callbacks = Registry[str, Callable[[str], None]]("setting callbacks")
 
 
 def run_setting_callbacks(names: Iterable[str], *, actor: str) -> None:
-    """Run the callbacks that are registered for the changed settings."""
     for name in names:
         if name in setting_callbacks:
             setting_callbacks[name](actor)
 
 
-# A function that returns the reason why a shop cannot change to a currency, or None. It is called in the
-# shop's scope and in the transaction of the change, and must lock the rows that it reads.
-Objection = Callable[[Shop, str], str | None]
-
-currency_objections = Registry[str, Objection]("currency objections")
+# Functions that return the reason why a shop cannot change to a currency, or None. They are called in the shop's scope
+# and in the transaction of the change, and must lock the rows that they read.
+currency_objections = Registry[str, Callable[[Shop, str], str | None]]("currency objections")
 
 
 class CurrencyChangeRefused(DomainError):
-    """Raised when the shop cannot change to the currency."""
-
     code = "currency_refused"
     field = "currency"
 
 
 def has_finer_amounts(rows: QuerySet[Model], column: str, currency: str) -> bool:
-    """Return True if a column contains amounts with more decimals than the currency has."""
     rounded_rows = rows.annotate(shown=Round(column, precision=get_decimal_places(currency)))
     return rounded_rows.filter(**{f"{column}__isnull": False}).exclude(**{column: F("shown")}).exists()
 
 
 def check_currency_change(shop: Shop, currency: str) -> None:
-    """Check that a shop may change to a currency. The current currency is always allowed.
-
-    Raises:
-        CurrencyChangeRefused: The currency is unknown, or the shop already has amounts.
-    """
+    """Raise ``CurrencyChangeRefused`` if the currency is unknown, or if the shop has amounts in another currency."""
     current = Shop.objects.values_list("currency", flat=True).get(pk=shop.pk)
     if currency == current:
         return

@@ -1,8 +1,9 @@
 """Create shops. The registered ``shop_initializers`` create the initial rows."""
 
 import zoneinfo
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container
 from datetime import datetime
+from itertools import chain, count
 
 import pycountry
 from django.core.exceptions import ValidationError
@@ -24,23 +25,13 @@ shop_initializers = Registry[str, ShopInitializer]("shop initializers")
 
 
 class DomainTaken(DomainError):
-    """Raised when another shop has the domain."""
-
     code = "domain_taken"
     field = "domain"
 
 
 @transaction.atomic
 def create_shop(*, domain: str, name: str, email: str, actor: str, at: datetime, **settings: object) -> Shop:
-    """Create a shop with its initial rows.
-
-    Args:
-        domain: The unique domain, e.g. ``shop.example``.
-        name: The name of the shop.
-        email: The email address of the owner.
-        actor: The actor for the event.
-        at: The current time.
-        settings: Additional fields of ``Shop``.
+    """Create a shop with its initial rows. ``settings`` are additional fields of ``Shop``.
 
     Raises:
         DomainTaken: Another shop has the domain.
@@ -78,12 +69,5 @@ def _find_free_handle(domain: str) -> str:
     """Return the first label of the domain. Append a number if another shop already has this handle."""
     base = slugify(domain.split(".", maxsplit=1)[0])[:50] or "shop"
     existing_handles = set(Shop.objects.filter(handle__startswith=base).values_list("handle", flat=True))
-    return next(handle for handle in _generate_handles(base) if handle not in existing_handles)
-
-
-def _generate_handles(base: str) -> Iterable[str]:
-    yield base
-    number = 1
-    while True:
-        yield f"{base}-{number}"
-        number += 1
+    handles = chain([base], (f"{base}-{number}" for number in count(1)))
+    return next(handle for handle in handles if handle not in existing_handles)

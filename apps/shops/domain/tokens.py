@@ -1,5 +1,3 @@
-"""Issue, rotate and revoke access tokens."""
-
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -23,12 +21,7 @@ def issue_token(
 ) -> str:
     """Create and return an access token. Only a digest is stored, so the token cannot be shown again.
 
-    Args:
-        installation: The installation that the token belongs to.
-        actor: The actor for the event.
-        at: The current time.
-        user_id: The ID of the staff member that the token acts as. The staff member's permissions limit the scopes.
-        expires_at: The time when the token expires, or None.
+    The token acts as the staff member with ``user_id``, with only the scopes that this member's permissions allow.
 
     Raises:
         NotInstalled: The app was uninstalled.

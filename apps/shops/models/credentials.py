@@ -1,5 +1,3 @@
-"""Authorization codes, and secrets that are being replaced."""
-
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy
@@ -11,12 +9,9 @@ from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class AuthorizationCode(ShopOwned):
-    """A code that an app exchanges for a token. The row contains only a digest, and the exchange deletes the row.
+    """A code that an app exchanges for a token, which deletes the row. The row contains only a digest.
 
-    Attributes:
-        user: The staff member who approved the request.
-        scopes: The approved scopes.
-        per_user: True if the token acts as the staff member, limited to the staff member's permissions.
+    With ``per_user``, the token acts as the staff member who approved the request, limited to their permissions.
     """
 
     app = models.ForeignKey(App, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("app"))

@@ -1,5 +1,3 @@
-"""One-time purchases that apps request."""
-
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
@@ -10,13 +8,7 @@ from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class AppPurchase(ShopOwned):
-    """A one-time purchase, which the app's developer requests and the shop approves or declines.
-
-    Attributes:
-        price: The requested price in ``currency``. The price never changes.
-        test: True for a test purchase without payment.
-        decided_at: The time when the status changed from ``pending`` to its final value.
-    """
+    """A one-time purchase, which the app's developer requests and the shop approves or declines."""
 
     class Status(models.TextChoices):
         PENDING = "pending", gettext_lazy("Waiting for approval")

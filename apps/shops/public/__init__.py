@@ -1,1 +1,0 @@
-"""App pages outside of the panel."""

@@ -21,11 +21,7 @@ _MOST_SHOPS = 200
 
 @staff_required
 def redirect_to_approval(request: HttpRequest) -> HttpResponse:
-    """Redirect to the shop in the query or to the user's only shop. Otherwise, list the user's shops.
-
-    Raises:
-        Http404: The user has no access to a shop with this domain.
-    """
+    """Redirect to the shop in the query or to the user's only shop. Otherwise, list the user's shops."""
     if request.method not in {"GET", "HEAD"}:
         return HttpResponseNotAllowed(["GET"])
     shops = get_accessible_shops(cast("User", request.user))
@@ -49,6 +45,5 @@ def _build_page_url(shop: Shop, request: HttpRequest) -> str:
 
 
 def build_authorization_url(url: str, domain: str) -> str:
-    """Add the shop's domain to the query of an authorization URL."""
     separator = "&" if "?" in url else "?"
     return f"{url}{separator}{urlencode({'shop': domain})}"

@@ -1,8 +1,8 @@
 """Panel pages for webhooks."""
 
 from apps.core.tenancy.permissions import allow, grants
-from apps.webhooks.admin import deliveries, subscriptions, uninstall_preview
+from apps.webhooks.admin import deliveries, subscriptions
 
 grants.add(allow("applications", "vc", "webhooks.subscription", "webhooks.delivery"))
 
-__all__ = ["deliveries", "subscriptions", "uninstall_preview"]
+__all__ = ["deliveries", "subscriptions"]

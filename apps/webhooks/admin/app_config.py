@@ -43,7 +43,6 @@ class ConfigurationForm(forms.Form):
     text = forms.CharField(required=False, strip=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, str]:
-        """Read the text of the uploaded file into the hidden field."""
         file = cast("UploadedFile[bytes] | None", self.cleaned_data.get("file"))
         if file is None:
             if not self.cleaned_data.get("text"):

@@ -1,7 +1,6 @@
 """Panel pages for the log of webhook deliveries, with all attempts and the *Replay* action."""
 
 import json
-from collections.abc import Iterable
 from uuid import UUID
 
 from django.apps import apps
@@ -60,21 +59,16 @@ class SubscriptionFilter(admin.SimpleListFilter):
         return bool(self.value())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
-        """Filter by the selected subscription."""
         value = self.value()
         return queryset.filter(subscription_id=value[:18]) if value and value.isdecimal() else queryset
 
 
 class TriggeredFilter(PeriodFilter):
-    """A filter by the time of the event."""
-
     field = "triggered_at"
 
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
-    """The read-only log of webhook deliveries."""
-
     menu = MenuItem(
         "Apps",
         "outbox",
@@ -124,7 +118,6 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
 
     @display(description=gettext_lazy("Object"), empty_value="–")
     def event_subject(self, delivery: Delivery) -> str | None:
-        """Return the name of the object that the event is about, or its ID."""
         event = delivery.event
         return (event.label or f"#{event.subject_id}") if event else None
 
@@ -134,21 +127,17 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
 
     @display(description=gettext_lazy("Status"), label=STATE_COLORS)
     def status(self, delivery: Delivery) -> tuple[str, str]:
-        """Return the state and its label."""
         return delivery.state, delivery.get_state_display()
 
     @display(description=gettext_lazy("Attempts"))
     def attempt_count(self, delivery: Delivery) -> str:
-        """Return the number of attempts so far and the maximum."""
         return _("{attempts} of {limit}").format(attempts=delivery.attempts, limit=MAX_ATTEMPTS)
 
     @display(description=gettext_lazy("Error"), empty_value="–")
     def problem(self, delivery: Delivery) -> str:
-        """Return the label of the last failure."""
         return delivery.problem
 
     def get_urls(self) -> list[URLPattern]:
-        """Add URLs for the live view and for the *Replay* action."""
         return [
             self.build_action_url("live/", self.live_view, "live"),
             self.build_action_url("<path:object_id>/again/", self.again_view, "again"),
@@ -161,21 +150,17 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
 
     @admin.action(description=gettext_lazy("Replay"), permissions=("again",))
     def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
-        """Send the selected deliveries again, with their original IDs and bytes."""
         delivery_ids = list(queryset.values_list("pk", flat=True))
         sent_count = replay.replay_deliveries(delivery_ids, at=timezone.now())
-        self.message_user(
-            request,
-            _(
-                "{moved} of {number} deliveries are being sent again. "
-                "Deliveries that are in progress or were erased can't be sent again."
-            ).format(moved=sent_count, number=len(delivery_ids)),
+        message = _(
+            "{moved} of {number} deliveries are being sent again. "
+            "Deliveries that are in progress or were erased can't be sent again."
         )
+        self.message_user(request, message.format(moved=sent_count, number=len(delivery_ids)))
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show a delivery with all its attempts."""
         require_permission(request, VIEW_PERMISSION, CHANGE_PERMISSION)
         delivery = self.get_row_or_404(request, object_id)
         # The payload can be missing, because payloads and deliveries are deleted separately.
@@ -199,7 +184,6 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
         )
 
     def again_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Send a delivery again."""
         require_permission(request, CHANGE_PERMISSION)
         delivery = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -207,11 +191,8 @@ class DeliveryAdmin(ReadOnlyAdminMixin, ShopOwnedAdmin[Delivery]):
         if replay.replay_deliveries([delivery.pk], at=timezone.now()):
             self.message_user(request, _("The delivery is being sent again."), messages.SUCCESS)
         else:
-            self.message_user(
-                request,
-                _("This delivery can't be sent again: it is in progress, or its content was erased."),
-                messages.WARNING,
-            )
+            message = _("This delivery can't be sent again: it is in progress, or its content was erased.")
+            self.message_user(request, message, messages.WARNING)
         return HttpResponseRedirect(self.url("change", delivery.pk))
 
     def live_view(self, request: HttpRequest) -> HttpResponse:
@@ -234,24 +215,19 @@ def _search_deliveries(queryset: QuerySet[Delivery], term: str) -> QuerySet[Deli
     except ValueError:
         pass
     if term.isdecimal() and len(term) <= 18:
-        events = Event.rows().filter(subject_type__in=_model_labels(), subject_id=int(term))
+        # With the labels of all models, the query can use the index on type and ID.
+        labels = [model._meta.label_lower for model in apps.get_models()]
+        events = Event.rows().filter(subject_type__in=labels, subject_id=int(term))
         return queryset.filter(event__in=events.values("pk"))
     if "/" in term:
         return queryset.filter(topic__istartswith=term)
-    oldest = list(
-        Delivery.rows().order_by("-pk").values_list("pk", flat=True)[NAME_SEARCH_LIMIT - 1 : NAME_SEARCH_LIMIT]
-    )
+    newest = Delivery.rows().order_by("-pk").values_list("pk", flat=True)
+    oldest = list(newest[NAME_SEARCH_LIMIT - 1 : NAME_SEARCH_LIMIT])
     matches = queryset.filter(event__subject_label__icontains=term)
     return matches.filter(pk__gte=oldest[0]) if oldest else matches
 
 
-def _model_labels() -> Iterable[str]:
-    """Return the labels of all models, so that a search for a subject ID can use the index on type and ID."""
-    return [model._meta.label_lower for model in apps.get_models()]
-
-
 def _format_body(body: bytes) -> str:
-    """Format a body for display, truncated to ``MAX_DISPLAYED_BYTES``."""
     if len(body) > MAX_DISPLAYED_BYTES:
         return body[:MAX_DISPLAYED_BYTES].decode(errors="replace")
     try:

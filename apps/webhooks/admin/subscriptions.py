@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TypedDict
 
 from django import forms
 from django.contrib import admin, messages
@@ -11,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from apps.core.admin.menu import MenuItem
 from apps.core.admin.model_admin.base import PanelAdmin, ReadOnlyAdminMixin
@@ -22,6 +21,7 @@ from apps.core.admin.theme import display
 from apps.core.i18n import formats
 from apps.core.i18n.messages import define_text
 from apps.core.tenancy.scope import all_shops_scope
+from apps.shops.admin.uninstall_preview import uninstall_counts
 from apps.webhooks.admin import app_config
 from apps.webhooks.domain import delivery_tests, replay, topic_examples
 from apps.webhooks.domain import subscriptions as service
@@ -33,42 +33,24 @@ LATEST_DELIVERIES = 20
 _PAUSED = define_text("webhooks.paused", "Paused by staff.")
 # Larger counts are shown as "1,000 or more", because exact counts could require reading the whole log.
 COUNT_LIMIT = 1000
-STATUS_COLORS = {
-    "well": "success",
-    "new": "info",
-    "failing": "warning",
-    "held": "warning",
-    "paused": "info",
-    "disabled": "danger",
+# The color and label of each status.
+_STATUSES = {
+    "well": ("success", gettext_lazy("Working")),
+    "new": ("info", gettext_lazy("Nothing sent yet")),
+    "failing": ("warning", gettext_lazy("Failing")),
+    "held": ("warning", gettext_lazy("Some deliveries held")),
+    "paused": ("info", gettext_lazy("Paused")),
+    "disabled": ("danger", gettext_lazy("Disabled")),
 }
-_STATUS_LABELS = {
-    "well": gettext_lazy("Working"),
-    "new": gettext_lazy("Nothing sent yet"),
-    "failing": gettext_lazy("Failing"),
-    "held": gettext_lazy("Some deliveries held"),
-    "paused": gettext_lazy("Paused"),
-    "disabled": gettext_lazy("Disabled"),
-}
-
-
-class FilterTrial(TypedDict):
-    """The result of trying a filter on a stored event."""
-
-    event: object
-    fits: bool
 
 
 class ReplayForm(forms.Form):
-    """The form for the start time of a replay."""
-
     since = forms.DateTimeField(
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}), label=gettext_lazy("Since")
     )
 
 
 class RateLimitForm(forms.ModelForm[Subscription]):
-    """The form for the maximum rate of deliveries."""
-
     class Meta:
         model = Subscription
         fields = ("ordered", "max_in_flight", "max_per_second")
@@ -136,20 +118,16 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
 
     @display(description=gettext_lazy("Endpoint"))
     def address(self, subscription: Subscription) -> str:
-        """Return the URI, truncated for the list."""
         return subscription.uri[:80]
 
-    @display(description=gettext_lazy("Status"), label=STATUS_COLORS)
+    @display(description=gettext_lazy("Status"), label={key: color for key, (color, _label) in _STATUSES.items()})
     def status(self, subscription: Subscription) -> tuple[str, str]:
-        """Return the status key and its label."""
         state = get_status_key(subscription)
-        return state, str(_STATUS_LABELS[state])
+        return state, str(_STATUSES[state][1])
 
     @display(description=gettext_lazy("Last delivery"), empty_value="–")
     def delivered_at(self, subscription: Subscription) -> datetime | None:
-        """Return the time of the last successful delivery."""
-        moment: datetime | None = subscription.delivered_at  # type: ignore[attr-defined]
-        return moment
+        return subscription.delivered_at  # type: ignore[attr-defined]
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Subscription], search_term: str
@@ -161,7 +139,6 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         return super().get_search_results(request, queryset, search_term)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add URLs for the pages and actions of a subscription."""
         return [
             self.build_action_url("<path:object_id>/pause/", self.pause_view, "pause"),
             self.build_action_url("<path:object_id>/resume/", self.resume_view, "resume"),
@@ -176,7 +153,6 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Context | None = None
     ) -> HttpResponse:
-        """Show a subscription with its health, its recent deliveries and a form for trying a filter."""
         require_permission(request, VIEW_PERMISSION, CHANGE_PERMISSION)
         subscription = self.get_row_or_404(request, object_id)
         deliveries = Delivery.rows().filter(subscription=subscription)
@@ -188,7 +164,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
             str(subscription)[:120],
             original=subscription,
             warnings=decode_warnings(subscription.warnings),
-            state=(STATUS_COLORS[get_status_key(subscription)], _STATUS_LABELS[get_status_key(subscription)]),
+            state=_STATUSES[get_status_key(subscription)],
             counts=[(state.label, _format_count(deliveries, state)) for state in Delivery.State],
             missing_since=undelivered.order_by("pk").values_list("triggered_at", flat=True).first(),
             latest=deliveries.select_related("event").defer("event__payload").order_by("-pk")[:LATEST_DELIVERIES],
@@ -203,27 +179,21 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         )
 
     def topics_view(self, request: HttpRequest) -> HttpResponse:
-        """Show all topics with example payloads."""
         require_permission(request, VIEW_PERMISSION)
         return self.page(
             request, "panel/webhooks/topics.html", _("Webhook topics"), families=topic_examples.describe_topics()
         )
 
     def configuration_view(self, request: HttpRequest, app_id: int) -> HttpResponse:
-        """Show a form for the configuration file of an app that this shop owns, and apply the file."""
         return app_config.apply_config_view(self, request, app_id)
 
     def pause_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Pause a subscription."""
-
         def pause(subscription: Subscription) -> bool:
             return service.pause_subscription(subscription, reason=_PAUSED, **self.event_kwargs(request))
 
         return self._change_own(request, object_id, pause, _("Webhook paused. New events are held."))
 
     def resume_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Resume a paused or disabled subscription."""
-
         def resume(subscription: Subscription) -> bool:
             return service.resume_subscription(subscription, **self.event_kwargs(request))
 
@@ -231,8 +201,6 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         return self._change_own(request, object_id, resume, message)
 
     def rate_limit_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Change the maximum rate of deliveries."""
-
         def pace(subscription: Subscription) -> bool:
             return bool(service.update_subscription(subscription, form.cleaned_data, **self.event_kwargs(request)))
 
@@ -242,7 +210,6 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
         return self._change_own(request, object_id, pace, _("Saved. The limits also apply to waiting deliveries."))
 
     def test_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Send a test delivery."""
         require_permission(request, CHANGE_PERMISSION)
         subscription = self.get_row_or_404(request, object_id)
         if request.method != "POST":
@@ -290,7 +257,7 @@ class SubscriptionAdmin(ReadOnlyAdminMixin, PanelAdmin[Subscription]):
 
 
 def get_status_key(subscription: Subscription) -> str:
-    """Return the status of an annotated subscription, a key of ``STATUS_COLORS``."""
+    """Return the status of an annotated subscription, a key of ``_STATUSES``."""
     if subscription.state != Subscription.State.LIVE:
         return subscription.state
     delivered: datetime | None = subscription.delivered_at  # type: ignore[attr-defined]
@@ -303,7 +270,6 @@ def get_status_key(subscription: Subscription) -> str:
 
 
 def _last_finished_at(deliveries: QuerySet[Delivery], state: Delivery.State) -> Subquery:
-    """Return a subquery for the finish time of the latest delivery in the given state."""
     latest = deliveries.filter(state=state).order_by("-pk").values(moment=F("finished_at"))[:1]
     return Subquery(latest, output_field=DateTimeField())
 
@@ -314,9 +280,9 @@ def _format_count(deliveries: QuerySet[Delivery], state: Delivery.State) -> str:
     return _("{number} or more").format(number=text) if number == COUNT_LIMIT else text
 
 
-def _try_filter(subscription: Subscription, text: str) -> tuple[list[FilterTrial], str]:
+def _try_filter(subscription: Subscription, text: str) -> tuple[list[dict[str, object]], str]:
     """Try a filter on the latest events of the topic; return the results, and the error if the filter is invalid."""
-    trials: list[FilterTrial] = []
+    trials: list[dict[str, object]] = []
     for event in delivery_tests.get_recent_events(subscription, LATEST_DELIVERIES):
         result = delivery_tests.dry_run_filter(event, api_version=subscription.api_version, text=text)
         if result.error:
@@ -341,4 +307,8 @@ dashboard.tasks.add(
         _get_disabled,
         order=85,
     )
+)
+uninstall_counts.register(
+    gettext_noop("webhook subscriptions"),
+    lambda installation: service.get_api_subscriptions(installation.shop, installation.app_id).count(),
 )

@@ -9,7 +9,6 @@ from rest_framework import serializers
 from apps.core.http.ssrf_guard import URL_MAX_LENGTH
 from apps.core.i18n.error_messages import INVALID
 from apps.core.rest.exceptions import Unprocessable
-from apps.core.rest.render_context import RenderContext
 from apps.core.rest.requests.authentication import ScopeMissing
 from apps.core.rest.resources.fields import (
     ApiField,
@@ -31,28 +30,20 @@ from apps.webhooks.models.subscriptions import decode_warnings
 T = TypeVar("T")
 # Maps field names of ``domain.subscriptions`` to the field names of this resource.
 FIELD_NAMES = {"uri": "address", "include_fields": "fields"}
-_STRING_LIST_SCHEMA = {"type": "array", "items": {"type": "string"}}
 
 
 class StringListField(ApiField):
     """A list of strings; ``domain.subscription_fields`` validates the entries."""
 
-    schema = _STRING_LIST_SCHEMA
+    schema = {"type": "array", "items": {"type": "string"}}
 
     def to_internal_value(self, data: object) -> list[str]:
-        """Check that the value is a list of strings."""
         if not isinstance(data, list) or not all(isinstance(entry, str) for entry in data):
             raise serializers.ValidationError(INVALID)
         return data
 
 
-def _warnings(_context: RenderContext, warnings: list[Attrs]) -> list[dict[str, str]]:
-    return decode_warnings(warnings)
-
-
 class WebhookSerializer(ResourceSerializer[Subscription]):
-    """The REST representation of a webhook subscription."""
-
     address = TextField(source="uri", max_length=URL_MAX_LENGTH, allow_blank=True)
     topic = TextField(max_length=100, allow_blank=True)
     created_at = ModelDerivedField()
@@ -64,15 +55,13 @@ class WebhookSerializer(ResourceSerializer[Subscription]):
     private_metafield_namespaces = StringListField(required=False)
     filter = TextField(required=False, allow_blank=True, allow_null=True)
     name = TextField(required=False, allow_null=True, allow_blank=True)
-    warnings = ComputedField(_warnings, "warnings", schema={})
+    warnings = ComputedField(lambda _context, warnings: decode_warnings(warnings), "warnings", schema={})
 
     class Meta:
         model = Subscription
 
 
 class WebhookFilterSet(ResourceFilter):
-    """Filters for the list of subscriptions."""
-
     address = TextFilter("uri")
     topic = TextFilter("topic")
 
@@ -88,14 +77,12 @@ class WebhookViewSet(ShopViewSet[Subscription]):
     version_columns: ClassVar[tuple[str, ...]] = ("version",)
 
     def get_queryset(self) -> QuerySet[Subscription]:
-        """Return the subscriptions that the calling app created, except those from its configuration file."""
         return subscriptions.get_api_subscriptions(self.shop, self.access.installation.app_id)
 
     def lock_instance(self, instance: Subscription) -> None:
         """Do nothing, because ``domain.subscriptions`` locks the shop first, then the subscription."""
 
     def perform_create(self, attrs: Attrs) -> Subscription:
-        """Create a subscription with the API version of the request."""
         return _run_change(
             lambda: subscriptions.create_subscription(
                 self.access.installation, {"api_version": self.version, **attrs}, actor=self.actor, at=self.at
@@ -107,7 +94,6 @@ class WebhookViewSet(ShopViewSet[Subscription]):
         _run_change(lambda: subscriptions.update_subscription(instance, attrs, actor=self.actor, at=self.at))
 
     def perform_destroy(self, instance: Subscription) -> None:
-        """Delete a subscription."""
         subscriptions.delete_subscription(instance, actor=self.actor, at=self.at)
 
 

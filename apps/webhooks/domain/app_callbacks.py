@@ -6,6 +6,7 @@ while the app is installed. Failed calls never disable a service.
 
 import hashlib
 from datetime import datetime
+from typing import Any
 
 import orjson
 from django.conf import settings
@@ -18,51 +19,51 @@ from apps.webhooks.domain.engine.dispatcher.notify import notify_after_commit
 from apps.webhooks.domain.engine.matching import get_or_create_endpoint
 from apps.webhooks.models import Delivery, Payload
 
-_WAITING = (Delivery.State.DUE, Delivery.State.RETRY)
-
-
 # A search for calls to an address reads only this many of the shop's latest deliveries.
 MAX_SEARCHED = 10_000
 
 
 @transaction.atomic
 def send_call(uri: str, content: ReadOnlyAttrs, *, topic: str, app: App, at: datetime) -> Delivery:
-    """Send a POST request to an app after the current transaction commits.
+    """Send a POST request with JSON to an app after the current transaction commits. The app's secret signs the call.
 
-    Args:
-        uri: The address, which is checked before each attempt.
-        content: The request body, sent as JSON.
-        topic: The topic of the call.
-        app: The app that receives the call. The app's secret signs the call.
-        at: The time of the event that the call reports.
+    ``uri`` is checked before each attempt. ``at`` is the time of the event that the call reports.
     """
-    shop_id = get_current_shop().pk
-    body = orjson.dumps(content)
+    return create_delivery(
+        orjson.dumps(content),
+        uri,
+        at,
+        shop_id=get_current_shop().pk,
+        kind=Delivery.Kind.CALL,
+        app=app,
+        topic=topic,
+        api_version=settings.API_VERSIONS[-1],
+    )
+
+
+def create_delivery(body: bytes, uri: str, at: datetime, *, shop_id: int, **values: Any) -> Delivery:
+    """Create a delivery without an event, which is sent after the current transaction commits."""
     payload = Payload.objects.create(shop_id=shop_id, digest=hashlib.sha256(body).hexdigest(), body=body, created_at=at)
     delivery = Delivery.objects.create(
         shop_id=shop_id,
-        kind=Delivery.Kind.CALL,
-        app=app,
         endpoint=get_or_create_endpoint(shop_id, uri),
         payload=payload,
-        topic=topic,
-        api_version=settings.API_VERSIONS[-1],
         triggered_at=at,
         next_at=at,
         created_at=at,
+        **values,
     )
     notify_after_commit()
     return delivery
 
 
 def cancel_calls(uri: str) -> int:
-    """Cancel the waiting calls to an address, and return the number of canceled calls."""
-    waiting = Delivery.objects.filter(kind=Delivery.Kind.CALL, endpoint__uri=uri, state__in=_WAITING)
+    states = (Delivery.State.DUE, Delivery.State.RETRY)
+    waiting = Delivery.objects.filter(kind=Delivery.Kind.CALL, endpoint__uri=uri, state__in=states)
     return waiting.update(state=Delivery.State.CANCELLED, error="unsubscribed")
 
 
 def get_recent_calls(uri: str, *, limit: int) -> list[Delivery]:
-    """Return the latest calls to an address, newest first."""
     newest = Delivery.objects.order_by("-pk")
     oldest = list(newest.values_list("pk", flat=True)[MAX_SEARCHED - 1 : MAX_SEARCHED])
     calls = newest.filter(kind=Delivery.Kind.CALL, endpoint__uri_digest=hashlib.sha256(uri.encode()).hexdigest())

@@ -60,12 +60,7 @@ class ConfigRefused(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionEntry:
-    """A subscription that the file defines.
-
-    Attributes:
-        location: The location in the file, for error messages.
-        values: The field values, as ``domain.subscriptions`` expects them.
-    """
+    """A subscription that the file defines, with its location in the file and its field values."""
 
     location: str
     values: Attrs
@@ -78,8 +73,6 @@ class SubscriptionEntry:
 
 @dataclass(frozen=True, slots=True)
 class AppConfig:
-    """The parsed contents of a configuration file: settings of the app itself, and its subscriptions."""
-
     client_id: str
     app: Mapping[str, Any]
     subscription_entries: tuple[SubscriptionEntry, ...]
@@ -96,17 +89,12 @@ class ConfigChanges:
     warnings: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
-        """Yield one line per change."""
         for mark, rows in (("~", self.app), ("-", self.removed), ("~", self.changed), ("+", self.added)):
             yield from (f"{mark} {row}" for row in rows)
 
 
 def parse_config(text: str) -> AppConfig:
-    """Parse a configuration file.
-
-    Raises:
-        ConfigRefused: The file is not valid TOML, or one of its values is invalid.
-    """
+    """Parse a configuration file, or raise ``ConfigRefused``."""
     if len(text.encode(errors="replace")) > MAX_BYTES:
         raise ConfigRefused(_("The file is too large (maximum is {size} KiB).").format(size=MAX_BYTES // 1024))
     try:
@@ -157,11 +145,7 @@ def apply_config(app: App, configuration: AppConfig, *, at: datetime, actor: str
 
 
 def compare_config(app: App, configuration: AppConfig, *, at: datetime) -> ConfigChanges:
-    """Return the changes that a file would make, without applying the file.
-
-    Raises:
-        ConfigRefused: The file cannot be applied.
-    """
+    """Return the changes that ``apply_config`` would make, without applying the file."""
     with transaction.atomic():
         difference = apply_config(app, configuration, at=at)
         transaction.set_rollback(True)
@@ -183,8 +167,7 @@ def _save(
     except SubscriptionRefused as error:
         sentences = "; ".join(text for _, text in error.full_messages)
         raise ConfigRefused(f"{entry.location}: {sentences}") from error
-    names = sorted(changes.keys() - {"warnings"})
-    if names:
+    if names := sorted(changes.keys() - {"warnings"}):
         difference.changed.append(f"{row}: {', '.join(names)}")
     return row
 
@@ -217,7 +200,6 @@ def _update_app(app: App, values: Mapping[str, Any], difference: ConfigChanges, 
 
 
 def _app_values(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the app itself: name, application URL, distribution, redirect URLs and scopes."""
     names = ("name", "application_url", "distribution")
     values: dict[str, Any] = {name: _get_typed(document, name, str, name, "") for name in names if name in document}
     auth = _get_typed(document, "auth", dict, "auth", {})
@@ -241,13 +223,8 @@ def _parse_subscriptions(webhooks: Mapping[str, Any], base: str, lines: list[int
         if name not in _LEGACY_PRIVACY_KEYS:
             raise ConfigRefused(_("{place} is unknown.").format(place=location))
         if uri:
-            yield SubscriptionEntry(
-                location,
-                _default_values(
-                    _LEGACY_PRIVACY_KEYS[name],
-                    _resolve_uri(_get_typed(legacy, name, str, location, ""), base, location),
-                ),
-            )
+            uri = _resolve_uri(_get_typed(legacy, name, str, location, ""), base, location)
+            yield SubscriptionEntry(location, _default_values(_LEGACY_PRIVACY_KEYS[name], uri))
 
 
 def _parse_entry(entry: Mapping[str, Any], location: str, base: str) -> Iterator[SubscriptionEntry]:
@@ -258,18 +235,12 @@ def _parse_entry(entry: Mapping[str, Any], location: str, base: str) -> Iterator
     compliance = _get_strings(entry, "compliance_topics", f"{location}.compliance_topics")
     if not topics and not compliance:
         raise ConfigRefused(_("{place} must have topics or compliance_topics.").format(place=location))
-    for topic in topics:
-        if topic in COMPLIANCE_TOPICS:
-            raise ConfigRefused(
-                _("{place}: move {topic} to compliance_topics.").format(place=f"{location}.topics", topic=topic)
-            )
-    for topic in compliance:
-        if topic not in COMPLIANCE_TOPICS:
-            raise ConfigRefused(
-                _("{place}: {topic} is not a compliance topic.").format(
-                    place=f"{location}.compliance_topics", topic=topic
-                )
-            )
+    if misplaced := [topic for topic in topics if topic in COMPLIANCE_TOPICS]:
+        message = _("{place}: move {topic} to compliance_topics.")
+        raise ConfigRefused(message.format(place=f"{location}.topics", topic=misplaced[0]))
+    if misplaced := [topic for topic in compliance if topic not in COMPLIANCE_TOPICS]:
+        message = _("{place}: {topic} is not a compliance topic.")
+        raise ConfigRefused(message.format(place=f"{location}.compliance_topics", topic=misplaced[0]))
     uri = _resolve_uri(_get_typed(entry, "uri", str, f"{location}.uri", ""), base, f"{location}.uri")
     event_options = {
         "filter": _get_typed(entry, "filter", str, f"{location}.filter", ""),
@@ -293,9 +264,8 @@ def _resolve_uri(text: str, base: str, location: str) -> str:
         raise ConfigRefused(_("{place} is required.").format(place=location))
     if text.startswith("/"):
         if not base:
-            raise ConfigRefused(
-                _("{place}: enter a full URL, or set application_url to use a path.").format(place=location)
-            )
+            message = _("{place}: enter a full URL, or set application_url to use a path.")
+            raise ConfigRefused(message.format(place=location))
         text = f"{base.rstrip('/')}{text}"
     return text.rstrip("/")
 
@@ -314,7 +284,6 @@ def _refuse_duplicates(entries: tuple[SubscriptionEntry, ...]) -> None:
 
 
 def _get_typed(table: Mapping[str, Any], name: str, kind: type, location: str, default: Any) -> Any:
-    """Return a value of a table, or raise an error if it has another type."""
     value = table.get(name, default)
     if name in table and not isinstance(value, kind):
         raise ConfigRefused(f"{location} must be a {_TYPE_NAMES[kind.__name__]}.")

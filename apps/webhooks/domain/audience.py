@@ -24,20 +24,14 @@ from apps.webhooks.models import Pending, Subscription
 _CACHED_SHOPS = 10_000
 _EMPTY: frozenset[str] = frozenset()
 
-# Renders the metafields of a row in an API version, limited to the metafields that the audience requests.
-MetafieldRenderer = Callable[[Model, str, "TopicAudience"], list[dict[str, object]]]
-
 
 @dataclass(slots=True)
 class TopicAudience:
-    """The API versions and metafields requested by the subscriptions to a topic."""
-
     versions: frozenset[str] = _EMPTY
     namespaces: set[str] = field(default_factory=set)
     metafields: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, subscription: Subscription) -> None:
-        """Add the API version and metafields that a subscription requests."""
         self.versions |= {subscription.api_version}
         self.namespaces.update(subscription.metafield_namespaces)
         self.metafields.update((identifier["namespace"], identifier["key"]) for identifier in subscription.metafields)
@@ -45,20 +39,20 @@ class TopicAudience:
 
 _cache: OrderedDict[int, tuple[int, Mapping[str, TopicAudience]]] = OrderedDict()
 _lock = threading.Lock()
-metafield_renderers = Registry[str, MetafieldRenderer]("metafield renderers")
+# Functions that render the metafields of a row that the audience requests, in an API version.
+metafield_renderers = Registry[str, Callable[[Model, str, TopicAudience], list[dict[str, object]]]](
+    "metafield renderers"
+)
 
 
 def get_api_versions(shop: Shop, topic: str) -> frozenset[str]:
-    """Return the API versions requested by the shop's subscriptions to a topic."""
     number = get_subscriber_version(shop)
     if not number:
         return _EMPTY
-    topic_audience = _get_audiences(shop, number).get(topic)
-    return _EMPTY if topic_audience is None else topic_audience.versions
+    return _get_audiences(shop, number).get(topic, TopicAudience()).versions
 
 
 def add_to_outbox(events: Sequence[tuple[Event, Model]]) -> None:
-    """Add events that have subscribers to the outbox, together with the metafields for their payloads."""
     shop = get_current_shop()
     rows = [
         Pending(shop=shop, event=event, metafields=_render_metafields(shop, event.topic, row)) for event, row in events
@@ -71,8 +65,8 @@ def add_to_outbox(events: Sequence[tuple[Event, Model]]) -> None:
 
 
 def _render_metafields(shop: Shop, topic: str, instance: Model) -> dict[str, list[dict[str, object]]] | None:
-    topic_audience = _get_audiences(shop, get_subscriber_version(shop)).get(topic)
-    if topic_audience is None or not (topic_audience.namespaces or topic_audience.metafields):
+    topic_audience = _get_audiences(shop, get_subscriber_version(shop)).get(topic, TopicAudience())
+    if not (topic_audience.namespaces or topic_audience.metafields):
         return None
     return {
         version: render(instance, version, topic_audience)
@@ -82,7 +76,6 @@ def _render_metafields(shop: Shop, topic: str, instance: Model) -> dict[str, lis
 
 
 def _get_audiences(shop: Shop, number: int) -> Mapping[str, TopicAudience]:
-    """Return the audiences of a shop, keyed by topic."""
     cached = _cache.get(shop.pk)
     if cached is not None and cached[0] == number:
         return cached[1]
@@ -112,7 +105,6 @@ def _load_audiences(shop: Shop) -> Mapping[str, TopicAudience]:
 
 
 def may_receive(subscription: Subscription, granted: frozenset[str]) -> bool:
-    """Return True if these scopes allow the app to receive the subscription's topic."""
     if subscription.topic not in topics.COMPLIANCE_TOPICS and not topics.is_offered(subscription.topic):
         return False
     return not topics.get_missing_scope(subscription.topic, granted)

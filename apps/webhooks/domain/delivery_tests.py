@@ -1,6 +1,5 @@
 """Test a subscription: send a test delivery, or try the filter on stored events."""
 
-import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,20 +11,16 @@ from apps.core.events.models import Event
 from apps.core.search_query import QuerySyntaxError
 from apps.core.search_query.predicate import compile_filter
 from apps.webhooks.domain import topics
-from apps.webhooks.domain.engine.dispatcher.notify import notify_after_commit
-from apps.webhooks.domain.engine.matching import get_or_create_endpoint
+from apps.webhooks.domain.app_callbacks import create_delivery
 from apps.webhooks.domain.filters import select_fields
-from apps.webhooks.models import Delivery, Payload, Subscription
+from apps.webhooks.models import Delivery, Subscription
 
 
 @dataclass(frozen=True, slots=True)
 class DryRunResult:
-    """The result of trying a filter on an event.
+    """The result of trying a filter on an event, with the payload that would be sent.
 
-    Attributes:
-        is_match: True if the filter matches, or None if the filter is invalid or the payload was not stored.
-        payload: The payload that would be sent, or None if the event would not be sent.
-        error: The syntax error in the filter, or "" if the filter is valid.
+    ``is_match`` is None if the filter is invalid (``error`` is the syntax error) or the payload was not stored.
     """
 
     is_match: bool | None
@@ -64,28 +59,20 @@ def send_test_delivery(subscription: Subscription, *, shop_id: int, at: datetime
     if payload is None:
         payload = generate_sample(topics.get_payload_schema(subscription.topic, subscription.api_version) or {})
     body = orjson.dumps(select_fields(payload, subscription.include_fields))
-    stored_payload = Payload.objects.create(
-        shop_id=shop_id, digest=hashlib.sha256(body).hexdigest(), body=body, created_at=at
-    )
-    delivery = Delivery.objects.create(
+    return create_delivery(
+        body,
+        subscription.uri,
+        at,
         shop_id=shop_id,
         kind=Delivery.Kind.TEST,
         app_id=subscription.app_id,
         subscription=subscription,
-        endpoint=get_or_create_endpoint(shop_id, subscription.uri),
-        payload=stored_payload,
         topic=subscription.topic,
         api_version=subscription.api_version,
-        triggered_at=at,
-        next_at=at,
-        created_at=at,
     )
-    notify_after_commit()
-    return delivery
 
 
 def generate_sample(shape: Any) -> Any:
-    """Generate a sample value that matches a JSON schema."""
     kinds = shape.get("type")
     kind = next((type_name for type_name in kinds if type_name != "null"), "null") if isinstance(kinds, list) else kinds
     if isinstance(either := shape.get("oneOf"), list):

@@ -16,16 +16,12 @@ from apps.core.i18n.error_messages import BLANK, NOT_A_URL, too_long
 from apps.core.i18n.messages import define_message
 from apps.core.tenancy.models import App
 
-# Returns the error in a URI as a phrase that follows the label "Address", or None if the URI is valid.
-UriCheck = Callable[[str, App], str | None]
-
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _GCP_PROJECT = re.compile(r"[a-z][a-z0-9-]{4,28}[a-z0-9]")
 _GCP_TOPIC = re.compile(r"(?!goog)[A-Za-z][A-Za-z0-9._~+%-]{2,254}")
 _EVENT_SOURCE = re.compile(
     r"arn:aws:events:[a-z]{2}-[a-z]+-[0-9]+::event-source/aws\.partner/[A-Za-z0-9._-]+/(?P<app>[0-9]+)/[A-Za-z0-9._/-]+"
 )
-_KAFKA_TOPIC = re.compile(r"kafka://[A-Za-z0-9._-]{1,249}")
 _AMQP = re.compile(r"amqp://(?P<broker>[a-z0-9-]{1,60})/[A-Za-z0-9._-]{1,200}")
 
 _NOT_SUPPORTED = define_message("endpoints.not_supported", "protocol {scheme}:// is not supported")
@@ -68,8 +64,7 @@ def get_host(uri: str) -> str:
 
 def get_transport_scheme(uri: str) -> str:
     """Return the scheme that selects the transport: ``https``, ``arn``, ``amqp`` …; plain http becomes ``https``."""
-    scheme = _parse_scheme(uri)
-    return {"http": "https"}.get(scheme, scheme)
+    return "https" if (scheme := _parse_scheme(uri)) == "http" else scheme
 
 
 def get_enabled_schemes() -> list[str]:
@@ -100,13 +95,7 @@ def _check_event_source(uri: str, app: App) -> str | None:
     match = _EVENT_SOURCE.fullmatch(uri)
     if match is None:
         return gettext_noop("is not a valid AWS ARN")
-    if match["app"] != str(app.pk):
-        return _OF_ANOTHER_APP(found=match["app"], wanted=app.pk)
-    return None
-
-
-def _check_kafka(uri: str, _app: App) -> str | None:
-    return None if _KAFKA_TOPIC.fullmatch(uri) else gettext_noop("is not a valid kafka topic")
+    return None if match["app"] == str(app.pk) else _OF_ANOTHER_APP(found=match["app"], wanted=app.pk)
 
 
 def _check_amqp(uri: str, _app: App) -> str | None:
@@ -116,9 +105,8 @@ def _check_amqp(uri: str, _app: App) -> str | None:
     return None if match["broker"] in settings.WEBHOOK_BROKERS else _NO_BROKER(broker=match["broker"])
 
 
-SCHEME_CHECKS: dict[str, UriCheck] = {
+SCHEME_CHECKS: dict[str, Callable[[str, App], str | None]] = {
     "arn": _check_event_source,
     "pubsub": _check_pubsub,
-    "kafka": _check_kafka,
     "amqp": _check_amqp,
 }

@@ -38,8 +38,6 @@ class SubscriptionRefused(DomainError):
 
 
 class TopicScopeMissing(DomainError):
-    """Raised when the app lacks the scope that the topic requires."""
-
     code = "scope_needed"
     field = "topic"
     status = 403
@@ -50,5 +48,4 @@ class TopicScopeMissing(DomainError):
 
 
 def get_full_message(field: str, message: str) -> str:
-    """Prefix a message with the label of its field."""
     return message if message[:1].isupper() else f"{FIELD_LABELS.get(field, field.capitalize())} {message}"

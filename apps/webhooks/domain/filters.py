@@ -26,18 +26,16 @@ def _build_tree(paths: tuple[str, ...]) -> FieldTree:
     """Build a tree of the paths. A path that selects an object overrides paths to members of that object."""
     tree: FieldTree = {}
     for path in paths:
-        names = path.split(".")
+        *outer_names, last_name = path.split(".")
         level: FieldTree | None = tree
-        for name in names[:-1]:
-            inner = level.setdefault(name, {}) if level is not None else None
-            level = inner
+        for name in outer_names:
+            level = level.setdefault(name, {}) if level is not None else None
         if level is not None:
-            level[names[-1]] = None
+            level[last_name] = None
     return tree
 
 
 def select_fields(payload: Mapping[str, Any], include_fields: Collection[str]) -> Mapping[str, Any]:
-    """Return the selected fields of a payload, or the whole payload if no fields are selected."""
     return _select_members(payload, _build_tree(tuple(include_fields))) if include_fields else payload
 
 
@@ -59,11 +57,8 @@ def add_metafields(
     namespaces: Iterable[str],
     identifiers: Iterable[Mapping[str, str]],
 ) -> Mapping[str, Any]:
-    """Return the payload with the metafields that a subscription requests."""
-    requested_namespaces, requested_keys = (
-        set(namespaces),
-        {(identifier["namespace"], identifier["key"]) for identifier in identifiers},
-    )
+    requested_namespaces = set(namespaces)
+    requested_keys = {(identifier["namespace"], identifier["key"]) for identifier in identifiers}
     if not (requested_namespaces or requested_keys):
         return payload
     picked = [
@@ -98,11 +93,8 @@ def find_warnings(shape: JsonSchema | None, tree: Node | None, include_fields: I
     """Check a filter and a field selection against a payload schema. Without a schema there are no warnings."""
     if shape is None:
         return []
-    warnings = [
-        FieldWarning("include_fields", _MISSING(path=path))
-        for path in include_fields
-        if not get_schemas_at(shape, path)
-    ]
+    missing = (path for path in include_fields if not get_schemas_at(shape, path))
+    warnings = [FieldWarning("include_fields", _MISSING(path=path)) for path in missing]
     if tree is None:
         return warnings
     reasons = {term: _explain_mismatch(shape, term) for term in iterate_terms(tree)}

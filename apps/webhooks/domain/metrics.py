@@ -23,16 +23,13 @@ class WebhookMetrics:
     """Metrics of webhook deliveries in all shops.
 
     Attributes:
-        states: The number of deliveries by state: ``due``, ``retry`` (waiting for a retry) or ``leased`` (being sent).
+        states: The numbers of unfinished deliveries by state.
         oldest_event_seconds: The age of the oldest event that waits for fan-out, or 0 if no event waits.
         oldest_due_seconds: How long the oldest due delivery has been due, or 0 if no delivery is due.
-        disabled_subscriptions: The number of disabled subscriptions.
         paused_hosts: The number of servers with an open circuit breaker.
-        outcomes: The number of attempts by outcome in the last five minutes, limited to the 5,000 newest attempts.
-        fenced: How many of these attempts ended after their lease expired, so that another process may have sent the
-            same delivery.
-        lags: The seconds from the event to the first attempt, keyed by quantile. Only recent first attempts are
-            included, and the dict is empty if there are none.
+        outcomes: The numbers of attempts by outcome in the last five minutes, limited to the 5,000 newest attempts.
+        fenced: How many of these attempts ended after their lease, so another process may have sent the delivery too.
+        lags: The seconds from the event to recent first attempts, keyed by quantile, or {} if there are none.
     """
 
     states: dict[str, int]
@@ -62,7 +59,7 @@ def collect_webhook_metrics() -> WebhookMetrics:
         Host.objects.filter(paused_until__gt=Now()).count(),
         dict(Counter(row.outcome for row in attempts)),
         sum(row.fenced for row in attempts),
-        _quantiles([_get_lag(row) for row in attempts if row.number == 1]),
+        _quantiles([row.created_at - row.delivery.triggered_at for row in attempts if row.number == 1]),
     )
 
 
@@ -72,13 +69,6 @@ def _get_recent_attempts() -> list[Attempt]:
     return [row for row in sample[:SAMPLE_SIZE] if row.created_at > row.now - SAMPLE_PERIOD]
 
 
-def _get_lag(attempt: Attempt) -> float:
-    return max((attempt.created_at - attempt.delivery.triggered_at).total_seconds(), 0.0)
-
-
-def _quantiles(values: Sequence[float]) -> dict[float, float]:
-    """Return the value at each quantile, or an empty dict if there are no values."""
-    if not values:
-        return {}
-    ordered = sorted(values)
-    return {share: ordered[min(int(share * len(ordered)), len(ordered) - 1)] for share in QUANTILES}
+def _quantiles(lags: Sequence[timedelta]) -> dict[float, float]:
+    seconds = sorted(max(lag.total_seconds(), 0.0) for lag in lags)
+    return {share: seconds[min(int(share * len(seconds)), len(seconds) - 1)] for share in QUANTILES if seconds}

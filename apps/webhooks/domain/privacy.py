@@ -28,13 +28,8 @@ REINSTALL_PERIOD = timedelta(hours=48)
 
 
 def handle_uninstall(installation: Installation, at: datetime) -> None:
-    """Delete the subscriptions of an uninstalled app, and schedule its ``shop/redact`` webhook."""
+    """Delete the app's subscriptions, and schedule ``shop/redact`` if the app's configuration file subscribes to it."""
     delete_app_subscriptions(installation, at)
-    schedule_shop_redact(installation, at)
-
-
-def schedule_shop_redact(installation: Installation, at: datetime) -> None:
-    """Schedule ``shop/redact`` to be sent in 48 hours, if the app's configuration file subscribes to this topic."""
     with all_shops_scope():
         listens = get_configured_subscriptions(installation.app_id).filter(topic=SHOP_REDACT).exists()
     if listens:
@@ -42,7 +37,7 @@ def schedule_shop_redact(installation: Installation, at: datetime) -> None:
 
 
 def send_shop_redact(job: Job, **arguments: Any) -> None:
-    """Record the ``shop/redact`` event, unless the app was reinstalled. ``schedule_shop_redact`` enqueues this task."""
+    """Record the ``shop/redact`` event, unless the app was reinstalled. ``handle_uninstall`` enqueues this task."""
     with transaction.atomic():
         queue.lock_lease(job)
         installation = Installation.objects.get(pk=arguments["installation_id"])

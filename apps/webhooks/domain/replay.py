@@ -40,7 +40,6 @@ def replay_since(subscription: Subscription, *, since: datetime, actor: str, at:
 
 
 def replay_dead_letters(subscription: Subscription, *, actor: str, at: datetime) -> Job:
-    """Enqueue the replay of all dead letters of a subscription."""
     return queue.enqueue(REPLAY_JOB, actor=actor, subscription_id=subscription.pk, states=[Delivery.State.DEAD.value])
 
 

@@ -4,15 +4,14 @@ Unfinished deliveries are never deleted, unless they are held. Rows are deleted 
 Event rows are not deleted, but the payloads in old event rows are cleared.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 
 from apps.core.db.id_sequences import get_last_id_of_range
 from apps.core.events.models import Event
 from apps.core.events.redaction import clear_payloads
-from apps.core.models import TimestampedQuerySet
 from apps.core.tenancy.read_only import writable_shops
 from apps.shops.models import RetiringSecret
 from apps.webhooks.models import Attempt, Delivery, Health, Payload, Pending, Subscription
@@ -25,24 +24,8 @@ _OVER = (Delivery.State.DONE, Delivery.State.CANCELLED)
 
 
 def delete_expired_rows(at: datetime) -> int:
-    """Delete rows after their retention period, and return the number of deleted rows."""
-    cleanups: tuple[Callable[[datetime], int], ...] = (
-        _clear_attempts,
-        _clear_deliveries,
-        _clear_payloads,
-        _clear_event_payloads,
-        _clear_subscriptions,
-    )
+    cleanups = (_clear_attempts, _clear_deliveries, _clear_payloads, _clear_event_payloads, _clear_subscriptions)
     return sum(cleanup(at) for cleanup in cleanups)
-
-
-def _process_in_batches(rows: "QuerySet[Model] | TimestampedQuerySet[Model]", work: Callable[[list[int]], int]) -> int:
-    """Call a function with batches of row IDs in ascending order, and return the sum of the results."""
-    total, last = 0, 0
-    while batch := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:BATCH_SIZE]):
-        total += work(batch)
-        last = batch[-1]
-    return total
 
 
 def _iterate_old_rows(
@@ -109,4 +92,7 @@ def _clear_subscriptions(at: datetime) -> int:
     subscriptions = Subscription.objects.filter(Q(shop=None) | writable_shops(), deleted_at__lt=at - KEEP_DELIVERIES)
     subscriptions = subscriptions.exclude(Exists(remaining_deliveries))
     Health.objects.filter(subscription__in=subscriptions).delete()
-    return _process_in_batches(subscriptions, lambda pks: Subscription.objects.filter(pk__in=pks).delete()[0])
+    count = 0
+    while batch := list(subscriptions.order_by("pk").values_list("pk", flat=True)[:BATCH_SIZE]):
+        count += Subscription.objects.filter(pk__in=batch).delete()[0]
+    return count

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from django.conf import settings
 from django.utils.translation import gettext_noop
@@ -26,22 +26,6 @@ from apps.webhooks.domain.errors import SubscriptionRefused
 from apps.webhooks.models import Subscription
 from apps.webhooks.models.subscriptions import MAX_IN_FLIGHT, MAX_NAME, MAX_PER_SECOND
 
-# The writable fields of a subscription. The topic can only be set on creation.
-WRITABLE_FIELDS = (
-    "topic",
-    "uri",
-    "format",
-    "filter",
-    "include_fields",
-    "metafield_namespaces",
-    "private_metafield_namespaces",
-    "metafields",
-    "name",
-    "api_version",
-    "ordered",
-    "max_in_flight",
-    "max_per_second",
-)
 MAX_LIST_ENTRIES = 250
 MAX_PATH = 255
 _NOT_INCLUDED = define_message(
@@ -103,11 +87,9 @@ def _find_name_error(name: str | None) -> str | None:
         return gettext_noop("is too short (minimum is 1 character)")
     if len(name) > MAX_NAME:
         return too_long(MAX_NAME)
-    return (
-        None
-        if _NAME.fullmatch(name)
-        else (gettext_noop("name field can only contain alphanumeric characters, underscores, and hyphens"))
-    )
+    if not _NAME.fullmatch(name):
+        return gettext_noop("name field can only contain alphanumeric characters, underscores, and hyphens")
+    return None
 
 
 def _parse_filter(subscription: Subscription, errors: Errors) -> Node | None:
@@ -118,9 +100,8 @@ def _parse_filter(subscription: Subscription, errors: Errors) -> Node | None:
         tree = parse_query(subscription.filter)
         compile_predicate(tree)
     except QuerySyntaxError as error:
-        errors["filter"] = [
-            str(error) if error.message == MISSING_FIELD else _BAD_FILTER(problem=as_message(str(error)))
-        ]
+        is_explained = error.message == MISSING_FIELD
+        errors["filter"] = [str(error) if is_explained else _BAD_FILTER(problem=as_message(str(error)))]
         return None
     if missing := sorted(get_field_paths(tree) - _keep_selected(get_field_paths(tree), subscription.include_fields)):
         errors["filter"] = [_NOT_INCLUDED(fields=", ".join(missing))]
@@ -146,7 +127,7 @@ def _convert(values: Attrs, errors: Errors) -> Attrs:
     converted: Attrs = {}
     for name, value in values.items():
         try:
-            converted[name] = _READERS[name](value)
+            converted[name] = WRITABLE_FIELDS[name](value)
         except _InvalidValue as error:
             errors[name] = [str(error)]
     return converted
@@ -156,16 +137,16 @@ class _InvalidValue(ValueError):
     """Raised when a value has the wrong type. The message is a phrase that follows the label of the field."""
 
 
+def _is_plain_text(value: object) -> bool:
+    return isinstance(value, str) and _PLAIN_TEXT.fullmatch(value) is not None
+
+
 def _parse_text(value: object) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or (value and not _PLAIN_TEXT.fullmatch(value)):
         raise _InvalidValue(INVALID)
     return value
-
-
-def _parse_optional_text(value: object) -> str | None:
-    return None if value is None else _parse_text(value)
 
 
 def _parse_format(value: object) -> str:
@@ -181,14 +162,6 @@ def _parse_bool(value: object) -> bool:
     return value
 
 
-def _parse_max_in_flight(value: object) -> int:
-    return _parse_integer(value, MAX_IN_FLIGHT)
-
-
-def _parse_max_per_second(value: object) -> int | None:
-    return None if value is None else _parse_integer(value, MAX_PER_SECOND)
-
-
 def _parse_integer(value: object, maximum: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise _InvalidValue(NOT_WHOLE)
@@ -200,9 +173,7 @@ def _parse_integer(value: object, maximum: int) -> int:
 def _parse_texts(value: object) -> list[str]:
     if value is None:
         return []
-    if not isinstance(value, list | tuple):
-        raise _InvalidValue(INVALID)
-    if not all(isinstance(entry, str) and _PLAIN_TEXT.fullmatch(entry) for entry in value):
+    if not (isinstance(value, list | tuple) and all(map(_is_plain_text, value))):
         raise _InvalidValue(INVALID)
     if len(value) > MAX_LIST_ENTRIES:
         raise _InvalidValue(too_many("entries", MAX_LIST_ENTRIES))
@@ -221,15 +192,14 @@ def _parse_identifiers(value: object) -> list[dict[str, str]]:
     for entry in value:
         if not isinstance(entry, dict) or entry.keys() != {"namespace", "key"}:
             raise _InvalidValue(INVALID)
-        for name in ("namespace", "key"):
-            word = entry[name]
-            if not isinstance(word, str) or not _PLAIN_TEXT.fullmatch(word) or len(word) > MAX_PATH:
-                raise _InvalidValue(INVALID)
+        if not all(_is_plain_text(word) and len(word) <= MAX_PATH for word in entry.values()):
+            raise _InvalidValue(INVALID)
         identifiers.append({"namespace": entry["namespace"], "key": entry["key"]})
     return identifiers
 
 
-_READERS = {
+# The writable fields with functions that convert their values. The topic can only be set on creation.
+WRITABLE_FIELDS: dict[str, Callable[[object], object]] = {
     "topic": _parse_text,
     "uri": _parse_text,
     "format": _parse_format,
@@ -238,9 +208,9 @@ _READERS = {
     "metafield_namespaces": _parse_texts,
     "private_metafield_namespaces": _parse_texts,
     "metafields": _parse_identifiers,
-    "name": _parse_optional_text,
+    "name": lambda value: None if value is None else _parse_text(value),
     "api_version": _parse_text,
     "ordered": _parse_bool,
-    "max_in_flight": _parse_max_in_flight,
-    "max_per_second": _parse_max_per_second,
+    "max_in_flight": lambda value: _parse_integer(value, MAX_IN_FLIGHT),
+    "max_per_second": lambda value: None if value is None else _parse_integer(value, MAX_PER_SECOND),
 }

@@ -28,7 +28,6 @@ from apps.webhooks.models.subscriptions import decode_warnings
 
 
 def get_undeleted_subscriptions() -> TimestampedQuerySet[Subscription]:
-    """Return all subscriptions that are not soft-deleted."""
     return Subscription.objects.get_queryset().filter(deleted_at=None)
 
 
@@ -43,10 +42,7 @@ def get_configured_subscriptions(app: App | int) -> TimestampedQuerySet[Subscrip
 
 
 def get_subscriptions_for_shop(shop: Shop) -> TimestampedQuerySet[Subscription]:
-    """Return all subscriptions that receive events of a shop, including subscriptions from configuration files.
-
-    Call this function in the all-shops scope.
-    """
+    """Return all subscriptions that receive events of a shop. Call this function in the all-shops scope."""
     installed_apps = Installation.objects.filter(shop=shop, uninstalled_at=None).values("app_id")
     return get_undeleted_subscriptions().filter(Q(shop=shop) | Q(shop=None), app_id__in=installed_apps)
 
@@ -55,14 +51,7 @@ def get_subscriptions_for_shop(shop: Shop) -> TimestampedQuerySet[Subscription]:
 def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Subscription:
     """Create an app's subscription to a topic in a shop. Call this function in the shop's scope.
 
-    Args:
-        installation: The installation of the app in the shop. The granted scopes decide which topics are allowed.
-        values: ``topic``, ``uri``, ``api_version`` and optionally other fields of ``WRITABLE_FIELDS``.
-        actor: The actor who creates the subscription.
-        at: The time of the change.
-
-    Returns:
-        The subscription, with any warnings in ``warnings``.
+    ``values`` are ``topic``, ``uri``, ``api_version`` and optionally other ``WRITABLE_FIELDS``.
 
     Raises:
         SubscriptionRefused: Values are invalid; the error lists all problems by field.
@@ -81,11 +70,7 @@ def create_subscription(installation: Installation, values: ReadOnlyAttrs, *, ac
 
 @transaction.atomic
 def create_configured_subscription(app: App, values: ReadOnlyAttrs, *, at: datetime) -> Subscription:
-    """Create a subscription from an app's configuration file for all shops. Compliance topics are allowed.
-
-    Raises:
-        SubscriptionRefused: Values are invalid; the error lists all problems by field.
-    """
+    """Create a subscription for all shops like ``create_subscription``. Compliance topics are allowed."""
     subscription = Subscription(shop=None, app=app, origin=Subscription.Origin.CONFIG, created_at=at)
     assign_validated(subscription, values)
     bump_subscriber_versions_of_app(app)
@@ -97,20 +82,9 @@ def create_configured_subscription(app: App, values: ReadOnlyAttrs, *, at: datet
 
 @transaction.atomic
 def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, actor: str, at: datetime) -> Changes:
-    """Update a subscription. The endpoint of existing deliveries does not change.
+    """Lock, reload and update a subscription, and return the changes. The topic cannot change.
 
-    Args:
-        subscription: The subscription, which this function locks and reloads.
-        values: New values for fields in ``WRITABLE_FIELDS``. The topic cannot change.
-        actor: The actor who updates the subscription.
-        at: The time of the change.
-
-    Returns:
-        The changes by field.
-
-    Raises:
-        SubscriptionRefused: Values are invalid; the error lists all problems by field.
-        TopicScopeMissing: The app no longer has the scope that the topic requires.
+    The endpoint of existing deliveries does not change. The errors are the same as in ``create_subscription``.
     """
     _lock(subscription)
     before = {name: getattr(subscription, name) for name in (*WRITABLE_FIELDS, "warnings", "key_digest")}
@@ -122,7 +96,8 @@ def update_subscription(subscription: Subscription, values: ReadOnlyAttrs, *, ac
     if not changes:
         return {}
     if subscription.shop is not None:
-        require_topic_scope(_get_installation(subscription), subscription.topic)
+        installation = Installation.objects.get(shop=subscription.shop, app=subscription.app, uninstalled_at=None)
+        require_topic_scope(installation, subscription.topic)
     for name in changes:
         setattr(subscription, name, after[name])
     _increment_version(subscription)
@@ -152,7 +127,7 @@ def delete_subscription(subscription: Subscription, *, actor: str, at: datetime)
 
 
 def pause_subscription(subscription: Subscription, *, reason: str = "", actor: str, at: datetime) -> bool:
-    """Pause a subscription and hold its deliveries. Return True if the subscription was live before."""
+    """Pause a subscription and hold its deliveries. Return True if it was not paused before."""
     return _set_state(subscription, Subscription.State.PAUSED, reason, actor=actor, at=at)
 
 
@@ -165,10 +140,7 @@ def resume_subscription(subscription: Subscription, *, actor: str, at: datetime)
 
 
 def disable_subscription(subscription: Subscription, *, reason: str, actor: str = "system", at: datetime) -> bool:
-    """Disable a subscription and hold its deliveries, because the endpoint fails or no longer exists.
-
-    Return True if the subscription was live before.
-    """
+    """Disable a subscription and hold its deliveries. Return True if it was not disabled before."""
     return _set_state(subscription, Subscription.State.DISABLED, reason, actor=actor, at=at)
 
 
@@ -200,21 +172,13 @@ def refresh_listeners_on_grant(installation: Installation) -> None:
 
 
 def require_topic_scope(installation: Installation, topic: str) -> None:
-    """Check that an app has the scope that a topic requires.
-
-    Raises:
-        TopicScopeMissing: The app lacks the scope.
-    """
+    """Raise ``TopicScopeMissing`` if an app lacks the scope that a topic requires."""
     if scope := topics.get_missing_scope(topic, installation.all_scopes):
         raise TopicScopeMissing(scope)
 
 
 def _lock(subscription: Subscription) -> None:
-    """Lock the shops that the subscription covers, then lock and reload the subscription.
-
-    Raises:
-        RowDeleted: Another request has deleted the subscription.
-    """
+    """Lock the shops that the subscription covers, then lock and reload the subscription."""
     if subscription.shop_id is not None:
         lock_shop()
     else:
@@ -253,10 +217,3 @@ def _record(
     """Record an event in the audit log of the shop. A subscription for all shops has no audit log."""
     if subscription.shop_id is not None:
         record_event(topic, subscription, actor=actor, at=at, changes=changes)
-
-
-def _get_installation(subscription: Subscription) -> Installation:
-    installation: Installation = Installation.objects.get(
-        shop=subscription.shop, app=subscription.app, uninstalled_at=None
-    )
-    return installation

@@ -41,11 +41,8 @@ _SECTIONS: Mapping[str, str] = {
 class TopicDescription:
     """The description of a topic in docs/topics.md and in the panel.
 
-    Attributes:
-        audience: The required scope, or a phrase such as "any app".
-        is_extension: True if clients of other platforms do not know the topic.
-        example: An example payload as indented JSON.
-        same_as: The name of an earlier topic with the same example, or "".
+    ``audience`` is the required scope, or a phrase such as "any app". ``is_extension`` is True if clients of other
+    platforms do not know the topic. ``same_as`` is the name of an earlier topic with the same example, or "".
     """
 
     name: str
@@ -57,7 +54,6 @@ class TopicDescription:
 
 
 def list_subscribable_topics() -> Iterator[Topic]:
-    """Return every topic that apps can subscribe to, sorted by name."""
     return (topic for topic in get_all_topics() if topic.is_subscribable or topic.name in COMPLIANCE_TOPICS)
 
 
@@ -66,8 +62,7 @@ def render_examples() -> dict[str, Any]:
     version = settings.API_VERSIONS[-1]
     rendered: dict[str, Any] = {}
     for topic in list_subscribable_topics():
-        instance = topic.get_example()
-        if instance is not None:
+        if (instance := topic.get_example()) is not None:
             rendered[topic.name] = _shortened(orjson.loads(orjson.dumps(topic.render(instance, version))))
     return rendered
 
@@ -82,7 +77,6 @@ def _shortened(value: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def load_examples() -> Mapping[str, Any]:
-    """Return the saved example payloads, keyed by topic."""
     examples_by_topic: Mapping[str, Any] = json.loads(PATH.read_text())
     return examples_by_topic
 
@@ -98,7 +92,7 @@ def describe_topics() -> list[tuple[str, list[TopicDescription]]]:
 
 def _describe_topic(topic: Topic, before: Sequence[TopicDescription]) -> TopicDescription:
     text = json.dumps(load_examples().get(topic.name), indent=2, ensure_ascii=False)
-    same = next((topic_description.name for topic_description in before if topic_description.example == text), "")
+    same = next((earlier.name for earlier in before if earlier.example == text), "")
     return TopicDescription(topic.name, topic.label, _audience(topic), topic.name not in CATALOG, text, same)
 
 
@@ -139,7 +133,6 @@ def render_topics_page() -> str:
 
 
 def _group_by_section() -> dict[str, list[TopicDescription]]:
-    """Group the descriptions of all topics by section, sorted by title."""
     sections: dict[str, list[TopicDescription]] = {}
     for family, rows in describe_topics():
         owner = "metafields" if family.endswith("_metafields") else _SECTIONS.get(family, family)

@@ -15,7 +15,6 @@ from apps.core.graphql import registry
 from apps.core.graphql.errors import ACCESS_DENIED, graphql_error
 from apps.core.graphql.types import ARN, URL, Info, parse_number_of_type
 from apps.core.i18n.error_messages import TAKEN
-from apps.core.types import Attrs
 from apps.webhooks.domain import subscriptions
 from apps.webhooks.domain.errors import NO_SUCH_SUBSCRIPTION, SubscriptionRefused, TopicScopeMissing, get_full_message
 from apps.webhooks.graphql.types import (
@@ -30,7 +29,6 @@ from apps.webhooks.graphql.types import (
 )
 from apps.webhooks.models import Subscription
 
-INPUT_ARGUMENT = "webhookSubscription"
 DEPRECATED_MUTATION = registry.deprecation_metadata(
     SINCE_URI, "Use `webhookSubscriptionCreate` or `webhookSubscriptionUpdate` with a `uri` instead."
 )
@@ -41,55 +39,44 @@ _ARGUMENT_NAMES = {
     "metafield_namespaces": "metafieldNamespaces",
     "private_metafield_namespaces": "privateMetafieldNamespaces",
 }
-_since_uri = registry.version_metadata(since=SINCE_URI)
-_since_metafields = registry.version_metadata(since="2025-01")
-_since_name = registry.version_metadata(since="2026-04")
 
 FieldErrors = list[tuple[list[str], str]]
 
 
 @strawberry.input(description="A metafield included in payloads.")
 class HasMetafieldsMetafieldIdentifierInput:
-    """A metafield identified by namespace and key."""
-
     namespace: str
     key: str
 
 
 @strawberry.input
 class _SubscriptionFields:
-    """Fields shared by all inputs for subscriptions."""
-
     format: WebhookSubscriptionFormat | None = strawberry.UNSET
     filter: str | None = strawberry.UNSET
     include_fields: list[str] | None = strawberry.UNSET
     metafield_namespaces: list[str] | None = strawberry.UNSET
     metafields: list[HasMetafieldsMetafieldIdentifierInput] | None = strawberry.field(
-        default=strawberry.UNSET, metadata=_since_metafields
+        default=strawberry.UNSET, metadata=registry.version_metadata(since="2025-01")
     )
-    name: str | None = strawberry.field(default=strawberry.UNSET, metadata=_since_name)
+    name: str | None = strawberry.field(default=strawberry.UNSET, metadata=registry.version_metadata(since="2026-04"))
 
 
 @strawberry.input(description="The values of a webhook subscription.")
 class WebhookSubscriptionInput(_SubscriptionFields):
     """Input for a subscription; in an update, omitted fields do not change."""
 
-    uri: str | None = strawberry.field(default=strawberry.UNSET, metadata=_since_uri)
+    uri: str | None = strawberry.field(default=strawberry.UNSET, metadata=registry.version_metadata(since=SINCE_URI))
     callback_url: URL | None = strawberry.field(default=strawberry.UNSET, metadata=BY_URI)
 
 
 @strawberry.input(description="The values of a webhook subscription to Google Cloud Pub/Sub.")
 class PubSubWebhookSubscriptionInput(_SubscriptionFields):
-    """Input for a subscription that delivers to Google Cloud Pub/Sub."""
-
     pub_sub_project: str
     pub_sub_topic: str
 
 
 @strawberry.input(description="The values of a webhook subscription to Amazon EventBridge.")
 class EventBridgeWebhookSubscriptionInput(_SubscriptionFields):
-    """Input for a subscription that delivers to Amazon EventBridge."""
-
     arn: ARN
 
 
@@ -98,72 +85,51 @@ Input = WebhookSubscriptionInput | PubSubWebhookSubscriptionInput | EventBridgeW
 
 @strawberry.type(description="An error that prevented a mutation.")
 class UserError:
-    """An error of a mutation, with the path of the argument that caused it."""
-
     field: list[str] | None
     message: str
 
 
 @strawberry.type
 class WebhookSubscriptionCreatePayload:
-    """The result of a create mutation."""
-
     webhook_subscription: WebhookSubscriptionType | None
     user_errors: list[UserError]
 
 
 @strawberry.type
-class WebhookSubscriptionUpdatePayload:
-    """The result of an update mutation."""
-
-    webhook_subscription: WebhookSubscriptionType | None
-    user_errors: list[UserError]
+class WebhookSubscriptionUpdatePayload(WebhookSubscriptionCreatePayload):
+    pass
 
 
 @strawberry.type
 class WebhookSubscriptionDeletePayload:
-    """The result of a delete mutation."""
-
     deleted_webhook_subscription_id: strawberry.ID | None
     user_errors: list[UserError]
 
 
 @strawberry.type
-class EventBridgeWebhookSubscriptionCreatePayload:
-    """The result of a create mutation."""
-
-    webhook_subscription: WebhookSubscriptionType | None
-    user_errors: list[UserError]
+class EventBridgeWebhookSubscriptionCreatePayload(WebhookSubscriptionCreatePayload):
+    pass
 
 
 @strawberry.type
-class EventBridgeWebhookSubscriptionUpdatePayload:
-    """The result of an update mutation."""
-
-    webhook_subscription: WebhookSubscriptionType | None
-    user_errors: list[UserError]
+class EventBridgeWebhookSubscriptionUpdatePayload(WebhookSubscriptionCreatePayload):
+    pass
 
 
 @strawberry.enum
 class PubSubWebhookSubscriptionCreateUserErrorCode(Enum):
-    """Error codes of a create mutation."""
-
     INVALID_PARAMETERS = "invalid_parameters"
     TAKEN = "taken"
 
 
 @strawberry.enum
 class PubSubWebhookSubscriptionUpdateUserErrorCode(Enum):
-    """Error codes of an update mutation."""
-
     INVALID_PARAMETERS = "invalid_parameters"
     TAKEN = "taken"
 
 
 @strawberry.type
 class PubSubWebhookSubscriptionCreateUserError:
-    """An error of a create mutation, with its code."""
-
     code: PubSubWebhookSubscriptionCreateUserErrorCode | None
     field: list[str] | None
     message: str
@@ -171,8 +137,6 @@ class PubSubWebhookSubscriptionCreateUserError:
 
 @strawberry.type
 class PubSubWebhookSubscriptionUpdateUserError:
-    """An error of an update mutation, with its code."""
-
     code: PubSubWebhookSubscriptionUpdateUserErrorCode | None
     field: list[str] | None
     message: str
@@ -180,16 +144,12 @@ class PubSubWebhookSubscriptionUpdateUserError:
 
 @strawberry.type
 class PubSubWebhookSubscriptionCreatePayload:
-    """The result of a create mutation."""
-
     webhook_subscription: WebhookSubscriptionType | None
     user_errors: list[PubSubWebhookSubscriptionCreateUserError]
 
 
 @strawberry.type
 class PubSubWebhookSubscriptionUpdatePayload:
-    """The result of an update mutation."""
-
     webhook_subscription: WebhookSubscriptionType | None
     user_errors: list[PubSubWebhookSubscriptionUpdateUserError]
 
@@ -206,7 +166,6 @@ class WebhookMutations:
     def webhook_subscription_create(
         self, info: Info, topic: Topic, webhook_subscription: WebhookSubscriptionInput
     ) -> WebhookSubscriptionCreatePayload | None:
-        """Create a subscription."""
         created, errors = _create(info, topic.value, webhook_subscription)
         return WebhookSubscriptionCreatePayload(webhook_subscription=created, user_errors=_user_errors(errors))
 
@@ -214,14 +173,11 @@ class WebhookMutations:
     def webhook_subscription_update(
         self, info: Info, id: strawberry.ID, webhook_subscription: WebhookSubscriptionInput
     ) -> WebhookSubscriptionUpdatePayload | None:
-        """Update a subscription; omitted fields do not change."""
         updated, errors = _update(info, id, webhook_subscription)
         return WebhookSubscriptionUpdatePayload(webhook_subscription=updated, user_errors=_user_errors(errors))
 
     @strawberry.mutation(description="Delete a webhook subscription.")
     def webhook_subscription_delete(self, info: Info, id: strawberry.ID) -> WebhookSubscriptionDeletePayload | None:
-        """Delete a subscription."""
-
         def work(row: Subscription) -> None:
             subscriptions.delete_subscription(row, actor=info.context.actor, at=info.context.at)
 
@@ -237,7 +193,6 @@ class WebhookMutations:
     def pub_sub_webhook_subscription_create(
         self, info: Info, topic: Topic, webhook_subscription: PubSubWebhookSubscriptionInput
     ) -> PubSubWebhookSubscriptionCreatePayload | None:
-        """Create a subscription to Google Cloud Pub/Sub."""
         created, field_errors = _create(info, topic.value, webhook_subscription)
         codes = PubSubWebhookSubscriptionCreateUserErrorCode
         errors = [
@@ -252,7 +207,6 @@ class WebhookMutations:
     def pub_sub_webhook_subscription_update(
         self, info: Info, id: strawberry.ID, webhook_subscription: PubSubWebhookSubscriptionInput
     ) -> PubSubWebhookSubscriptionUpdatePayload | None:
-        """Update a subscription to Google Cloud Pub/Sub; omitted fields do not change."""
         updated, field_errors = _update(info, id, webhook_subscription)
         codes = PubSubWebhookSubscriptionUpdateUserErrorCode
         errors = [
@@ -268,7 +222,6 @@ class WebhookMutations:
     def event_bridge_webhook_subscription_create(
         self, info: Info, topic: Topic, webhook_subscription: EventBridgeWebhookSubscriptionInput
     ) -> EventBridgeWebhookSubscriptionCreatePayload | None:
-        """Create a subscription to Amazon EventBridge."""
         created, errors = _create(info, topic.value, webhook_subscription)
         return EventBridgeWebhookSubscriptionCreatePayload(
             webhook_subscription=created, user_errors=_user_errors(errors)
@@ -280,7 +233,6 @@ class WebhookMutations:
     def event_bridge_webhook_subscription_update(
         self, info: Info, id: strawberry.ID, webhook_subscription: EventBridgeWebhookSubscriptionInput
     ) -> EventBridgeWebhookSubscriptionUpdatePayload | None:
-        """Update a subscription to Amazon EventBridge; omitted fields do not change."""
         updated, errors = _update(info, id, webhook_subscription)
         return EventBridgeWebhookSubscriptionUpdatePayload(
             webhook_subscription=updated, user_errors=_user_errors(errors)
@@ -289,7 +241,7 @@ class WebhookMutations:
 
 def _create(info: Info, topic: str, input: Input) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
     caller = info.context
-    values = {"api_version": caller.version, "uri": "", **_values(input), "topic": topic}
+    values = {"api_version": caller.version, "uri": "", **dict(_iterate_values(input)), "topic": topic}
     installation = caller.access.installation
     return _run_change(
         lambda: subscriptions.create_subscription(installation, values, actor=caller.actor, at=caller.at), info
@@ -298,7 +250,9 @@ def _create(info: Info, topic: str, input: Input) -> tuple[WebhookSubscriptionTy
 
 def _update(info: Info, id: str, input: Input) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
     def work(row: Subscription) -> None:
-        subscriptions.update_subscription(row, _values(input), actor=info.context.actor, at=info.context.at)
+        subscriptions.update_subscription(
+            row, dict(_iterate_values(input)), actor=info.context.actor, at=info.context.at
+        )
 
     return _with_row(info, id, work)
 
@@ -319,11 +273,7 @@ def _with_row(
 
 
 def _run_change(work: Callable[[], Subscription], info: Info) -> tuple[WebhookSubscriptionType | None, FieldErrors]:
-    """Run a change, and return the subscription or the errors.
-
-    Raises:
-        GraphQLError: The app lacks the scope that the topic requires.
-    """
+    """Run a change, and return the subscription or the errors. A missing scope raises ``GraphQLError``."""
     try:
         return to_subscription_type(work()), []
     except SubscriptionRefused as error:
@@ -338,12 +288,8 @@ def _run_change(work: Callable[[], Subscription], info: Info) -> tuple[WebhookSu
         ) from error
 
 
-def _values(input: Input) -> Attrs:
-    """Convert an input to a dict with the field names of ``domain.subscriptions``."""
-    return dict(_iterate_values(input))
-
-
 def _iterate_values(input: Input) -> Iterator[tuple[str, Any]]:
+    """Yield the values of an input with the field names of ``domain.subscriptions``."""
     if isinstance(input, PubSubWebhookSubscriptionInput):
         yield "uri", f"pubsub://{input.pub_sub_project}:{input.pub_sub_topic}"
     elif isinstance(input, EventBridgeWebhookSubscriptionInput):
@@ -364,8 +310,7 @@ def _iterate_values(input: Input) -> Iterator[tuple[str, Any]]:
 
 
 def _path(field: str) -> list[str]:
-    """Return the path of the argument that sets a field."""
-    return [field] if field in {"topic", "id"} else [INPUT_ARGUMENT, _ARGUMENT_NAMES.get(field, field)]
+    return [field] if field in {"topic", "id"} else ["webhookSubscription", _ARGUMENT_NAMES.get(field, field)]
 
 
 def _user_errors(errors: FieldErrors) -> list[UserError]:

@@ -41,16 +41,12 @@ MAX_COUNT = 10_000
 
 @strawberry.enum(description="The precision of a count.")
 class CountPrecision(Enum):
-    """The precision of a count, which is exact or a minimum."""
-
     EXACT = "exact"
     AT_LEAST = "at_least"
 
 
 @strawberry.type(description="A number of rows.")
 class Count:
-    """A number of rows, with the precision of the count."""
-
     count: int
     precision: CountPrecision
 
@@ -62,7 +58,6 @@ class WebhookQueries:
 
     @strawberry.field(description="A webhook subscription of the calling app, by global ID.")
     def webhook_subscription(self, info: Info, id: strawberry.ID) -> WebhookSubscriptionType | None:
-        """Return the subscription with this ID, or null if the app has no such subscription."""
         row = find_subscription(info, parse_number_of_type(id, KIND))
         return None if row is None else to_subscription_type(row)
 
@@ -83,7 +78,6 @@ class WebhookQueries:
         uri: Annotated[str | None, strawberry.argument(metadata=registry.version_metadata(since=SINCE_URI))] = None,
         callback_url: Annotated[URL | None, strawberry.argument(metadata=BY_URI)] = None,
     ) -> WebhookSubscriptionConnection:
-        """Return a page of subscriptions."""
         rows = _search_subscriptions(info, query)
         if topics is not None:
             rows = rows.filter(topic__in=[topic.value for topic in topics])
@@ -101,7 +95,6 @@ class WebhookQueries:
     def webhook_subscriptions_count(
         self, info: Info, query: str | None = None, limit: int | None = MAX_COUNT
     ) -> Count | None:
-        """Count the matching subscriptions, up to the limit."""
         maximum = MAX_COUNT if limit is None else limit
         if not 0 <= maximum <= MAX_COUNT:
             raise graphql_error(f"limit must be between 0 and {MAX_COUNT}")
@@ -111,11 +104,7 @@ class WebhookQueries:
 
 
 def _search_subscriptions(info: Info, query: str | None) -> TimestampedQuerySet[Subscription]:
-    """Return the caller's subscriptions that match a search query.
-
-    Raises:
-        GraphQLError: The query is invalid. The message contains the position of the error.
-    """
+    """Return the caller's subscriptions that match a search query. An invalid query raises ``GraphQLError``."""
     caller = info.context
     rows = subscriptions.get_api_subscriptions(caller.shop, caller.access.installation.app_id)
     if query is None or not query.strip():

@@ -46,46 +46,34 @@ WebhookSubscriptionTopic: Any = strawberry.enum(
 
 @strawberry.enum(description="The format of payloads.")
 class WebhookSubscriptionFormat(Enum):
-    """The format of webhook payloads."""
-
     JSON = "json"
     XML = "xml"
 
 
 @strawberry.enum(description="The sort keys of subscription lists.")
 class WebhookSubscriptionSortKeys(Enum):
-    """The sort keys of subscription lists."""
-
     CREATED_AT = "created_at"
     ID = "id"
 
 
 @strawberry.type(description="A metafield included in payloads.")
 class WebhookSubscriptionMetafieldIdentifier:
-    """A metafield identified by namespace and key."""
-
     namespace: str
     key: str
 
 
 @strawberry.type(description="Deliveries by HTTPS.")
 class WebhookHttpEndpoint:
-    """An HTTPS endpoint."""
-
     callback_url: URL
 
 
 @strawberry.type(description="Deliveries to Amazon EventBridge.")
 class WebhookEventBridgeEndpoint:
-    """An Amazon EventBridge event source as an endpoint."""
-
     arn: ARN
 
 
 @strawberry.type(description="Deliveries to Google Cloud Pub/Sub.")
 class WebhookPubSubEndpoint:
-    """A Google Cloud Pub/Sub topic as an endpoint."""
-
     pub_sub_project: str
     pub_sub_topic: str
 
@@ -98,8 +86,6 @@ Endpoint = Annotated[
 
 @strawberry.type(name=KIND, description="A subscription of the calling app to a topic.")
 class WebhookSubscriptionType(LegacyInteroperability, Node):
-    """A subscription that the calling app created for the shop."""
-
     row: strawberry.Private[Subscription]
 
     topic: WebhookSubscriptionTopic
@@ -114,22 +100,18 @@ class WebhookSubscriptionType(LegacyInteroperability, Node):
 
     @strawberry.field(metadata=registry.version_metadata(since="2025-01"))
     def metafields(self) -> list[WebhookSubscriptionMetafieldIdentifier]:
-        """Return the namespaces and keys of the metafields that payloads include."""
         return [WebhookSubscriptionMetafieldIdentifier(**metafield) for metafield in self.row.metafields]
 
     @strawberry.field
     def api_version(self) -> ApiVersion:
-        """Return the API version of payloads."""
         return build_api_version(self.row.api_version)
 
     @strawberry.field(metadata=BY_URI)
     def callback_url(self) -> URL:
-        """Return the URL that deliveries are sent to."""
         return URL(self.row.uri)
 
     @strawberry.field(metadata=BY_URI)
     def endpoint(self) -> Endpoint:
-        """Return the endpoint that deliveries are sent to."""
         return _endpoint(self.row.uri)
 
     @strawberry.field(deprecation_reason="Private metafields no longer exist.")
@@ -140,23 +122,18 @@ class WebhookSubscriptionType(LegacyInteroperability, Node):
 
 @strawberry.type(description="A subscription and its cursor.")
 class WebhookSubscriptionEdge:
-    """A subscription with a cursor."""
-
     cursor: str
     node: WebhookSubscriptionType
 
 
 @strawberry.type(description="A page of subscriptions.")
 class WebhookSubscriptionConnection:
-    """A page of subscriptions."""
-
     edges: list[WebhookSubscriptionEdge]
     nodes: list[WebhookSubscriptionType]
     page_info: PageInfo
 
 
 def to_subscription_type(row: Subscription) -> WebhookSubscriptionType:
-    """Convert a subscription to its GraphQL type."""
     return WebhookSubscriptionType(
         id=build_global_id(KIND, row.pk),
         legacy_resource_id=UnsignedInt64(row.pk),
@@ -174,7 +151,6 @@ def to_subscription_type(row: Subscription) -> WebhookSubscriptionType:
 
 
 def to_connection(page: Page[Subscription]) -> WebhookSubscriptionConnection:
-    """Convert a page to a GraphQL connection."""
     nodes = [to_subscription_type(row) for row in page.rows]
     edges = [
         WebhookSubscriptionEdge(cursor=cursor, node=node) for cursor, node in zip(page.cursors, nodes, strict=True)

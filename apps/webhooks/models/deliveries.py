@@ -231,7 +231,6 @@ class Delivery(ShopOwned):
 
     @property
     def problem(self) -> str:
-        """Return the label of the last failure, or "" if no attempt has failed."""
         return get_error_label(self.error)
 
 

@@ -32,8 +32,6 @@ class Subscription(ShopOwned):
     The row of a deleted subscription remains as long as the subscription has deliveries.
 
     Attributes:
-        max_in_flight: The maximum number of concurrent calls.
-        max_per_second: The maximum number of calls that may start per second, or None for no limit.
         key_digest: The SHA-256 digest of the URI, format and filter. The digest must be unique per topic.
         warnings: Warnings about the filter and the selected fields, as ``[{field, code, params}]``.
         reason: Why the subscription is disabled or paused. Staff see the reason.
@@ -72,9 +70,7 @@ class Subscription(ShopOwned):
     name = models.CharField(max_length=MAX_NAME, null=True, blank=True)
     api_version = models.CharField(gettext_lazy("API version"), max_length=10)
     ordered = models.BooleanField(
-        gettext_lazy("ordered"),
-        default=False,
-        help_text=gettext_lazy("Deliver each resource's events in order."),
+        gettext_lazy("ordered"), default=False, help_text=gettext_lazy("Deliver each resource's events in order.")
     )
     max_in_flight = models.PositiveSmallIntegerField(
         gettext_lazy("maximum concurrent deliveries"),
@@ -162,7 +158,7 @@ class Subscription(ShopOwned):
     @property
     def event_label(self) -> str:
         """Return the label of the subscription in the audit log."""
-        return f"{self.topic} → {self.uri}"[:255]
+        return str(self)[:255]
 
 
 def decode_warnings(warnings: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:

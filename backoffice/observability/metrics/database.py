@@ -49,5 +49,5 @@ def _measure_time(call: Callable[..., Any]) -> Callable[..., Any]:
     return timed
 
 
-def _time_statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-    return _measure_time(execute)(sql, params, many, context)
+def _time_statement(execute: Callable[..., Any], *arguments: Any) -> Any:
+    return _measure_time(execute)(*arguments)

@@ -18,23 +18,19 @@ from backoffice.server import supervisor
 
 
 class DatabaseGauges(Collector):
-    """Prometheus collector for gauges of queued work and running processes.
-
-    If the database does not respond, ``backoffice_up`` is 0 and the other gauges are missing.
-    """
+    """Collects the gauges. If the database does not respond, ``backoffice_up`` is 0 and other gauges are missing."""
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all gauges."""
         if (board := supervisor.board) is not None:
-            yield GaugeMetricFamily("backoffice_web_processes", "Running web processes.", board.serving())
+            yield _build_gauge("web_processes", "Running web processes.", board.serving())
         try:
             with all_shops_scope(), transaction.atomic():
                 metrics = list(_collect_database_gauges())
         except Error:
             connection.close()
-            yield GaugeMetricFamily("backoffice_up", "1 if the database answers.", 0)
+            yield _build_gauge("up", "1 if the database answers.", 0)
             return
-        yield GaugeMetricFamily("backoffice_up", "1 if the database answers.", 1)
+        yield _build_gauge("up", "1 if the database answers.", 1)
         if replica.has_replica():
             yield from _collect_replica_gauges()
         yield from metrics
@@ -42,62 +38,40 @@ class DatabaseGauges(Collector):
 
 def _collect_database_gauges() -> Iterator[Metric]:
     work = jobs.get_job_metrics()
+    help_text = "Waiting and running jobs, and jobs that failed within a day."
+    yield _build_gauge("jobs", help_text, work.states, "state")
     yield _build_gauge(
-        "state", "backoffice_jobs", "Waiting and running jobs, and jobs that failed within a day.", work.states
-    )
-    yield GaugeMetricFamily(
-        "backoffice_jobs_oldest_due_seconds", "Seconds since the oldest due job became due.", work.oldest_due_seconds
+        "jobs_oldest_due_seconds", "Seconds since the oldest due job became due.", work.oldest_due_seconds
     )
     deliveries = webhooks.collect_webhook_metrics()
-    yield _build_gauge("state", "backoffice_webhook_deliveries", "Unfinished webhook deliveries.", deliveries.states)
-    yield GaugeMetricFamily(
-        "backoffice_webhook_oldest_event_seconds",
-        "Age of the oldest event that is not matched with subscriptions yet.",
-        deliveries.oldest_event_seconds,
-    )
-    yield GaugeMetricFamily(
-        "backoffice_webhook_oldest_due_seconds",
-        "Seconds since the oldest pending delivery became due.",
-        deliveries.oldest_due_seconds,
-    )
-    yield GaugeMetricFamily(
-        "backoffice_webhook_subscriptions_disabled",
-        "Subscriptions disabled after failed deliveries.",
-        deliveries.disabled_subscriptions,
-    )
-    yield GaugeMetricFamily(
-        "backoffice_webhook_hosts_paused",
-        "Hosts with an open circuit breaker.",
-        deliveries.paused_hosts,
-    )
-    yield _build_gauge(
-        "outcome",
-        "backoffice_webhook_attempts_lately",
-        "Delivery attempts of the last five minutes by outcome, at most the latest 5,000.",
-        deliveries.outcomes,
-    )
-    yield GaugeMetricFamily(
-        "backoffice_webhook_attempts_fenced_lately",
-        "Delivery attempts of the last five minutes that ended after their lease.",
-        deliveries.fenced,
-    )
-    yield _build_gauge(
-        "quantile",
-        "backoffice_webhook_first_attempt_lag_seconds",
-        "Seconds between an event and its first delivery attempt, over the last five minutes.",
-        deliveries.lags,
-    )
+    yield _build_gauge("webhook_deliveries", "Unfinished webhook deliveries.", deliveries.states, "state")
+    help_text = "Age of the oldest event that is not matched with subscriptions yet."
+    yield _build_gauge("webhook_oldest_event_seconds", help_text, deliveries.oldest_event_seconds)
+    help_text = "Seconds since the oldest pending delivery became due."
+    yield _build_gauge("webhook_oldest_due_seconds", help_text, deliveries.oldest_due_seconds)
+    help_text = "Subscriptions disabled after failed deliveries."
+    yield _build_gauge("webhook_subscriptions_disabled", help_text, deliveries.disabled_subscriptions)
+    yield _build_gauge("webhook_hosts_paused", "Hosts with an open circuit breaker.", deliveries.paused_hosts)
+    help_text = "Delivery attempts of the last five minutes by outcome, at most the latest 5,000."
+    yield _build_gauge("webhook_attempts_lately", help_text, deliveries.outcomes, "outcome")
+    help_text = "Delivery attempts of the last five minutes that ended after their lease."
+    yield _build_gauge("webhook_attempts_fenced_lately", help_text, deliveries.fenced)
+    help_text = "Seconds between an event and its first delivery attempt, over the last five minutes."
+    yield _build_gauge("webhook_first_attempt_lag_seconds", help_text, deliveries.lags, "quantile")
 
 
 def _collect_replica_gauges() -> Iterator[Metric]:
     is_up = replica.replica_status.is_available()
-    yield GaugeMetricFamily("backoffice_replica_up", "1 if the replica answers and its lag is within the limit.", is_up)
+    yield _build_gauge("replica_up", "1 if the replica answers and its lag is within the limit.", is_up)
     if (lag := replica.replica_status.lag) is not None and lag != float("inf"):
-        yield GaugeMetricFamily("backoffice_replica_lag_seconds", "Upper bound of the replica's lag.", lag)
+        yield _build_gauge("replica_lag_seconds", "Upper bound of the replica's lag.", lag)
 
 
-def _build_gauge(label: str, name: str, text: str, values: Mapping[Any, float]) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(name, text, labels=(label,))
-    for key, number in values.items():
+def _build_gauge(name: str, text: str, value: float | Mapping[Any, float], label: str = "") -> GaugeMetricFamily:
+    """Build a gauge with one value, or with a value for each value of a label."""
+    if not isinstance(value, Mapping):
+        return GaugeMetricFamily(f"backoffice_{name}", text, value)
+    family = GaugeMetricFamily(f"backoffice_{name}", text, labels=(label,))
+    for key, number in value.items():
         family.add_metric((str(key),), number)
     return family

@@ -12,13 +12,7 @@ from backoffice.observability.metrics import database_gauges, requests
 
 
 def metrics_view(request: HttpRequest) -> HttpResponse:
-    """Return the metrics of this machine's web processes and the database gauges in the Prometheus text format.
-
-    Requests without the header ``Authorization: Bearer <BACKOFFICE_METRICS_TOKEN>`` get a 401 response.
-
-    Raises:
-        Http404: The installation has no metrics token.
-    """
+    """Return the metrics of this machine's web processes and the database gauges in the Prometheus text format."""
     if not settings.METRICS_TOKEN:
         raise Http404
     token = request.headers.get("Authorization", "").removeprefix("Bearer ")

@@ -1,13 +1,9 @@
-"""``manage.py check_consistency``: check that derived data matches the source data."""
-
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.core.jobs import consistency_checks
 
 
 class Command(BaseCommand):
-    """Runs all nightly consistency checks, and exits with code 1 if there are differences."""
-
     help = "Check inventory, totals, payments and derived customer and product data in every shop. Nothing is changed."
 
     def handle(self, *args: object, **options: object) -> None:

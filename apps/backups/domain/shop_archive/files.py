@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from django.core.files.base import File
-from django.core.files.storage import Storage, default_storage
+from django.core.files.storage import default_storage
 
-from apps.backups.domain.manifests import BackupRefused, FileDigest
-from apps.backups.domain.shop_archive.format import FILES, Archive, Manifest, digest_file
+from apps.backups.domain.manifests import BackupRefused, FileDigest, digest_file
+from apps.backups.domain.shop_archive.format import FILES, Archive, Manifest
 from apps.core.media.storage import get_content_storage, list_files, list_folders
 from apps.imports_exports.models import EXPORTS, IMPORTS
 
@@ -34,9 +34,8 @@ class FileCopier:
             if name in self._parts:
                 continue
             path = self._archive.folder / "files" / name
-            if not path.exists() and not _copy_from_storage(name, path):
-                continue
-            self._parts[name] = digest_file(path)
+            if path.exists() or _copy_from_storage(name, path):
+                self._parts[name] = digest_file(path)
 
     def finish(self) -> tuple[FileDigest, int, int]:
         """Write the list of files, and return its digest, the number of files and their total size.
@@ -51,11 +50,8 @@ class FileCopier:
             json.dumps({"name": name, "size": file_part.size, "sha256": file_part.sha256}).encode() + b"\n"
             for name, file_part in sorted(self._parts.items())
         )
-        return (
-            self._archive.write(FILES, lines),
-            len(self._parts),
-            sum(file_part.size for file_part in self._parts.values()),
-        )
+        size = sum(file_part.size for file_part in self._parts.values())
+        return self._archive.write(FILES, lines), len(self._parts), size
 
 
 def _copy_from_storage(name: str, path: Path) -> bool:
@@ -86,8 +82,9 @@ def import_files(archive: Archive, manifest: Manifest) -> int:
             raise BackupRefused(f"{path} is missing or damaged.")
         if default_storage.exists(name):
             continue
+        storage = get_content_storage() if name.startswith("shops/") else default_storage
         with path.open("rb") as content:
-            stored_name = _get_storage(name).save(name, File(content))
+            stored_name = storage.save(name, File(content))
         if stored_name != name:
             raise BackupRefused(f"{name} was stored as {stored_name}.")
         new_count += 1
@@ -101,7 +98,7 @@ def compare_files(archive: Archive, manifest: Manifest) -> Iterator[str]:
         archived_names.add(name)
         if not default_storage.exists(name):
             yield f"{name} is missing"
-        elif _describe_stored(name) != expected:
+        elif _digest_stored(name) != expected:
             yield f"{name} differs"
     yield from (
         f"{name} is not in the archive" for name in list_shop_files(manifest.shop_id) if name not in archived_names
@@ -124,25 +121,19 @@ def list_archived_files(archive: Archive, manifest: Manifest) -> Iterator[tuple[
 
 
 def list_shop_files(shop_id: int) -> Iterator[str]:
-    """Yield the names of a shop's files in the storage."""
     for folder in get_shop_folders(shop_id):
         yield from _iterate_below(folder)
 
 
 def _iterate_below(folder: str) -> Iterator[str]:
-    yield from (
-        f"{folder}/{name}" for name in sorted(list_files(default_storage, folder)) if not name.endswith(".part")
-    )
+    names = sorted(list_files(default_storage, folder))
+    yield from (f"{folder}/{name}" for name in names if not name.endswith(".part"))
     for name in sorted(list_folders(default_storage, folder)):
         if name and name != "sizes":
             yield from _iterate_below(f"{folder}/{name}")
 
 
-def _get_storage(name: str) -> Storage:
-    return get_content_storage() if name.startswith("shops/") else default_storage
-
-
-def _describe_stored(name: str) -> FileDigest:
+def _digest_stored(name: str) -> FileDigest:
     digest, size = hashlib.sha256(), 0
     with default_storage.open(name) as file:
         for chunk in file.chunks():

@@ -1,7 +1,4 @@
-"""Reads and writes the parts of an archive and its manifest."""
-
 import gzip
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -9,23 +6,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from django.db import connection
-from django.db.migrations.recorder import MigrationRecorder
-
-from apps.backups.domain.manifests import BackupRefused, FileDigest
+from apps.backups.domain.manifests import BackupRefused, FileDigest, check_parts, digest_file
 
 FORMAT = 1
 MANIFEST, IDENTITY, FILES = "manifest.json", "archive.json", "files.jsonl.gz"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TableInfo:
     """Describes a table in the archive: the columns, the number of rows, and the lowest and highest ID."""
 
     columns: list[str]
-    rows: int
-    lowest: int | None
-    highest: int | None
+    rows: int = 0
+    lowest: int | None = None
+    highest: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +28,12 @@ class Manifest:
 
     Attributes:
         made_at: The time of the snapshot (RFC 3339).
-        sealed: A known string, encrypted with the key of the source installation. The import decrypts the string to
-            check that the importing installation has this key.
+        sealed: A string that the source installation encrypted. The import decrypts the string to check that the
+            importing installation has the key.
         migrations: The last migration of each app.
-        tables: Information about each table, keyed by name.
         files: The number of the shop's files.
         bytes: The total size of the shop's files.
-        parts: The size and digest of each part, keyed by path in the archive.
+        parts: The parts of the archive, keyed by path.
     """
 
     made_at: str
@@ -56,17 +49,10 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Return the total number of rows in all tables."""
         return sum(table.rows for table in self.tables.values())
 
 
-def get_current_migrations() -> dict[str, str]:
-    """Return the last migration of each app."""
-    return dict(sorted(MigrationRecorder(connection).applied_migrations()))
-
-
 def get_table_path(table: str) -> str:
-    """Return the path of the part that contains a table's rows."""
     return f"tables/{table}.jsonl.gz"
 
 
@@ -90,22 +76,21 @@ class Archive:
                     raise BackupRefused(f"{self.folder} is the archive of another shop.")
         elif self.folder.exists() and any(self.folder.iterdir()):
             raise BackupRefused(f"{self.folder} already exists and is not an archive of this shop.")
-        manifest_path = self.folder / MANIFEST
-        if manifest_path.exists() and not refresh:
+        manifest = self.folder / MANIFEST
+        if manifest.exists() and not refresh:
             raise BackupRefused(
                 f"{self.folder} already contains a finished archive. Use --refresh to update the archive."
             )
         (self.folder / "tables").mkdir(parents=True, exist_ok=True)
         (self.folder / "files").mkdir(exist_ok=True)
         identity_path.write_text(json.dumps(identity) + "\n")
-        manifest_path.unlink(missing_ok=True)
+        manifest.unlink(missing_ok=True)
 
     def write(self, name: str, lines: Iterable[bytes]) -> FileDigest:
         """Write lines into a compressed part, and return its size and digest."""
         path = self.folder / name
         with gzip.GzipFile(path, "wb", compresslevel=1, mtime=0) as file:
-            for line in lines:
-                file.write(line)
+            file.writelines(lines)
         return digest_file(path)
 
     def read(self, name: str) -> Iterator[bytes]:
@@ -133,25 +118,10 @@ class Archive:
             tables = {name: TableInfo(**expected) for name, expected in data.pop("tables").items()}
             manifest = Manifest(**data, tables=tables, parts=parts)
         except FileNotFoundError:
-            is_unfinished = (self.folder / IDENTITY).exists()
-            problem = (
-                "is unfinished: run the export again to resume"
-                if is_unfinished
-                else f"is not an archive: {MANIFEST} is missing"
-            )
-            raise BackupRefused(f"{self.folder} {problem}.") from None
+            if (self.folder / IDENTITY).exists():
+                raise BackupRefused(f"{self.folder} is unfinished: run the export again to resume.") from None
+            raise BackupRefused(f"{self.folder} is not an archive: {MANIFEST} is missing.") from None
         except (ValueError, TypeError, KeyError, AttributeError):
             raise BackupRefused(f"Cannot read {self.folder / MANIFEST}.") from None
-        for name, expected in manifest.parts.items():
-            path = self.folder / name
-            if not path.is_file():
-                raise BackupRefused(f"{path} is missing.")
-            if digest_file(path) != expected:
-                raise BackupRefused(f"{path} is damaged: it differs from the manifest.")
+        check_parts(self.folder, manifest.parts)
         return manifest
-
-
-def digest_file(path: Path) -> FileDigest:
-    """Return the size and digest of a file."""
-    with path.open("rb") as file:
-        return FileDigest(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())

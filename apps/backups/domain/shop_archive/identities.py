@@ -1,7 +1,7 @@
 """Matches people, apps and configuration-file subscriptions in an archive with those of this installation."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ MODELS: dict[str, type[Model]] = {PEOPLE: User, APPS: App, SUBSCRIPTIONS: Subscr
 _ACTOR = re.compile(r"(staff|app):([0-9]{1,18})")
 _ACTOR_KINDS = {"staff": PEOPLE, "app": APPS}
 _ACTOR_COLUMNS = frozenset({"actor", "created_by"})
+_SUBJECTS = {User._meta.label_lower: PEOPLE, App._meta.label_lower: APPS}
 # Used in place of a deleted person's ID if that ID belongs to another person in this installation.
 UNKNOWN_PERSON = 0
 # The columns of the people table that are exported.
@@ -28,7 +29,6 @@ _PEOPLE_COLUMNS = frozenset(
 
 
 def get_exported_fields(kind: str) -> list[Any]:
-    """Return the columns to export for people, apps or subscriptions."""
     fields = MODELS[kind]._meta.concrete_fields
     return [column for column in fields if kind != PEOPLE or column.attname in _PEOPLE_COLUMNS]
 
@@ -64,67 +64,37 @@ class ReferenceColumns:
             columns.subject = names.index("subject_type"), names.index("subject_id")
         return columns
 
-    def iterate_references(self, row: Row) -> Iterator[tuple[str, int]]:
-        """Yield the kind and ID of each person, app or subscription that a row refers to."""
-        for index, kind in self.ids.items():
-            if row[index] is not None:
-                yield kind, row[index]
-        for index in self.texts:
-            if actor := _ACTOR.fullmatch(row[index]):
-                yield _ACTOR_KINDS[actor[1]], int(actor[2])
-        if self.subject and (subject_kind := _SUBJECTS.get(row[self.subject[0]])):
-            yield subject_kind, row[self.subject[1]]
-
-    def replace_references(self, row: Row, identities: "IdentityMap") -> Row:
-        """Replace archived IDs in a row with the IDs in this installation."""
+    def map_references(self, row: Row, get_id: Callable[[str, int], int]) -> Row:
+        """Replace the ID of each person, app or subscription in a row with the result of ``get_id(kind, ID)``."""
         values = list(row)
         for index, kind in self.ids.items():
             if values[index] is not None:
-                values[index] = identities.get_local_id(kind, values[index])
+                values[index] = get_id(kind, values[index])
         for index in self.texts:
             if actor := _ACTOR.fullmatch(values[index]):
-                values[index] = f"{actor[1]}:{identities.get_local_id(_ACTOR_KINDS[actor[1]], int(actor[2]))}"
+                values[index] = f"{actor[1]}:{get_id(_ACTOR_KINDS[actor[1]], int(actor[2]))}"
         if self.subject and (subject_kind := _SUBJECTS.get(values[self.subject[0]])):
-            values[self.subject[1]] = identities.get_local_id(subject_kind, values[self.subject[1]])
+            values[self.subject[1]] = get_id(subject_kind, values[self.subject[1]])
         return tuple(values)
 
 
-_SUBJECTS = {User._meta.label_lower: PEOPLE, App._meta.label_lower: APPS}
+def serialize_identities(kind: str, ids: Collection[int], shop_id: int) -> Iterator[bytes]:
+    """Yield the lines of the part for people, apps or subscriptions.
 
-
-@dataclass(slots=True)
-class ReferencedIds:
-    """The IDs of people, apps and subscriptions that rows of the shop refer to, collected during the export."""
-
-    ids: dict[str, set[int]] = field(default_factory=lambda: {kind: set() for kind in MODELS})
-
-    def add_row(self, columns: ReferenceColumns, row: Row) -> None:
-        """Add the people, apps and subscriptions that a row refers to."""
-        for kind, pk in columns.iterate_references(row):
-            self.ids[kind].add(pk)
-
-    def lines(self, kind: str, shop_id: int) -> Iterator[bytes]:
-        """Yield the lines of the part for people, apps or subscriptions.
-
-        The part for subscriptions only contains subscriptions from configuration files. Other subscriptions are rows of
-        the shop.
-        """
-        fields = get_exported_fields(kind)
-        rows: QuerySet[Any] = MODELS[kind]._base_manager.filter(pk__in=self.ids[kind])
-        if kind == SUBSCRIPTIONS:
-            installed_apps = Installation.objects.filter(shop_id=shop_id, uninstalled_at=None).values("app_id")
-            live = Subscription.objects.filter(shop=None, app_id__in=installed_apps, deleted_at=None)
-            rows = rows.filter(shop=None) | live
-        for row in rows.order_by("pk").values_list(*[column.attname for column in fields]):
-            yield serialize_row(fields, _without_owner(fields, row, shop_id) if kind == APPS else row)
-
-
-def _without_owner(fields: list[Any], row: Row, shop_id: int) -> Row:
-    """Remove the owner of an app if another shop registered the app, because that shop is not exported."""
-    return tuple(
-        None if column.attname == "owner_id" and value != shop_id else value
-        for column, value in zip(fields, row, strict=True)
-    )
+    The part for subscriptions only contains subscriptions from configuration files. Other subscriptions are rows of the
+    shop. An app that another shop registered has no owner in the part, because that shop is not exported.
+    """
+    fields = get_exported_fields(kind)
+    names = [column.attname for column in fields]
+    rows: QuerySet[Any] = MODELS[kind]._base_manager.filter(pk__in=ids)
+    if kind == SUBSCRIPTIONS:
+        installed_apps = Installation.objects.filter(shop_id=shop_id, uninstalled_at=None).values("app_id")
+        live = Subscription.objects.filter(shop=None, app_id__in=installed_apps, deleted_at=None)
+        rows = rows.filter(shop=None) | live
+    for row in rows.order_by("pk").values(*names):
+        if kind == APPS and row["owner_id"] != shop_id:
+            row["owner_id"] = None
+        yield serialize_row(fields, tuple(row[name] for name in names))
 
 
 @dataclass(slots=True)
@@ -135,7 +105,6 @@ class IdentityMap:
     missing: dict[str, list[dict[str, Any]]]
 
     def get_local_id(self, kind: str, pk: int) -> int:
-        """Return the ID in this installation for an archived ID."""
         local_id = self.ids[kind].get(pk)
         if local_id is None:
             if kind == SUBSCRIPTIONS:
@@ -168,11 +137,10 @@ class IdentityMap:
         is_deleted = values["deleted_at"] is not None
         return matches.filter(deleted_at__isnull=not is_deleted).order_by("pk").values_list("pk", flat=True).first()
 
-    def get_incomplete_apps(self) -> Iterable[str]:
+    def get_incomplete_apps(self) -> list[str]:
         """Return the names of existing apps that lack one of the archived configuration-file subscriptions."""
-        local_ids = self.ids[APPS]
         app_ids = {values["app_id"] for values in self.missing[SUBSCRIPTIONS] if values["deleted_at"] is None}
-        names = App.objects.filter(pk__in=[local_ids[pk] for pk in app_ids if pk in local_ids])
+        names = App.objects.filter(pk__in=[self.ids[APPS][pk] for pk in app_ids if pk in self.ids[APPS]])
         return sorted(names.values_list("name", flat=True))
 
     def create_missing(self) -> None:

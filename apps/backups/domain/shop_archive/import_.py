@@ -1,7 +1,7 @@
 """Imports a shop from an archive into this installation."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,13 +11,15 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
 from django.utils.text import slugify
 
-from apps.backups.domain.manifests import BackupRefused
-from apps.backups.domain.shop_archive import files, verify
-from apps.backups.domain.shop_archive.format import Archive, Manifest, get_current_migrations, get_table_path
-from apps.backups.domain.shop_archive.identities import IdentityMap
+from apps.backups.domain.databases import disable_timeouts
+from apps.backups.domain.manifests import BackupRefused, get_current_migrations
+from apps.backups.domain.shop_archive import files
+from apps.backups.domain.shop_archive.export import stream_rows
+from apps.backups.domain.shop_archive.format import Archive, Manifest, get_table_path
+from apps.backups.domain.shop_archive.identities import MODELS, IdentityMap
 from apps.backups.domain.shop_archive.import_policies import ArchiveImport, ShopNames
 from apps.backups.domain.shop_archive.schema import Table, list_tables
-from apps.backups.domain.shop_archive.serialization import parse_row, to_driver_value
+from apps.backups.domain.shop_archive.serialization import parse_row, rows_equal, to_driver_value
 from apps.core.db import id_sequences
 from apps.core.db.encrypted_fields import decrypt
 from apps.core.tenancy.models import Shop
@@ -51,7 +53,7 @@ def import_shop(folder: Path, *, copy_as: str = "") -> tuple[Manifest, int]:
         _check_values_free(archive, manifest)
         identities = IdentityMap.read(archive)
         arrival = ArchiveImport(archive, manifest, identities, names)
-        if not names.is_copy and (incomplete_apps := list(identities.get_incomplete_apps())):
+        if not names.is_copy and (incomplete_apps := identities.get_incomplete_apps()):
             raise BackupRefused(
                 f"Configuration-file subscriptions are missing here for {', '.join(incomplete_apps)}."
                 " Run apply_app_config, then import again."
@@ -60,7 +62,7 @@ def import_shop(folder: Path, *, copy_as: str = "") -> tuple[Manifest, int]:
         try:
             with transaction.atomic():
                 _insert_all(arrival)
-                _raise_on_differences(verify.compare_rows(arrival))
+                _raise_on_differences(_compare_rows(arrival))
         except IntegrityError as error:
             raise BackupRefused(f"The database refused a row: {error}") from error
     _raise_on_differences(files.compare_files(archive, manifest))
@@ -77,24 +79,16 @@ def verify_shop(folder: Path, *, copy_as: str = "") -> Manifest:
     manifest = archive.read_manifest()
     _check_compatibility(manifest)
     with all_shops_scope():
-        _raise_on_differences(
-            verify.compare_shop(
-                ArchiveImport(archive, manifest, IdentityMap.read(archive), _get_names(manifest, copy_as))
-            )
-        )
+        arrival = ArchiveImport(archive, manifest, IdentityMap.read(archive), _get_names(manifest, copy_as))
+        _raise_on_differences(chain(_compare_rows(arrival), files.compare_files(archive, manifest)))
     return manifest
 
 
 def _check_compatibility(manifest: Manifest) -> None:
-    local_migrations = get_current_migrations()
-    if differing_apps := sorted(
-        app
-        for app in {*local_migrations, *manifest.migrations}
-        if local_migrations.get(app) != manifest.migrations.get(app)
-    ):
+    here, there = get_current_migrations(), manifest.migrations
+    if differing_apps := sorted(app for app in {*here, *there} if here.get(app) != there.get(app)):
         differences = ", ".join(
-            f"{app} {manifest.migrations.get(app, '—')} there, {local_migrations.get(app, '—')} here"
-            for app in differing_apps
+            f"{app} {there.get(app, '—')} there, {here.get(app, '—')} here" for app in differing_apps
         )
         raise BackupRefused(
             f"The archive is from another release ({differences}). Upgrade the older installation, and export again."
@@ -176,8 +170,7 @@ def _is_unique(field: Any) -> bool:
 def _insert_all(arrival: ArchiveImport) -> None:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute("SET LOCAL statement_timeout = 0")
-            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            disable_timeouts(cursor)
         else:
             cursor.execute("PRAGMA defer_foreign_keys = ON")
     all_tables = list_tables()
@@ -192,12 +185,12 @@ def _insert_all(arrival: ArchiveImport) -> None:
 
 def _insert(table: Table, arrival: ArchiveImport) -> None:
     """Insert the rows of a table with their IDs and timestamps."""
+    fields, quote = table.fields, connection.ops.quote_name
     rows = (
-        [to_driver_value(column, value) for column, value in zip(table.fields, row, strict=True)]
+        [to_driver_value(column, value) for column, value in zip(fields, row, strict=True)]
         for row in arrival.rows(table)
     )
-    quote = connection.ops.quote_name
-    names = ", ".join(quote(column.column) for column in table.fields)
+    names = ", ".join(quote(column.column) for column in fields)
     into = f"{quote(table.name)} ({names})"
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -205,7 +198,7 @@ def _insert(table: Table, arrival: ArchiveImport) -> None:
                 for row in rows:
                     copy.write_row(row)
             return
-        placeholders = ", ".join(["%s"] * len(table.fields))
+        placeholders = ", ".join(["%s"] * len(fields))
         for batch in _batch(rows, _BATCH_SIZE):
             cursor.executemany(f"INSERT INTO {into} VALUES ({placeholders})", batch)  # noqa: S608 - names of our own
 
@@ -216,7 +209,22 @@ def _batch(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield batch
 
 
+def _compare_rows(arrival: ArchiveImport) -> Iterator[str]:
+    """Yield a description of each difference between the rows of the shop and the archive."""
+    for kind in MODELS:
+        for values in arrival.identities.missing[kind]:
+            yield f"{kind}: {values.get('email') or values.get('api_key') or values.get('topic')} is missing"
+    for table in list_tables():
+        for expected, row in zip_longest(arrival.rows(table), stream_rows(table, arrival.manifest.shop_id)):
+            if expected is None or row is None:
+                yield f"{table.name}: the number of rows differs"
+                break
+            if not rows_equal(expected, row):
+                columns = zip(table.fields, expected, row, strict=True)
+                names = [column.attname for column, a, b in columns if not rows_equal((a,), (b,))]
+                yield f"{table.name} {expected[table.key_index]}: {', '.join(names) or 'another row'}"
+
+
 def _raise_on_differences(differences: Iterator[str]) -> None:
-    sample = [difference for difference, _ in zip(differences, range(_MAX_LISTED), strict=False)]
-    if sample:
+    if sample := list(islice(differences, _MAX_LISTED)):
         raise BackupRefused(f"The shop differs from the archive: {'; '.join(sample)}.")

@@ -43,13 +43,7 @@ _SWITCHED_OFF: Mapping[str, str] = {"payments.PaymentHandlerConfig": "enabled"}
 
 @dataclass(frozen=True, slots=True)
 class ShopNames:
-    """The domain and handle of the imported shop.
-
-    Attributes:
-        domain: The domain in this installation.
-        handle: The handle in this installation.
-        is_copy: Whether the shop is a staging copy. Otherwise the domain and handle are those of the original shop.
-    """
+    """The domain and handle of the imported shop. Only a staging copy has other names than the original shop."""
 
     domain: str
     handle: str
@@ -58,8 +52,6 @@ class ShopNames:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveImport:
-    """An archive that is being imported, with the names for the shop."""
-
     archive: Archive
     manifest: Manifest
     identities: IdentityMap
@@ -72,11 +64,10 @@ class ArchiveImport:
             return
         columns, fields = ReferenceColumns.from_table(table), table.fields
         for line in self.archive.read(get_table_path(table.name)):
-            row = columns.replace_references(parse_row(fields, line), self.identities)
+            row = columns.map_references(parse_row(fields, line), self.identities.get_local_id)
             yield self._to_copy(label, fields, row) if self.names.is_copy else row
 
     def _to_copy(self, label: str, fields: list[Any], row: Row) -> Row:
-        """Return a row with the values for a staging copy."""
         values = dict(zip((column.attname for column in fields), row, strict=True))
         if label == "shops.Shop":
             values |= {"domain": self.names.domain, "handle": self.names.handle, "copied_from": self.manifest.domain}

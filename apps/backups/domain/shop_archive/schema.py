@@ -46,11 +46,7 @@ EXCLUDED_TABLES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that contains rows of a shop.
-
-    Attributes:
-        shop_lookup: The lookup from a row to its shop.
-    """
+    """A table that contains rows of a shop, and the lookup from a row to its shop."""
 
     model: type[models.Model]
     shop_lookup: str
@@ -64,6 +60,10 @@ class Table:
         """Return the exported columns of the table, in order."""
         excluded = EXCLUDED_COLUMNS.get(self.model._meta.label, frozenset())
         return [field for field in self.model._meta.concrete_fields if field.name not in excluded]
+
+    @property
+    def key_index(self) -> int:
+        return next(index for index, column in enumerate(self.fields) if column.primary_key)
 
     def rows(self, shop_id: int) -> QuerySet[Any, Any]:
         """Return the rows of a shop as tuples, by ascending primary key. Call this within ``all_shops_scope()``."""

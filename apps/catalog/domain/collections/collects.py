@@ -19,27 +19,20 @@ _BATCH = 500
 
 
 class ProductNotFound(DomainError):
-    """Raised when a product does not exist in the shop."""
-
     code = "product_not_found"
     field = "product_id"
 
 
 class CollectionNotFound(DomainError):
-    """Raised when a custom collection does not exist in the shop."""
-
     code = "collection_not_found"
     field = "collection_id"
 
 
 @dataclass(slots=True)
 class Placement:
-    """A product to add to a collection, or a collect to move.
+    """A product to add to a collection, or the ``id`` of a collect to move.
 
-    Attributes:
-        product_id: The id of the product to add, or None if ``id`` is set.
-        position: The requested position. If None, a new product is appended and an existing collect is not moved.
-        id: The id of the collect to move, or None to add a product.
+    Without a position, a new product is appended and an existing collect is not moved.
     """
 
     product_id: int | None = None
@@ -60,23 +53,25 @@ def add_collect(*, collection_id: int, product_id: int, position: int | None, ac
         raise CollectionNotFound(MUST_EXIST)
     collection = lock_collection(collection_id)
     _lock_existing_products([product_id])
-    collect = _insert(collection, product_id, position, at=at)
-    Collection.objects.filter(pk=collection.pk).update()
-    record_event("collections/update", collection, actor=actor, at=at)
+    rows = Collect.objects.filter(collection=collection)
+    last = _get_last_position(collection)
+    index = last + 1 if position is None else min(max(position, 1), last + 1)
+    rows.filter(position__gte=index).update(position=F("position") + 1)
+    collect: Collect = rows.create(
+        shop_id=collection.shop_id, collection=collection, product_id=product_id, position=index, created_at=at
+    )
+    _touch_and_record(collection, actor=actor, at=at)
     return collect
 
 
 @transaction.atomic
 def remove_collect(collect: Collect, *, actor: str, at: datetime) -> None:
-    """Remove a product from a custom collection and close the gap in the positions."""
     collection = lock_collection(collect.collection_id)
     row = Collect.objects.filter(pk=collect.pk).first()
     if row is None:
         return
-    row.delete()
-    Collect.objects.filter(collection=collection, position__gt=row.position).update(position=F("position") - 1)
-    Collection.objects.filter(pk=collection.pk).update()
-    record_event("collections/update", collection, actor=actor, at=at)
+    _delete_collect(row)
+    _touch_and_record(collection, actor=actor, at=at)
 
 
 def lock_collections_of_product(product_id: int) -> None:
@@ -93,10 +88,14 @@ def remove_from_all_collections(product: Product) -> None:
     The caller must already have locked these collections.
     """
     for row in Collect.objects.filter(product=product).order_by("collection_id"):
-        row.delete()
-        following = Collect.objects.filter(collection_id=row.collection_id, position__gt=row.position)
-        following.update(position=F("position") - 1)
+        _delete_collect(row)
         Collection.objects.filter(pk=row.collection_id).update()
+
+
+def _delete_collect(row: Collect) -> None:
+    row.delete()
+    following = Collect.objects.filter(collection_id=row.collection_id, position__gt=row.position)
+    following.update(position=F("position") - 1)
 
 
 def save_placements(collection: Collection, placements: Sequence[Placement], *, at: datetime) -> bool:
@@ -140,38 +139,29 @@ def append_products(collection_id: int, product_ids: Sequence[int], *, actor: st
     new = [pk for pk in dict.fromkeys(product_ids) if pk not in present]
     if not new:
         return []
-    last = rows.order_by("-position").values_list("position", flat=True).first() or 0
     Collect.objects.bulk_create(
         Collect(shop_id=collection.shop_id, collection=collection, product_id=pk, position=position, created_at=at)
-        for position, pk in enumerate(new, last + 1)
+        for position, pk in enumerate(new, _get_last_position(collection) + 1)
     )
-    Collection.objects.filter(pk=collection.pk).update()
-    record_event("collections/update", collection, actor=actor, at=at)
+    _touch_and_record(collection, actor=actor, at=at)
     return new
 
 
 def reorder_collects(collection: Collection, product_ids: Sequence[int]) -> bool:
-    """Move the listed products to the front of a locked collection, in the order of the list.
-
-    The other products keep their order.
-
-    Returns:
-        True if anything changed.
-    """
+    """Move the listed products to the front of a locked collection. Return True if anything changed."""
     rows = list(Collect.objects.filter(collection=collection).order_by("position", "id"))
     positions = {product_id: position for position, product_id in enumerate(product_ids)}
     return _save_positions(sorted(rows, key=lambda row: positions.get(row.product_id, len(positions))))
 
 
-def _insert(collection: Collection, product_id: int, position: int | None, *, at: datetime) -> Collect:
-    rows = Collect.objects.filter(collection=collection)
-    last = rows.order_by("-position").values_list("position", flat=True).first() or 0
-    index = last + 1 if position is None else min(max(position, 1), last + 1)
-    rows.filter(position__gte=index).update(position=F("position") + 1)
-    collect: Collect = Collect.objects.create(
-        shop_id=collection.shop_id, collection=collection, product_id=product_id, position=index, created_at=at
-    )
-    return collect
+def _get_last_position(collection: Collection) -> int:
+    rows = Collect.objects.filter(collection=collection).order_by("-position")
+    return rows.values_list("position", flat=True).first() or 0
+
+
+def _touch_and_record(collection: Collection, *, actor: str, at: datetime) -> None:
+    Collection.objects.filter(pk=collection.pk).update()
+    record_event("collections/update", collection, actor=actor, at=at)
 
 
 def _save_positions(rows: Sequence[Collect]) -> bool:

@@ -40,14 +40,7 @@ class UnknownProducts(DomainError):
 
 @dataclass(slots=True)
 class CollectionParts:
-    """The parts of a collection request that are not columns of ``Collection``.
-
-    Attributes:
-        image: A new image.
-        removes_image: True to remove the image.
-        placements: Products to add or move. Only custom collections accept them.
-        metafields: Metafields to set on the collection.
-    """
+    """The parts of a collection request that are not columns of ``Collection``. Only custom ones have placements."""
 
     image: StoredImage | None = None
     removes_image: bool = False
@@ -59,14 +52,7 @@ class CollectionParts:
 def create_collection(
     kind: Collection.Kind, attrs: Attrs, parts: CollectionParts, *, actor: str, at: datetime
 ) -> Collection:
-    """Create a collection.
-
-    Args:
-        kind: Custom or smart.
-        attrs: Columns of ``Collection``. If the handle is missing, a unique handle is derived from the title.
-        parts: The image, products and metafields.
-        actor: The actor of the event.
-        at: The time of the event.
+    """Create a collection. If the handle is missing, a unique handle is derived from the title.
 
     Raises:
         IntegrityError: Another collection has the given handle.
@@ -86,7 +72,7 @@ def create_collection(
 @transaction.atomic
 def update_collection(
     collection: Collection, attrs: Attrs, parts: CollectionParts, *, actor: str, at: datetime
-) -> Collection:
+) -> None:
     """Update a collection. Products that ``parts`` does not list remain in the collection.
 
     Raises:
@@ -102,9 +88,8 @@ def update_collection(
     elif columns or filled:
         row.save(update_fields=columns)
     else:
-        return row
+        return
     record_event("collections/update", row, actor=actor, at=at, changes=changes)
-    return row
 
 
 def _set_image(collection: Collection, parts: CollectionParts, at: datetime) -> bool:
@@ -115,7 +100,7 @@ def _set_image(collection: Collection, parts: CollectionParts, at: datetime) -> 
     values: dict[str, object] = dict(NO_IMAGE)
     if image := parts.image:
         image.is_referenced = True
-        values |= {"image_key": image.key, "image_name": image.name, "image_alt": collection.image_alt}
+        values = {"image_key": image.key, "image_name": image.name, "image_alt": collection.image_alt}
         values |= {"image_width": image.width, "image_height": image.height, "image_created_at": at}
     for name, value in values.items():
         setattr(collection, name, value)
@@ -130,11 +115,7 @@ def _save_parts(collection: Collection, parts: CollectionParts, *, actor: str, a
 
 @transaction.atomic
 def delete_collection(collection: Collection, *, actor: str, at: datetime) -> None:
-    """Delete a collection and its image file, but not its products.
-
-    Raises:
-        RowDeleted: The collection has been deleted.
-    """
+    """Delete a collection and its image file, but not its products. Raise ``RowDeleted`` if it is already deleted."""
     row = lock_collection(collection.pk)
     record_event("collections/delete", row, actor=actor, at=at)
     delete_files_on_commit(row.shop_id, [row.image_key])
@@ -182,7 +163,6 @@ def _order_manually(collection: Collection, product_ids: list[int]) -> bool:
 
 
 def create_frontpage_collection(shop: Shop, at: datetime) -> None:
-    """Create the home page collection of a new shop."""
     CustomCollection.objects.create(
         shop=shop,
         kind=Collection.Kind.CUSTOM,

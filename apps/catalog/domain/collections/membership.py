@@ -30,7 +30,6 @@ ORDERS: dict[str, tuple[str, ...]] = {
 
 
 def get_collection_products(collection: Collection) -> QuerySet[Product, Product]:
-    """Return the products of a custom or smart collection, unsorted."""
     rows: QuerySet[Product, Product] = Product.objects.all()
     if collection.is_smart:
         return rows.filter(build_rule_condition(collection.rules, disjunctive=collection.disjunctive))
@@ -55,7 +54,6 @@ def annotate_sort_values(
 
 
 def find_smart_collections(product_id: int) -> list[int]:
-    """Return the ids of the smart collections that contain a product."""
     collections = SmartCollection.objects.order_by("pk").only("pk", "rules", "disjunctive")
     matches: list[int] = []
     for chunk in _split_into_chunks(list(collections)):

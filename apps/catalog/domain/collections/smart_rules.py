@@ -10,12 +10,14 @@ products of the shop, even if a rule matches most of them.
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import reduce
+from operator import and_, or_
 
 from django.db.models import Exists, OuterRef, Q
 
-from apps.catalog.domain.inputs import get_tag_key
 from apps.catalog.domain.weights import to_grams
 from apps.catalog.models import ProductTag, Variant
+from apps.core.db.case_folding import casefold_text
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK, INVALID, NOT_A_NUMBER, NOT_IN_LIST, NOT_WHOLE, too_long, too_many
 from apps.core.tenancy.scope import get_current_shop
@@ -50,8 +52,6 @@ RELATIONS = tuple(dict.fromkeys([*TEXT, *NUMBERS]))
 
 
 class RulesRefused(DomainError):
-    """Raised when a rule is invalid."""
-
     code = "rules_refused"
     field = "rules"
 
@@ -101,7 +101,6 @@ def _check_rule(rule: Mapping[str, object]) -> dict[str, str]:
 
 
 def get_relations(column: str) -> tuple[str, ...]:
-    """Return the relations that a rule column supports."""
     return tuple(NUMBERS if column in VARIANT_NUMBERS else TEXT)
 
 
@@ -119,13 +118,7 @@ def build_rule_condition(rules: Sequence[Rule], *, disjunctive: bool) -> Q:
 
     Without rules, the condition matches no product.
     """
-    compiled = [_compile_rule(rule) for rule in rules]
-    if not compiled:
-        return Q(pk__in=())
-    combined = compiled[0]
-    for rule_condition in compiled[1:]:
-        combined = combined | rule_condition if disjunctive else combined & rule_condition
-    return combined
+    return reduce(or_ if disjunctive else and_, map(_compile_rule, rules)) if rules else Q(pk__in=())
 
 
 def _compile_rule(rule: Rule) -> Q:
@@ -137,7 +130,7 @@ def _compile_rule(rule: Rule) -> Q:
         fits = Q(**{f"title_key__{lookup}": value})
         return _exists(Variant, ~fits if negated else fits)
     if column == "tag":
-        matches = _exists(ProductTag, Q(**{f"key__{lookup}": get_tag_key(value.strip())}))
+        matches = _exists(ProductTag, Q(**{f"key__{lookup}": casefold_text(value.strip())}))
         return ~matches if negated else matches
     fits = Q(**{f"{OWN_COLUMNS[column]}__{lookup}": value})
     return ~fits if negated else fits

@@ -1,5 +1,3 @@
-"""``manage.py check_blobs``: check that all stored files exist and are undamaged."""
-
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.content.domain import blob_store
@@ -10,13 +8,12 @@ from apps.core.tenancy.scope import all_shops_scope
 class Command(BaseCommand):
     """Checks every stored file, and exits with code 1 if a file is missing or damaged.
 
-    A missing or damaged file is marked, so that the next upload of the same bytes writes the file again.
+    Such a file is marked, so that the next upload of the same bytes writes the file again.
     """
 
     help = "Check that all stored files of themes, articles and scripts exist and are undamaged."
 
     def handle(self, *args: object, **options: object) -> None:
-        """Check all files, and print each missing or damaged file with the rows that use the file."""
         lost_count = 0
         with all_shops_scope():
             for content in FileContent.objects.select_related("shop").order_by("pk").iterator():

@@ -19,7 +19,6 @@ class Bar:
 
     @property
     def top(self) -> int:
-        """Return the distance between the top of the chart and the bar."""
         return 100 - self.height
 
 
@@ -34,10 +33,7 @@ def build_bars(values: Sequence[tuple[Decimal, str]]) -> list[Bar]:
 
 @dataclass(frozen=True, slots=True)
 class BarPair:
-    """Two overlapping bars, a wide one in the back and a narrow one in front.
-
-    ``back`` and ``front`` are the heights of the bars as percentages of the chart's highest bar.
-    """
+    """Two overlapping bars, a wide one in the back and a narrow one in front, with heights as in ``Bar``."""
 
     left: int
     back: int
@@ -46,22 +42,18 @@ class BarPair:
 
     @property
     def back_top(self) -> int:
-        """Return the distance between the top of the chart and the back bar."""
         return 100 - self.back
 
     @property
     def front_left(self) -> int:
-        """Return the distance between the left of the chart and the front bar."""
         return self.left + 2
 
     @property
     def front_top(self) -> int:
-        """Return the distance between the top of the chart and the front bar."""
         return 100 - self.front
 
 
 def build_bar_pairs(values: Sequence[tuple[Decimal, Decimal, str]]) -> list[BarPair]:
-    """Return a pair of bars for each tuple of back amount, front amount and label."""
     highest = max((max(back, front) for back, front, _ in values), default=ZERO)
 
     def height(amount: Decimal) -> int:

@@ -165,12 +165,7 @@ def get_field_label(field: str, models: Models = ()) -> str:
 
 
 def get_changed_field_labels(subject: str, changes: Iterable[str]) -> list[str]:
-    """Return the sorted labels of the fields that an event changed.
-
-    Args:
-        subject: The event subject, such as ``orders.order``.
-        changes: The names of the changed fields.
-    """
+    """Return the sorted labels of the fields that an event of a subject such as ``orders.order`` changed."""
     return sorted(get_field_label(name, get_subject_models(subject)) for name in changes)
 
 
@@ -190,7 +185,6 @@ def format_field_value(field: str, value: object, models: Models = ()) -> str:
 
 
 def find_column(field: str, models: Models) -> "Field[Any, Any] | None":
-    """Return the column named ``field`` of the first model that has a column with this name, or None."""
     for model in models:
         with suppress(FieldDoesNotExist):
             column = model._meta.get_field(field)

@@ -20,7 +20,7 @@ from apps.core.tenancy.scope import get_current_shop
 def format_amount_input(value: Decimal, currency: str) -> str:
     """Format an amount for an input field, with the decimal separator of the active language.
 
-    Amounts with three decimals always have a decimal point, because ``1,234`` could be read as 1234.
+    Amounts with three decimals have a decimal point, because ``1,234`` could be read as 1234.
     """
     text = format_decimal(value, currency)
     comma = get_format("DECIMAL_SEPARATOR") == "," and get_decimal_places(currency) < 3
@@ -28,15 +28,12 @@ def format_amount_input(value: Decimal, currency: str) -> str:
 
 
 class MoneyField(forms.DecimalField):
-    """A form field for an amount in the shop currency or another currency."""
-
     def __init__(self, *, currency: str = "", **options: Any) -> None:
         super().__init__(**{"min_value": 0, "decimal_places": 3, "widget": _Amount(), **options})
         self._currency = currency
 
     @property
     def currency(self) -> str:
-        """Return the currency that determines the number of decimals."""
         return self._currency or get_current_shop().currency
 
     @property
@@ -45,7 +42,6 @@ class MoneyField(forms.DecimalField):
         return self.currency
 
     def to_python(self, value: object) -> Decimal | None:  # type: ignore[override]
-        """Parse a typed number. An ambiguous number raises a validation error."""
         if isinstance(value, str) and value.strip():
             try:
                 value = normalize_number(value, self.input_currency)
@@ -54,7 +50,6 @@ class MoneyField(forms.DecimalField):
         return super().to_python(value)
 
     def clean(self, value: object) -> Decimal | None:
-        """Check that the amount is below the limit and has no more decimals than the currency allows."""
         amount = super().clean(value)
         if amount is not None and amount >= MAX_AMOUNT:
             raise ValidationError(_("Must be less than {limit}.").format(limit=formats.format_integer(int(MAX_AMOUNT))))
@@ -66,11 +61,9 @@ class MoneyField(forms.DecimalField):
         return amount if amount is None else round_money(amount, self.currency)
 
     def prepare_value(self, value: object) -> object:
-        """Format the amount for the input field, with the currency's number of decimals."""
         return format_amount_input(value, self.currency) if isinstance(value, Decimal) else value
 
     def render_read_only(self, value: Decimal) -> SafeString:
-        """Format the amount for read-only pages."""
         return conditional_escape(formats.format_amount(value, self.currency))
 
 

@@ -7,6 +7,8 @@ after the field label.
 
 from typing import Any
 
+from django.core.exceptions import ValidationError
+from django.forms import BaseForm
 from django.forms.utils import ErrorList
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -36,12 +38,7 @@ def format_field_error(field: str, message: str, models: Models = ()) -> str:
 
 
 def format_message(message: str, models: Models = ()) -> str:
-    """Format a stored message as sentences that begin with field labels.
-
-    Args:
-        message: A message, such as the result of ``join_errors``, or "".
-        models: The models that have the fields of the message.
-    """
+    """Format a stored message, such as the result of ``join_errors``, as sentences that begin with field labels."""
     if not isinstance(message, Message):
         return as_sentence(message)
     if message.code == FIELD_ERROR.code:
@@ -57,20 +54,23 @@ def format_message(message: str, models: Models = ()) -> str:
 
 
 def format_errors(error: DomainError) -> str:
-    """Return all messages of an error as sentences."""
     return " ".join(
         format_field_error(field, message) for field, messages in error.errors.items() for message in messages
     )
 
 
-class SentenceErrorList(ErrorList):
-    """An error list that shows the errors of a field or form as sentences."""
+def add_domain_errors(form: BaseForm, error: DomainError | ValidationError) -> None:
+    """Add the errors of a service to their fields, or else to the whole form."""
+    field_errors = error.message_dict if isinstance(error, ValidationError) else error.errors
+    for field, messages in field_errors.items():
+        form.add_error(field if field in form.fields else None, messages)
 
+
+class SentenceErrorList(ErrorList):
     def __getitem__(self, index: Any) -> Any:
         message = super().__getitem__(index)
         return as_sentence(message) if isinstance(message, str) else message
 
 
 def format_unchanged_error(error: DomainError) -> str:
-    """Return all messages of an error and the sentence "Nothing has been changed"."""
     return _("{refusal} Nothing has been changed.").format(refusal=format_errors(error))

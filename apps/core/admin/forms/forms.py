@@ -1,5 +1,3 @@
-"""Base classes for the forms on the panel's edit pages."""
-
 from collections.abc import Iterable
 from typing import Any, TypeAlias, TypeVar
 
@@ -36,8 +34,6 @@ M = TypeVar("M", bound=models.Model)
 # Form values, keyed by field name.
 Values: TypeAlias = dict[str, Any]
 
-NOTE_ROWS = 3
-
 # django-unfold styles only model fields. This map contains the theme's widgets for declared form fields.
 _THEMED_WIDGETS: dict[type[forms.Widget], type[forms.Widget]] = {
     forms.TextInput: ThemedTextInput,
@@ -49,15 +45,12 @@ _THEMED_WIDGETS: dict[type[forms.Widget], type[forms.Widget]] = {
 
 
 def _apply_theme(field: forms.Field) -> None:
-    """Replace a plain widget with the theme's widget."""
     plain = field.widget
-    themed = _THEMED_WIDGETS.get(type(plain))
-    if themed is None:
-        return
-    field.widget = themed(attrs=plain.attrs)
-    field.widget.is_required = plain.is_required
-    if isinstance(plain, forms.Select):
-        field.widget.choices = plain.choices
+    if themed := _THEMED_WIDGETS.get(type(plain)):
+        field.widget = themed(attrs=plain.attrs)
+        field.widget.is_required = plain.is_required
+        if isinstance(plain, forms.Select):
+            field.widget.choices = plain.choices
 
 
 class ShopOwnedForm(forms.ModelForm[M]):
@@ -74,14 +67,13 @@ class ShopOwnedForm(forms.ModelForm[M]):
         if tags and isinstance(tags.widget, forms.Textarea):
             tags.widget, tags.help_text = ThemedTextInput(), _("Separated by commas.")
         if note:
-            note.widget = ThemedTextarea(attrs={"rows": NOTE_ROWS})
+            note.widget = ThemedTextarea(attrs={"rows": 3})
         self.prepare()
 
     def prepare(self) -> None:
         """Set up the fields that depend on the row: choices, initial values and widgets."""
 
     def set_choices(self, name: str, choices: Iterable[tuple[str, StrOrPromise]]) -> None:
-        """Set the choices of a field if the form has it."""
         field = self.fields.get(name)
         if isinstance(field, forms.ChoiceField):
             field.choices = list(choices)
@@ -101,8 +93,6 @@ class ShopOwnedForm(forms.ModelForm[M]):
 
 
 class EditConflict:
-    """A change to the row that was saved while the user had the form open."""
-
     def __init__(self, instance: models.Model, version: int) -> None:
         self.version = version
         event = (
@@ -118,11 +108,7 @@ class EditConflict:
 
 
 class PanelForm(ShopOwnedForm[M]):
-    """A model form that detects edit conflicts by comparing versions of the row.
-
-    ``domain_error`` is the domain error that a service raised for the submitted values. The form shows the error below
-    the affected fields.
-    """
+    """A model form that detects edit conflicts, and shows the ``domain_error`` that a service raised for the values."""
 
     seen_version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
@@ -139,7 +125,6 @@ class PanelForm(ShopOwnedForm[M]):
             self.initial["seen_version"] = version
 
     def clean(self) -> Values | None:
-        """Restore line endings, check the version and add the errors from the service."""
         cleaned = super().clean()
         for markup_name in (name for name, field in self.fields.items() if isinstance(field, MarkupField)):
             if submitted := self.cleaned_data.get(markup_name):
@@ -166,11 +151,6 @@ class PanelForm(ShopOwnedForm[M]):
 
 
 def validate_with_api_field(field: ApiField, value: object) -> Any:
-    """Validate a submitted value with a field of the API.
-
-    Raises:
-        ValidationError: The value is invalid.
-    """
     try:
         return field.run_validation(value)
     except Refused as error:
@@ -183,16 +163,12 @@ Rows = TypeVar("Rows", bound=BaseModelFormSet[Any, Any])
 
 
 class ShopOwnedTabularInline(ThemedTabularInline[Child, Parent]):
-    """An inline that shows shop-owned rows as a table in the parent's form."""
-
     form: type[ModelForm[Child]] = ShopOwnedForm[Child]
     extra = 0
     tab = True
 
 
 class ShopOwnedStackedInline(ThemedStackedInline[Child, Parent]):
-    """An inline that shows shop-owned rows one below the other in the parent's form."""
-
     form: type[ModelForm[Child]] = ShopOwnedForm[Child]
     extra = 0
     tab = True

@@ -39,14 +39,11 @@ def _normalize_line_endings(text: str) -> str:
 
 
 class MarkupArea(ThemedTextarea):
-    """A text area with the visual editor."""
-
     class Media:
         css: Mapping[str, tuple[str, ...]] = {"all": ("panel/visual.css",)}
         js = (forms.Script("panel/visual.js", defer=True),)
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
-        """Add the URLs for links and images, which depend on the current shop."""
         context: dict[str, Any] = super().get_context(name, value, attrs)
         editor_attrs = {"data-visual": True, "data-links": reverse("admin:links")}
         if image_routes:
@@ -64,19 +61,12 @@ class MarkupField(forms.CharField):
         super().__init__(**{"required": False, "strip": False, **options})
 
     def validate(self, value: str | None) -> None:
-        """Check that the HTML is within the limits of the sanitizer.
-
-        Raises:
-            ValidationError: The HTML is too large or nested too deeply.
-        """
         super().validate(value)
         if (problem := find_html_error(value or "")) is not None:
             raise forms.ValidationError(_("The text {refusal}.").format(refusal=translate(problem)))
 
     def render_read_only(self, value: str) -> SafeString:
-        """Render the sanitized HTML for read-only pages."""
         return format_html('<div class="bo-visual-text">{}</div>', SafeString(sanitize_html(value)))
 
     def has_changed(self, initial: str | None, data: str | None) -> bool:
-        """Return True if the text differs by more than line endings."""
         return super().has_changed(_normalize_line_endings(initial or ""), _normalize_line_endings(data or ""))

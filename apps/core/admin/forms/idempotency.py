@@ -7,7 +7,7 @@ Displaying a page stores nothing, so users can open any number of pages.
 
 import hashlib
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import cast
 
 from django.contrib import messages
@@ -33,12 +33,10 @@ _SIGNER = Signer(salt="panel.form")
 
 
 class AlreadySubmitted(DomainError):
-    """Raised when the form was already submitted with other values."""
-
     code = "sent_before"
 
     def __init__(self, result: str) -> None:
-        """Create the error. ``result`` is the URL that the first submission was redirected to."""
+        """Create the error with the URL that the first submission was redirected to."""
         super().__init__(
             _(
                 "You already submitted this form with different values. The new values were not saved. Submit the form "
@@ -53,40 +51,23 @@ class InvalidFormKey(DomainError):
 
     code = "not_ours"
 
-    def __init__(self) -> None:
-        super().__init__(_("This form is no longer valid. Nothing has been changed. Reload the page."))
-
 
 class SubmissionInProgress(DomainError):
-    """Raised while the first submission is still running."""
-
     code = "still_working"
-
-    def __init__(self) -> None:
-        super().__init__(
-            _(
-                "This form was submitted a moment ago and is still being processed. Check the result before you submit "
-                "the form again."
-            )
-        )
 
 
 def create_form_key(request: HttpRequest) -> str:
-    """Return a new form key for the current user."""
     return _SIGNER.sign(f"{request.user.pk}-{secrets.token_urlsafe(12)}")
 
 
 def submit_once(request: HttpRequest, work: Callable[[], HttpResponseBase], *, keyed: bool = False) -> HttpResponseBase:
-    """Run ``work`` for the first submission of a form, and redirect repeated submissions.
+    """Run ``work`` for the first submission of a form, and redirect repeated submissions to the first result.
 
     Args:
         request: The current request. GET requests always run ``work``.
         work: The function that processes the form in a transaction. A redirect or status 201 means success. Any other
             response shows the form again, and the user can submit the same key again.
-        keyed: If true, refuse submissions without a key. If false, such submissions always run ``work``.
-
-    Returns:
-        The response of ``work`` or, for a repeated submission, a redirect to the first result.
+        keyed: Whether to refuse submissions without a key. Otherwise, they always run ``work``.
 
     Raises:
         InvalidFormKey: The key is missing, invalid or belongs to another user.
@@ -97,7 +78,7 @@ def submit_once(request: HttpRequest, work: Callable[[], HttpResponseBase], *, k
     if request.method != "POST" or getattr(request, "works_once", False) or not (key or keyed):
         return work()
     if not _belongs_to_user(request, key):
-        raise InvalidFormKey
+        raise InvalidFormKey(_("This form is no longer valid. Nothing has been changed. Reload the page."))
     # ``work`` may call another view that is protected by ``submit_once``. The nested call must not claim the key again.
     request.works_once = True  # type: ignore[attr-defined]
     with transaction.atomic():
@@ -139,7 +120,11 @@ def _claim_key(user: User, key: str, fingerprint: str) -> SentForm | None:
             SentForm.objects.bulk_create([row], ignore_conflicts=True)
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
-            raise SubmissionInProgress from error
+            text = _(
+                "This form was submitted a moment ago and is still being processed. Check the result before you submit "
+                "the form again."
+            )
+            raise SubmissionInProgress(text) from error
         raise
     # ``ignore_conflicts`` does not report conflicts, so query the row. A row that another transaction has committed
     # always has ``done=True``.
@@ -172,14 +157,10 @@ def _fingerprint(request: HttpRequest) -> str:
     Fields that differ each time the page is rendered, such as the form key, are excluded.
     """
     typed = sorted((name, values) for name, values in request.POST.lists() if name not in _PAGE_FIELDS)
-    files = sorted((name, _get_file_sizes(request, name)) for name in request.FILES)
+    files = sorted((name, [(file.name, file.size) for file in uploads]) for name, uploads in request.FILES.lists())
     return hashlib.sha256(repr((request.path, typed, files)).encode()).hexdigest()
 
 
-def _get_file_sizes(request: HttpRequest, name: str) -> Sequence[tuple[str | None, int | None]]:
-    return [(file.name, file.size) for file in request.FILES.getlist(name)]
-
-
 def get_post_data(request: HttpRequest) -> QueryDict | None:
-    """Return the data for a form: the POST data, even if empty, or None for other methods."""
+    """Return the POST data, even if empty, or None for other methods."""
     return request.POST if request.method == "POST" else None

@@ -22,11 +22,8 @@ def normalize_number(text: str, currency: str) -> str:
 
     ``9,90`` and ``9.90`` are the same amount. In ``1,234.50`` and ``1.234,50`` the last separator is the decimal
     separator. A separator that occurs more than once is a group separator. A single comma before three digits is
-    ambiguous and refused, unless the currency has no decimals. A single point is always a decimal point.
-
-    Args:
-        text: The text as typed.
-        currency: The currency of the amount, or an empty string if the currency is unknown.
+    ambiguous and refused, unless the currency has no decimals. A single point is always a decimal point. ``currency``
+    is empty if unknown.
 
     Raises:
         InvalidNumber: The number is malformed or ambiguous, or the text contains another currency.
@@ -58,7 +55,6 @@ def normalize_number(text: str, currency: str) -> str:
 
 
 def _parse_with_both_separators(text: str) -> str:
-    """Parse a number with commas and points. The last separator is the decimal separator."""
     decimal_separator = max(".,", key=text.rfind)
     integer_part, _sign, decimals = text.rpartition(decimal_separator)
     group_match = _GROUPED.fullmatch(integer_part.lstrip("-"))
@@ -68,7 +64,6 @@ def _parse_with_both_separators(text: str) -> str:
 
 
 def _strip_currency(text: str, currency: str) -> str:
-    """Strip the currency code or symbol before or after the number."""
     for sign in (currency, currency.lower(), _SYMBOLS.get(currency, "")):
         if sign and text.startswith(sign):
             return text.removeprefix(sign).strip()

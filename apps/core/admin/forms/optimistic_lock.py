@@ -15,11 +15,9 @@ EDIT_CONFLICT = gettext_lazy(
 
 
 def compute_fingerprint(*values: object) -> str:
-    """Return a fingerprint of the displayed values. Equal values have equal fingerprints."""
     return hashlib.sha256(repr(values).encode()).hexdigest()[:20]
 
 
 def has_changed_since_render(request: HttpRequest, *values: object) -> bool:
-    """Return True if the stored values have changed since the submitted page was rendered."""
     submitted_mark = request.POST.get("seen", "")
     return bool(submitted_mark) and submitted_mark != compute_fingerprint(*values)

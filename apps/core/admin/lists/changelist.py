@@ -1,5 +1,3 @@
-"""The panel's change list: page size, saved views, columns, sort order and search."""
-
 import re
 from collections.abc import Iterable
 from functools import cached_property
@@ -71,12 +69,13 @@ class PanelChangeList(ThemedChangeList):
             self.saveable_query = ""
 
     def get_results(self, request: HttpRequest) -> None:
-        """Load the rows of the page.
-
-        The count does not join the sort tables, because they have exactly one entry per row.
-        """
+        """Load the page. The count does not join the sort tables, because they have exactly one entry per row."""
         self.list_per_page: int = get_page_size(request, self.model_admin.list_per_page)
-        rows, self.queryset = self.queryset, self._load_matching_keys() if self.query else self._unranked
+        rows, self.queryset = self.queryset, self._unranked
+        if self.query:
+            # The keys are used both to count and to paginate the rows, so the search runs only once.
+            keys = rows.select_related(None).values_list("pk", flat=True)[:MAX_COUNTED_ROWS]
+            self.queryset = _MatchingKeys(keys)
         super().get_results(request)
         counted_rows, self.queryset = self.queryset, rows
         first = (self.page_num - 1) * self.list_per_page
@@ -89,13 +88,6 @@ class PanelChangeList(ThemedChangeList):
             self._load_filtered_page(rows, typed_filters[0], first, end)
         else:
             self.result_list = rows[first:end] if self.multi_page else rows.all()
-
-    def _load_matching_keys(self) -> Any:
-        """Return the primary keys that match the search, at most ``MAX_COUNTED_ROWS``, in list order.
-
-        The keys are used both to count and to paginate the rows, so the search runs only once.
-        """
-        return _MatchingKeys(self.queryset.select_related(None).values_list("pk", flat=True)[:MAX_COUNTED_ROWS])
 
     def _load_filtered_page(self, rows: QuerySet[Any], typed_filter: TypedFilter[Any], first: int, end: int) -> None:
         filtered = filtered_pagination.FilteredList(
@@ -125,12 +117,8 @@ class PanelChangeList(ThemedChangeList):
         if typed_filters and isinstance(typed_filters[0], DaysFilter) and len(requested) <= 1:
             columns, last = list(typed_filters[0].index_order[:-1]), typed_filters[0].index_order[-1]
         if columns and str(last).lstrip("-") in {"id", "pk"}:
-            last_column = columns[-1]
-            descends = (
-                last_column.startswith("-")
-                if isinstance(last_column, str)
-                else getattr(last_column, "descending", False)
-            )
+            column = columns[-1]
+            descends = column.startswith("-") if isinstance(column, str) else getattr(column, "descending", False)
             last = "-pk" if descends else "pk"
         order = [*columns, last]
         names = [_get_folded_name(self.model, name) for name in order if isinstance(name, str)]
@@ -139,7 +127,6 @@ class PanelChangeList(ThemedChangeList):
     def get_queryset(
         self, request: HttpRequest, exclude_parameters: list[str | None] | None = None
     ) -> QuerySet[Any, Any]:
-        """Return the matching rows in list order."""
         self._set_columns(request)
         self._unranked = self._restrict_to_rarest(request, super().get_queryset(request, exclude_parameters))
         return sort_tables.join_sort_tables(self._unranked)
@@ -161,7 +148,6 @@ class PanelChangeList(ThemedChangeList):
         return rows.filter(in_materialized(rarest_keys)) if number < MAX_COUNTED_ROWS else rows
 
     def _set_columns(self, request: HttpRequest) -> None:
-        """Set the visible columns, and translate the URL's sort order to the numbers of the visible columns."""
         choice = "" if self.is_popup else saved_views.get_columns(request, self.model_admin)
         self.columns = Columns(self.model_admin, self.list_display, self.list_display_links, choice)
         self.list_display = self.columns.visible
@@ -185,7 +171,6 @@ class PanelChangeList(ThemedChangeList):
 
     @property
     def matching(self) -> QuerySet[Any]:
-        """Return all matching rows, not only the rows on the current page."""
         return self._unranked
 
     @property
@@ -211,7 +196,6 @@ class PanelChangeList(ThemedChangeList):
 
     @property
     def formatted_count(self) -> str:
-        """Return the formatted number of rows, counted up to a limit."""
         return formats.format_integer(self.result_count)
 
     @property
@@ -222,27 +206,17 @@ class PanelChangeList(ThemedChangeList):
         return [(size, self.get_query_string({saved_views.SIZE_VAR: size})) for size in PAGE_SIZES]
 
     def _build_own_views(self) -> list[Context]:
-        """Return the choices of the view filter as built-in views.
-
-        Without a view filter, return the single view "All" if the list has saved views, else an empty list.
-        """
+        """Return the choices of the view filter as built-in views, or "All" if the list only has saved views."""
         choices = self._get_view_choices()
-        if not choices:
-            return (
-                [{"title": _("All"), "link": f"?{ALL_VAR}=1", "current": not self.saveable_query}]
-                if self.saved_views
-                else []
-            )
+        if not choices and self.saved_views:
+            return [{"title": _("All"), "link": f"?{ALL_VAR}=1", "current": not self.saveable_query}]
         return [
             {"title": title, "link": f"?{VIEW_FILTER}={value}", "current": is_selected and not self.current_view}
             for value, title, is_selected in choices
         ]
 
     def _get_view_choices(self) -> list[tuple[str, str, bool]]:
-        """Return the value, title and selected state of each choice of the view filter.
-
-        Return an empty list if the list has no view filter.
-        """
+        """Return the value, title and selected state of each choice of the view filter, if the list has one."""
         view_filter = next(
             (spec for spec in self.filter_specs if getattr(spec, "parameter_name", "") == VIEW_FILTER), None
         )
@@ -255,7 +229,6 @@ class PanelChangeList(ThemedChangeList):
         ]
 
     def get_filters_params(self, params: Context | None = None) -> Context:
-        """Return the URL parameters that filter the list."""
         parameters = super().get_filters_params(params)
         return {
             name: value
@@ -270,25 +243,18 @@ def _get_folded_name(model: type[Model], name: str) -> str:
 
 
 def strip_markup(response: HttpResponse) -> HttpResponse:
-    """Strip indentation from a list page after rendering."""
     if isinstance(response, SimpleTemplateResponse):
         response.add_post_render_callback(strip_indentation)
     return response
 
 
 def strip_indentation(response: SimpleTemplateResponse) -> None:
-    """Strip template indentation, which is a third of a list page, from a rendered page.
-
-    The contents of text areas and scripts are not changed.
-    """
+    """Strip template indentation, a third of a list page, except in text areas and scripts."""
     response.content = _INDENTATION.sub(lambda match: match[1] or "\n", response.content.decode())
 
 
 def get_page_size(request: HttpRequest, default: int) -> int:
-    """Return the page size from the URL, else the session, else the list's default.
-
-    A page size from the URL is stored in the session.
-    """
+    """Return the page size from the URL, which the session then stores, else the session, else the default."""
     requested = _parse_page_size(request.GET.get(saved_views.SIZE_VAR))
     if requested and request.session.get(_SESSION_KEY) != requested:
         request.session[_SESSION_KEY] = requested

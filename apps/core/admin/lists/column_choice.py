@@ -35,14 +35,9 @@ class Column:
 
 
 class Columns:
-    """The columns of a list for a request.
+    """The columns of a list for a request. Users cannot hide the columns in ``links``.
 
-    Args:
-        model_admin: The list's model admin.
-        defaults: The default columns, which may include the checkbox column.
-        links: The columns that link to a row. Users cannot hide these columns.
-        choice: The chosen column names, separated by dots, or an empty string for the defaults. Unknown names are
-            ignored.
+    ``choice`` contains the chosen names, separated by dots, or is empty for the defaults. Unknown names are ignored.
     """
 
     def __init__(self, model_admin: Any, defaults: Sequence[Any], links: Sequence[Any] | None, choice: str) -> None:
@@ -65,7 +60,6 @@ class Columns:
 
     @property
     def visible(self) -> list[Any]:
-        """Return the visible columns, including the checkbox column."""
         return [*self._checkboxes, *self.chosen]
 
     @property
@@ -76,11 +70,6 @@ class Columns:
     def choice(self) -> str:
         """Return the chosen column names for a URL, separated by dots, or an empty string for the defaults."""
         return "" if self.chosen == self.defaults else ".".join(self.chosen)
-
-    @property
-    def is_customized(self) -> bool:
-        """Return True if the visible columns differ from the defaults."""
-        return bool(self.choice)
 
     def rows(self) -> list[Column]:
         """Return all offered columns: first the visible columns in their order, then the others."""
@@ -95,20 +84,13 @@ class Columns:
 
     @property
     def order(self) -> str:
-        """Return the names of all offered columns, separated by dots."""
         return ".".join(row.name for row in self.rows())
 
     def label(self, name: str) -> str:
         return capfirst(str(label_for_field(name, self._model_admin.model, self._model_admin)))
 
-    # --- sorting ---
-
     def parse_url_order(self, order: str) -> tuple[str, list[str]]:
-        """Convert the column numbers in a URL's sort order to numbers of visible columns.
-
-        Returns:
-            The converted sort order, and the labels of hidden columns in the URL's sort order.
-        """
+        """Convert a URL's sort order to the numbers of visible columns, and return the labels of hidden columns."""
         visible, hidden_labels = [], []
         for sign, number in _parse_order(order):
             name = self._all_columns[number] if number < len(self._all_columns) else None
@@ -125,19 +107,16 @@ class Columns:
 
 
 def _parse_order(order: str) -> list[tuple[str, int]]:
-    """Return the sign and number of each column in a sort order."""
     parts = [part.rpartition("-") for part in order.split(".")]
     return [(dash, int(number)) for _before, dash, number in parts if number.isascii() and number.isdigit()]
 
 
 def get_chosen_columns(user: User, screen: str) -> str:
-    """Return the columns that a user chose for a list in this shop, or an empty string if the user chose none."""
     rows = ListColumns.rows().filter(user=user, screen=screen)
     return rows.values_list("columns", flat=True).first() or ""
 
 
 def save_chosen_columns(user: User, shop: Any, screen: str, choice: str) -> None:
-    """Save a user's choice of columns. An empty choice restores the defaults."""
     if not choice:
         ListColumns.rows().filter(user=user, screen=screen).delete()
     elif len(choice) <= MAX_CHOICE_LENGTH:
@@ -145,10 +124,7 @@ def save_chosen_columns(user: User, shop: Any, screen: str, choice: str) -> None
 
 
 def reorder_columns(order: list[str], ticked: Iterable[str], move: str) -> list[str]:
-    """Return the checked columns in form order, after moving one column up or down.
-
-    ``move`` is ``up:name``, ``down:name`` or an empty string.
-    """
+    """Return the checked columns in form order, after a ``move`` such as ``up:name`` or ``down:name``."""
     ticked_names = set(ticked)
     names = [name for name in order if name in ticked_names]
     direction, _colon, name = move.partition(":")

@@ -23,22 +23,17 @@ MAX_CHIP_LENGTH = 60
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """An active filter, with the URL of the list without this filter."""
-
     text: str
     url_without: str
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveFilters:
-    """The active filters, the invalid filters and the URL of the list without any filters."""
-
     chips: list[Chip]
     invalid: list[Chip]
     url_without: str
 
     def __bool__(self) -> bool:
-        """Return True if any filter is active or invalid."""
         return bool(self.chips or self.invalid)
 
 
@@ -57,7 +52,6 @@ def get_active_filters(change_list: ChangeList) -> ActiveFilters:
 
 
 def _find_invalid_filters(change_list: ChangeList) -> Iterator[tuple[str, list[str]]]:
-    """Yield the error text and the URL parameters of each filter with invalid input."""
     for spec in change_list.filter_specs:
         if isinstance(spec, TypedFilter) and spec.problems:
             template = _("“{typed}” is not a valid value for the {filter} filter. {problem}")
@@ -69,7 +63,6 @@ def _find_invalid_filters(change_list: ChangeList) -> Iterator[tuple[str, list[s
 
 
 def _find_active_filters(change_list: ChangeList) -> Iterator[tuple[str, list[str]]]:
-    """Yield the text and the URL parameters of each active filter."""
     if change_list.query:
         yield _("Search: “{words}”").format(words=change_list.query), [SEARCH_VAR]
     parameters = {
@@ -86,12 +79,10 @@ def _find_active_filters(change_list: ChangeList) -> Iterator[tuple[str, list[st
 
 
 def _describe_choice(change_list: ChangeList, spec: ListFilter) -> str:
-    """Return the display names of the selected choices."""
     return ", ".join(str(choice["display"]) for choice in spec.choices(change_list) if choice["selected"])
 
 
 def _get_label(change_list: ChangeList, name: str) -> str:
-    """Return the label of the column that a URL parameter filters."""
     try:
         field = change_list.lookup_opts.get_field(name.partition(LOOKUP_SEP)[0])
     except FieldDoesNotExist:

@@ -20,8 +20,6 @@ _SELECT = "panel/select_filter.html"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A filter as a form field, with a template and the values for the template."""
-
     template: str
     name: str
     title: str
@@ -38,23 +36,19 @@ class FilterPanel:
 
     @property
     def is_form(self) -> bool:
-        """Return True if all filters are submitted together."""
         submitted = bool(getattr(self._change_list.model_admin, "list_filter_submit", False))
         return submitted or any(isinstance(spec, TypedFilter) for spec in self.specs)
 
     @cached_property
     def fields(self) -> list[Field]:
-        """Return the fields of the filter form."""
         return [self._build_field(spec) for spec in self.specs]
 
     @property
     def links(self) -> list[tuple[str, list[Any]]]:
-        """Return the title and the choices of each filter, for a panel of links."""
         return [(str(spec.title), list(spec.choices(self._change_list))) for spec in self.specs]
 
     @property
     def hidden_parameters(self) -> list[tuple[str, str]]:
-        """Return the URL parameters of the list that the form passes through unchanged."""
         own_names = [str(name) for spec in self.specs for name in spec.expected_parameters()]
         return parse_qsl(
             self._change_list.get_query_string(dict.fromkeys([*own_names, str(PAGE_VAR)])).removeprefix("?")

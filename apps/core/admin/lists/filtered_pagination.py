@@ -30,7 +30,6 @@ class FilteredList(NamedTuple):
     """A filtered list to paginate.
 
     Attributes:
-        rows: The matching rows in the order of the list.
         unranked: The matching rows without joined sort tables.
         all_rows: All rows of the shop.
         index_order: The order of the filter's index.
@@ -54,7 +53,6 @@ class Page(NamedTuple):
 
 
 def load_page(filtered: FilteredList, first: int, end: int) -> Page:
-    """Return the rows from position ``first`` up to but not including ``end``."""
     rows = filtered.rows
     order = [name for name in rows.query.order_by if isinstance(name, str)]
     if len(order) < len(rows.query.order_by):
@@ -80,10 +78,7 @@ def load_page(filtered: FilteredList, first: int, end: int) -> Page:
 
 
 def _sort_rows(filtered: FilteredList, rows: Rows, order: Sequence[str]) -> Rows:
-    """Sort rows by querying their sort table, with the matching keys as a subquery.
-
-    If the sort table were joined with the rows, SQLite would look up the keys one by one.
-    """
+    """Sort rows with a subquery. With a join, SQLite would look up the keys in the sort table one by one."""
     return sort_tables.order_in_sort_table(filtered.all_rows, order).filter(in_materialized(rows.values("pk")))
 
 

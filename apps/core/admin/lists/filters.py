@@ -40,7 +40,6 @@ class SelectFilter(admin.SimpleListFilter):
         return True
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield the choices with the values that the form submits."""
         yield {"value": "", "display": _("All"), "selected": not self.value()}
         for value, display in self.lookup_choices:
             yield {"value": value, "display": display, "selected": self.value() == str(value)}
@@ -64,11 +63,9 @@ class PeriodFilter(SelectFilter):
     field = "created_at"
 
     def lookups(self, request: HttpRequest, model_admin: Screen) -> Choices:
-        """Return the periods as choices."""
         return [(days, str(label)) for days, label in PERIODS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> QuerySet[M]:
-        """Return the rows from the beginning of the chosen period onward."""
         value = self.value()
         if value not in PERIODS:
             return queryset
@@ -76,5 +73,4 @@ class PeriodFilter(SelectFilter):
 
 
 def get_start_of_today() -> datetime:
-    """Return the beginning of today in the shop's time zone."""
     return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,5 +1,3 @@
-"""A paginator that limits the row count, so that large lists stay fast."""
-
 from functools import cached_property
 from typing import TypeVar, cast
 
@@ -11,16 +9,12 @@ M = TypeVar("M", bound=Model)
 
 
 class BoundedPaginator(Paginator[M]):
-    """A paginator that counts and shows at most ``MAX_COUNTED_ROWS`` rows.
-
-    To find rows beyond the limit, users search or filter the list.
-    """
+    """A paginator that counts and shows at most ``MAX_COUNTED_ROWS`` rows."""
 
     template_name = "panel/pagination.html"
 
     @cached_property
     def count(self) -> int:
-        """Return the number of rows, at most ``MAX_COUNTED_ROWS``."""
         if isinstance(self.object_list, list):
             return len(self.object_list)
         rows = cast("QuerySet[M]", self.object_list)
@@ -28,5 +22,4 @@ class BoundedPaginator(Paginator[M]):
 
     @property
     def is_complete(self) -> bool:
-        """Return True if the count is exact."""
         return self.count < MAX_COUNTED_ROWS

@@ -14,8 +14,9 @@ from django.contrib.admin.options import IS_FACETS_VAR, IS_POPUP_VAR, TO_FIELD_V
 from django.contrib.admin.views.main import ALL_VAR, ERROR_FLAG, PAGE_VAR
 from django.db import IntegrityError, transaction
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
 
 from apps.core.admin.lists import column_choice
 from apps.core.admin.lists.column_choice import COLUMNS_VAR
@@ -44,19 +45,16 @@ def normalize_query(query: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A saved view as a tab above its list."""
-
     view: SavedView
     current: bool
     may_change: bool
 
 
 def get_view_tabs(request: HttpRequest, model_admin: Screen) -> list[Tab]:
-    """Return the tabs of a list: the user's own views and shared views."""
     now = normalize_query(request.GET.urlencode())
-    return [
-        Tab(view, view.query == now, _may_change(request, view)) for view in _get_visible_views(request, model_admin)
-    ]
+    visible = Q(user=_get_user(request)) | Q(shared=True)
+    views = SavedView.rows().filter(visible, screen=_get_list_name(model_admin)).select_related("user")[:MAX_VIEWS]
+    return [Tab(view, view.query == now, _may_change(request, view)) for view in views]
 
 
 def get_default_query(request: HttpRequest, model_admin: Screen) -> str:
@@ -77,17 +75,14 @@ def get_columns(request: HttpRequest, model_admin: Screen) -> str:
 
 
 class ViewForm(forms.ModelForm[SavedView]):
-    """The form for the name and options of a view."""
-
     class Meta:
         model = SavedView
         fields = ("name", "shared", "is_default")
 
 
+@require_POST
 def save_view(request: HttpRequest) -> HttpResponse:
     """Save the current state of a list as a view. An existing view of the user with the same name is replaced."""
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
     model_admin = _get_model_admin(request, request.POST.get("screen", ""))
     query = _add_columns(request, model_admin, normalize_query(request.POST.get("query", "")))
     if not query or len(query) > MAX_QUERY_LENGTH:
@@ -100,17 +95,15 @@ def save_view(request: HttpRequest) -> HttpResponse:
 
 
 def _add_columns(request: HttpRequest, model_admin: Screen, query: str) -> str:
-    """Add the user's choice of columns to a query string."""
     chosen_columns = column_choice.get_chosen_columns(_get_user(request), _get_list_name(model_admin))
     if not query or not chosen_columns or COLUMNS_VAR in dict(parse_qsl(query)):
         return query
     return normalize_query(f"{query}&{urlencode({COLUMNS_VAR: chosen_columns})}")
 
 
+@require_POST
 def choose_columns(request: HttpRequest) -> HttpResponse:
     """Save the user's choice of columns and redirect to the list. After a move, the URL points to the moved column."""
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
     model_admin = _get_model_admin(request, request.POST.get("screen", ""))
     column_choice.save_chosen_columns(
         _get_user(request),
@@ -127,10 +120,7 @@ def choose_columns(request: HttpRequest) -> HttpResponse:
 
 
 def _parse_columns_form(request: HttpRequest, model_admin: Screen) -> str:
-    """Return the columns from the submitted form, or an empty string for the defaults.
-
-    The result always includes the columns that users cannot hide.
-    """
+    """Return the submitted columns, including required columns, or an empty string for the defaults."""
     if "reset" in request.POST:
         return ""
     defaults = model_admin.get_list_display(request)
@@ -142,10 +132,8 @@ def _parse_columns_form(request: HttpRequest, model_admin: Screen) -> str:
     return column_choice.Columns(model_admin, defaults, links, ".".join(names)).choice
 
 
+@require_POST
 def change_view(request: HttpRequest, pk: int) -> HttpResponse:
-    """Update or delete a view."""
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
     view = SavedView.rows().filter(pk=pk).first()
     if view is None or not _may_change(request, view):
         raise Http404(_("View not found."))
@@ -158,7 +146,6 @@ def change_view(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _save_from_form(request: HttpRequest, model_admin: Screen, view: SavedView) -> HttpResponse:
-    """Save a view from the form. A new view replaces the user's existing view with the same name."""
     form = ViewForm(request.POST, instance=view)
     if not form.is_valid():
         messages.error(request, _("Enter a name of up to 60 characters."))
@@ -180,12 +167,10 @@ def _save_from_form(request: HttpRequest, model_admin: Screen, view: SavedView) 
 
 
 def _get_other_views(view: SavedView) -> TimestampedQuerySet[SavedView]:
-    """Return the user's other views of the same list."""
     return SavedView.rows().filter(screen=view.screen, user_id=view.user_id).exclude(pk=view.pk)
 
 
 def _get_model_admin(request: HttpRequest, name: str) -> Screen:
-    """Return the model admin for a list name, if the user may see the list."""
     for model, model_admin in admin.site._registry.items():
         if model._meta.label_lower == name and isinstance(model_admin, ExtraViewsAdmin):
             if not model_admin.has_view_or_change_permission(request):
@@ -198,16 +183,8 @@ def _get_list_name(model_admin: Screen) -> str:
     return str(model_admin.opts.label_lower)
 
 
-def _get_visible_views(request: HttpRequest, model_admin: Screen) -> list[SavedView]:
-    visible = Q(user=_get_user(request)) | Q(shared=True)
-    return list(SavedView.rows().filter(visible, screen=_get_list_name(model_admin)).select_related("user")[:MAX_VIEWS])
-
-
 def _may_change(request: HttpRequest, view: SavedView) -> bool:
-    """Return True if the user may change the view.
-
-    Users may change their own views. Account owners and operators may also change shared views.
-    """
+    """Return True for the user's own views. Account owners and operators may also change shared views."""
     user = _get_user(request)
     if view.user_id == user.pk:
         return True

@@ -44,15 +44,8 @@ def search_rows(
     """Return the rows that contain every word of the search text in any of the columns.
 
     Each column has its own query, because a single condition on several columns would scan all rows of the shop.
-
-    Args:
-        rows: The rows to search, already filtered by the list's filters.
-        lookups: Columns with lookups, e.g. ``title__icontains``. Lookups must not span to-many relations.
-        text: The typed text. Words in quotation marks are searched as one phrase.
-        limit: The maximum number of rows per column.
-        newest: If true, return the newest matches of each column when there are more than ``limit``. If false, return
-            arbitrary matches.
-        extra_querysets: Additional querysets of matches.
+    Lookups such as ``title__icontains`` must not span to-many relations. Words in quotation marks are searched as one
+    phrase. If a column has more than ``limit`` matches, ``newest`` returns the newest instead of arbitrary matches.
     """
     words = [_unquote(word) for word in smart_split(text)][:MAX_WORDS]
     if not words or not lookups:
@@ -72,7 +65,6 @@ def search_rows(
 def union_first_rows(
     rows: QuerySet[M], querysets: Sequence[QuerySet[M]], *, limit: int, newest: bool = True
 ) -> QuerySet[M]:
-    """Return the rows that are among the first ``limit`` rows of at least one queryset."""
     return rows.filter(in_materialized(select_first_keys(querysets, limit=limit, newest=newest)))
 
 
@@ -90,7 +82,6 @@ def select_first_keys(querysets: Sequence[QuerySet[M]], *, limit: int, newest: b
 
 
 def describe_search_limits(text: str, lookups: Sequence[str]) -> str:
-    """Return a note that explains the limits of a search for this text, or an empty string if there are none."""
     words = [_unquote(word) for word in smart_split(text)]
     if len(words) > MAX_WORDS:
         return _("Only the first {limit} words of your search were used.").format(limit=MAX_WORDS)
@@ -104,17 +95,14 @@ def describe_search_limits(text: str, lookups: Sequence[str]) -> str:
 
 
 def set_truncation_note(request: HttpRequest, note: str) -> None:
-    """Store a note about the truncated search result on the request. Lists and bulk edits show the note."""
     request.search_cut = note  # type: ignore[attr-defined]
 
 
 def get_truncation_note(request: HttpRequest) -> str:
-    """Return the note about a truncated search result, or an empty string if the result is complete."""
     return str(getattr(request, "search_cut", ""))
 
 
 def get_result_limit(request: HttpRequest) -> int:
-    """Return the maximum number of matches per column."""
     return PALETTE_CANDIDATES if is_palette_search(request) else MAX_COUNTED_ROWS
 
 

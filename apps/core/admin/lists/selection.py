@@ -19,8 +19,6 @@ from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class InvalidSelection(DomainError):
-    """Raised when no rows, too many rows or an incomplete search result are selected."""
-
     code = "rows_refused"
 
 
@@ -40,22 +38,13 @@ def get_selected_ids(request: HttpRequest, rows: QuerySet[ShopOwned], *, limit: 
 
 
 def get_listed_ids(change_list: PanelChangeList, *, limit: int) -> list[int]:
-    """Return the IDs of all rows of a list, in ascending order.
-
-    Raises:
-        InvalidSelection: As for ``get_selected_ids``.
-    """
+    """Return the IDs of all rows of a list, in ascending order. Errors are the same as for ``get_selected_ids``."""
     return _get_ids(
         change_list.matching, limit, searched=bool(change_list.query), truncation_note=change_list.truncation_note
     )
 
 
 def get_change_list(model_admin: ExtraViewsAdmin[ShopOwned], request: HttpRequest, query: str) -> PanelChangeList:
-    """Return the change list for a query string.
-
-    Raises:
-        Http404: The query string contains invalid filters.
-    """
     list_request = copy(request)
     list_request.GET = QueryDict(saved_views.normalize_query(query))
     try:

@@ -36,7 +36,6 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
     """A filter with typed input. Subclasses define how to parse the input and which rows match.
 
     Attributes:
-        parameter_name: The prefix of the filter's URL parameters.
         index_order: The order in which the filter's index returns matches.
         parts: The form fields as pairs of URL parameter suffix and label. A single field has an empty label.
         kind: The HTML ``type`` of the fields.
@@ -51,7 +50,6 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
     mode = "text"
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: Screen) -> None:
-        """Create the filter and remove its parameters from ``params``."""
         super().__init__(request, params, model, model_admin)
         self.model = model
         self.typed: dict[str, str] = {}
@@ -60,27 +58,17 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
         for name in self.expected_parameters():
             self.typed[name] = str(params.pop(name, [""])[-1]).strip()[:MAX_INPUT_LENGTH]
             if self.typed[name]:
-                self._parse_parameter(name)
-
-    def _parse_parameter(self, name: str) -> None:
-        try:
-            self.values[name] = self.parse_input(self.typed[name])
-        except ValidationError as error:
-            self.problems[name] = " ".join(error.messages)
+                try:
+                    self.values[name] = self.parse_input(self.typed[name])
+                except ValidationError as error:
+                    self.problems[name] = " ".join(error.messages)
 
     def parse_input(self, text: str) -> Value:
-        """Parse the typed text.
-
-        Raises:
-            ValidationError: The text is invalid.
-        """
+        """Parse the typed text, or raise a ``ValidationError``."""
         raise NotImplementedError
 
     def filter_rows(self, rows: QuerySet[M], values: Sequence[Value | None]) -> QuerySet[M]:
-        """Return the rows that match the values.
-
-        ``values`` has an item for each part. At least one item is not None.
-        """
+        """Return the matching rows. ``values`` has an item for each part, and at least one item is not None."""
         raise NotImplementedError
 
     def format_value(self, value: Value) -> str:
@@ -88,7 +76,6 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
         return str(value)
 
     def expected_parameters(self) -> list[str]:  # type: ignore[override]
-        """Return the URL parameters of the filter."""
         return [f"{self.parameter_name}{ending}" for ending, _label in self.parts]
 
     def has_output(self) -> bool:
@@ -103,7 +90,6 @@ class TypedFilter(admin.ListFilter, Generic[Value]):
         return self.filter_rows(queryset, [self.values.get(name) for name in self.expected_parameters()])
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
-        """Yield a single choice with the fields and the active values as text."""
         names = self.expected_parameters()
         yield {
             "fields": [
@@ -134,17 +120,13 @@ class _RangeFilter(TypedFilter[Value]):
 
     @property
     def index_order(self) -> Sequence[str]:  # type: ignore[override]
-        """Return the sort order: by the field, then by primary key, both descending."""
         return sort_tables.map_to_sort_columns(self.model, (f"-{self.field}", "-pk"))
 
     def filter_rows(self, rows: QuerySet[M], values: Sequence[Value | None]) -> QuerySet[M]:
-        """Return the rows within the range, including both end values."""
-        since, until = values
-        if since is not None:
-            rows = rows.filter(sort_tables.filter_sort_column(self.model, self.field, "gte", since))
-        return (
-            rows if until is None else rows.filter(sort_tables.filter_sort_column(self.model, self.field, "lte", until))
-        )
+        for operator, value in zip(("gte", "lte"), values, strict=True):
+            if value is not None:
+                rows = rows.filter(sort_tables.filter_sort_column(self.model, self.field, operator, value))
+        return rows
 
 
 class DaysFilter(_RangeFilter[date]):
@@ -156,14 +138,12 @@ class DaysFilter(_RangeFilter[date]):
     kind = "date"
 
     def parse_input(self, text: str) -> date:
-        """Parse a day in the format that browsers send, such as ``2026-11-24``."""
         day = forms.DateField(input_formats=["%Y-%m-%d"]).clean(text)
         if not isinstance(day, date) or day.year in {date.min.year, date.max.year}:
             raise ValidationError(_("Enter a valid date."))
         return day
 
     def filter_rows(self, rows: QuerySet[M], values: Sequence[date | None]) -> QuerySet[M]:
-        """Return the rows within the range of days, including the last day."""
         since, until = values
         if since:
             rows = rows.filter(**{f"{self.field}__gte": _get_start_of_day(since)})
@@ -174,12 +154,9 @@ class DaysFilter(_RangeFilter[date]):
 
 
 class AmountsFilter(_RangeFilter[Any]):
-    """A filter by a range of amounts. Subclasses set the field."""
-
     mode = "decimal"
 
     def parse_input(self, text: str) -> Any:
-        """Parse an amount with a decimal point or comma, such as ``9.90`` or ``9,90``."""
         return MoneyField().clean(text)
 
     def format_value(self, value: Any) -> str:
@@ -187,12 +164,9 @@ class AmountsFilter(_RangeFilter[Any]):
 
 
 class NumbersFilter(_RangeFilter[int]):
-    """A filter by a range of whole numbers. Subclasses set the field."""
-
     mode = "numeric"
 
     def parse_input(self, text: str) -> int:
-        """Parse a number that fits into the database column."""
         number: int = forms.IntegerField(min_value=0, max_value=MAX_INTEGER).clean(text)
         return number
 

@@ -1,1 +1,0 @@
-"""Base classes for the panel's lists and forms."""

@@ -27,7 +27,6 @@ M = TypeVar("M", bound=Model)
 
 
 def _get_form_changes(form: BaseForm) -> Changes:
-    """Return the changes to the visible fields of a form."""
     return build_changes(
         {
             name: (form.get_initial_for_field(form.fields[name], name), form.cleaned_data.get(name))
@@ -44,15 +43,12 @@ def _skip_log(*args: object, **kwargs: object) -> Any:
 class AuditedAdmin(ExtraViewsAdmin[M]):
     """A model admin that records events instead of Django's log entries.
 
-    Attributes:
-        topics: The first part of the event topics for save and delete, such as ``locations``. Empty if the domain
-            functions already record events.
+    ``topics`` is the first part of the topics, such as ``locations``, or empty if the services record the events.
     """
 
     topics = ""
 
     def record(self, request: HttpRequest, verb: str, instance: M, changes: dict[str, Any] | None = None) -> None:
-        """Record the event ``<topics>/<verb>`` with the current user and time."""
         record_event(f"{self.topics}/{verb}", instance, changes=changes, **self.event_kwargs(request))
 
     def save_model(self, request: HttpRequest, obj: M, form: Any, change: bool) -> None:
@@ -61,13 +57,11 @@ class AuditedAdmin(ExtraViewsAdmin[M]):
             super().save_model(request, obj, form, change)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Iterable[Any], change: bool) -> None:
-        """Save related rows, then record an event if the row is new or anything has changed."""
         super().save_related(request, form, formsets, change)
         if self.topics and (not change or form.has_changed() or any(f.has_changed() for f in formsets)):
             self.record(request, "update" if change else "create", form.instance, _get_form_changes(form))
 
     def delete_model(self, request: HttpRequest, obj: M) -> None:
-        """Record the event and delete the row."""
         if self.topics:
             self.record(request, "delete", obj)
         obj.delete()
@@ -81,7 +75,6 @@ class AuditedAdmin(ExtraViewsAdmin[M]):
     log_addition = log_change = log_deletions = _skip_log
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Context | None = None) -> HttpResponse:
-        """Render the newest events of a row as its history."""
         instance = self.get_row_or_404(request, object_id)
         if not self.has_view_or_change_permission(request, instance):
             raise PermissionDenied

@@ -40,6 +40,7 @@ from django.forms import BaseModelFormSet, Field, Media, ModelChoiceField, Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
@@ -73,10 +74,8 @@ class PanelAdmin(AuditedAdmin[M]):
     Attributes:
         empty_text: The text that an empty list shows instead of "nothing found".
         intro: A sentence above the list.
-        palette_order: The position of the model's rows in the command palette: 10 to 40 for models that staff search
-            for most, 90 for records such as jobs and deliveries.
-        storefront_path: A function that returns a row's storefront path, e.g. ``/products/hat``. Set only if rich text
-            may link to rows of the model.
+        palette_order: 10 to 40 for models that staff search for most, 90 for records such as jobs and deliveries.
+        storefront_path: A function that returns a row's storefront path, if rich text may link to the rows.
     """
 
     storefront_path: Callable[[Any], str] | None = None
@@ -95,17 +94,11 @@ class PanelAdmin(AuditedAdmin[M]):
 
     @property
     def media(self) -> Media:
-        """Return the scripts and styles of the page, without Django's scripts for prepopulated fields.
-
-        No model admin prepopulates fields in the browser, and these scripts are about as large as all other scripts
-        combined.
-        """
+        """Return the scripts and styles without Django's large scripts for prepopulated fields, which no page uses."""
         inherited: Any = super().media  # Django has no public API for the contents of a Media object.
         return Media(
             css=inherited._css, js=[path for path in inherited._js if not str(path).endswith(_PREPOPULATE_SCRIPTS)]
         )
-
-    # --- list ---
 
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[PanelChangeList]:
         return PanelChangeList
@@ -150,7 +143,6 @@ class PanelAdmin(AuditedAdmin[M]):
     def get_search_results(
         self, request: HttpRequest, queryset: models.QuerySet[M], search_term: str
     ) -> tuple[models.QuerySet[M], bool]:
-        """Return the rows that match the search text, with a limited number of matches per column."""
         lookups = self.get_search_fields(request)
         if not search_term.strip() or not lookups:
             return queryset, False
@@ -170,31 +162,23 @@ class PanelAdmin(AuditedAdmin[M]):
         return ()
 
     def palette_titles(self, rows: Sequence[M]) -> Mapping[int, str]:
-        """Return a dict of palette titles, keyed by row ID."""
         return {row.pk: str(row) for row in rows}
 
     def palette_details(self, instance: M) -> Sequence[str]:
-        """Return the details that the palette shows after a row's title and model name."""
         return ()
 
     def palette_image(self, instance: M) -> str:
-        """Return the URL of the row's thumbnail in the palette, or an empty string to show the icon."""
         return ""
-
-    # --- extensions by other apps ---
 
     @property
     def list_before_template(self) -> str:
-        """Return the template that renders ``list_headers`` above the list, or an empty string if there are none."""
         return "panel/list_headers.html" if self.list_headers else ""
 
     @property
     def list_headers(self) -> Sequence[str]:
-        """Return the templates that other apps add above the list."""
         return [template for (model, _), template in list_headers.items() if model is self.model]
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the list's own bulk actions, followed by permitted actions from other apps."""
         actions = super().get_actions(request)
         if IS_POPUP_VAR in request.GET:
             return actions
@@ -206,13 +190,10 @@ class PanelAdmin(AuditedAdmin[M]):
         return actions | {action[1]: action for action in allowed if action}
 
     def get_inlines(self, request: HttpRequest, obj: M | None) -> list[Inline]:
-        """Return the form's own inlines and, for an existing row, the inlines from other apps."""
         own_inlines = super().get_inlines(request, obj)
         if obj is None:
             return [*own_inlines]
         return [*own_inlines, *(inline for (model, _), inline in inlines.items() if model is self.model)]
-
-    # --- rows of this shop ---
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> M | None:
         """Return the row. A POST locks the row, so that concurrent saves run one after the other."""
@@ -234,7 +215,6 @@ class PanelAdmin(AuditedAdmin[M]):
     def formfield_for_dbfield(
         self, db_field: models.Field[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> Field | None:
-        """Build the form field. The help text of date and time fields names the shop's time zone."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field and isinstance(db_field, models.DateTimeField):
             zone = _("The time is in the shop's time zone ({zone}).").format(
@@ -252,16 +232,12 @@ class PanelAdmin(AuditedAdmin[M]):
             raise ImproperlyConfigured(f"{type(self).__name__}: pass a queryset with the choices for {db_field.name}.")
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
-    # --- forms ---
-
     def get_fields(self, request: HttpRequest, obj: M | None = None) -> list[Any]:
-        """Return the fields without the hidden version field."""
         return [name for name in super().get_fields(request, obj) if name != "seen_version"]
 
     def get_form(
         self, request: HttpRequest, obj: M | None = None, change: bool = False, **kwargs: Any
     ) -> type[ModelForm[M]]:
-        """Return the form class with the request and the domain error of the last submission."""
         form = super().get_form(request, obj, change, **kwargs)
         assert issubclass(form, PanelForm)
         form.request, form.domain_error = request, as_staff_request(request).domain_error
@@ -310,12 +286,12 @@ class PanelAdmin(AuditedAdmin[M]):
     def get_deleted_objects(
         self, objs: "models.QuerySet[M] | Sequence[M]", request: HttpRequest
     ) -> tuple[list[Any], dict[Any, Any], set[str], list[str]]:
-        """Return row names, counts of related rows, missing permissions and obstacles for the confirmation page."""
         keys = [row.pk for row in objs[: delete_preview.MAX_DELETED_ROWS + 1]]
         rows = self.model._base_manager.filter(pk__in=keys)
         related = delete_preview.count_related_rows(rows, request, dict(self.admin_site._registry))
+        label = capfirst(str(self.opts.verbose_name))
         return (
-            delete_preview.describe_deleted_rows(list(objs[: delete_preview.MAX_NAMED_ROWS]), self.model),
+            [f"{label}: {row}" for row in objs[: delete_preview.MAX_NAMED_ROWS]],
             related.format_counts(),
             related.forbidden,
             related.obstacles,
@@ -324,7 +300,6 @@ class PanelAdmin(AuditedAdmin[M]):
     def save_formset(
         self, request: HttpRequest, form: ModelForm[M], formset: BaseModelFormSet[Any, Any], change: bool
     ) -> None:
-        """Save inline rows. New rows belong to the current shop."""
         for row in formset.save(commit=False):
             if isinstance(row, ShopOwned) and row._state.adding:
                 row.shop = self.shop(request)
@@ -338,7 +313,6 @@ class ShopOwnedAdmin(PanelAdmin[Row]):
     """A model admin for rows that belong to a shop."""
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Row]:
-        """Return the rows of this shop."""
         queryset = self.model.rows()
         if ordering := self.get_ordering(request):
             queryset = queryset.order_by(*ordering)
@@ -346,8 +320,6 @@ class ShopOwnedAdmin(PanelAdmin[Row]):
 
 
 class ReadOnlyAdminMixin:
-    """Mixin for read-only model admins: no user may add, change or delete rows."""
-
     def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
 

@@ -6,7 +6,7 @@ Model names mean little to staff. Apps can register clearer labels for related r
 that are only part of another listed object (``hidden_models``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -14,7 +14,6 @@ from typing import Any
 from django.contrib.admin import ModelAdmin
 from django.db.models import CASCADE, PROTECT, RESTRICT, ForeignObjectRel, Model, QuerySet
 from django.http import HttpRequest
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django_stubs_ext import StrOrPromise
 
@@ -28,14 +27,7 @@ MAX_DELETED_ROWS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class DeleteLabel:
-    """The label of a model's rows on the delete page, such as "earlier text".
-
-    Attributes:
-        model: The model of the related rows.
-        singular: The singular label.
-        plural: The plural label.
-        deleted_model: If set, the label is only used when rows of this model are deleted.
-    """
+    """The label of a model's rows on the delete page, optionally only when rows of ``deleted_model`` are deleted."""
 
     model: type[Model]
     singular: StrOrPromise
@@ -52,14 +44,7 @@ hidden_models = Registry[type[Model], type[Model]]("hidden models on the delete 
 
 @dataclass
 class RelatedRows:
-    """The related rows that are deleted together with a row, and the reasons that prevent the deletion.
-
-    Attributes:
-        of: The model of the rows that the user deletes.
-        counts: The number of related rows per model, at most ``MAX_COUNT``.
-        forbidden: Names of the models that the user has no permission to delete.
-        obstacles: Descriptions of related rows or limits that prevent the deletion.
-    """
+    """The related rows that are deleted together with rows of ``of``, and the reasons that prevent the deletion."""
 
     of: type[Model]
     counts: dict[type[Model], int] = field(default_factory=dict)
@@ -67,14 +52,11 @@ class RelatedRows:
     obstacles: list[str] = field(default_factory=list)
 
     def format_counts(self) -> dict[str, str]:
-        """Return a dict with the formatted counts of related rows, keyed by label."""
         return {self._get_label(model, count): _format_number(count) for model, count in self.counts.items() if count}
 
     def _get_label(self, model: type[Model], count: int) -> str:
         label = delete_labels.get((model, self.of)) or delete_labels.get((model, None))
-        if label is None:
-            return str(model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural)
-        return str(label.singular if count == 1 else label.plural)
+        return str(label.singular if count == 1 else label.plural) if label else _get_model_name(model, count)
 
 
 def count_related_rows(
@@ -107,8 +89,10 @@ def count_related_rows(
             if on_delete is CASCADE:
                 if related_rows.exists():
                     pending.append((related_model, related_rows))
-            elif on_delete is PROTECT or (on_delete is RESTRICT and related_model not in cascading):
-                _add_obstacle(related, related_model, related_rows)
+            elif (on_delete is PROTECT or (on_delete is RESTRICT and related_model not in cascading)) and (
+                count := related_rows[:MAX_COUNT].count()
+            ):
+                related.obstacles.append(f"{_format_number(count)} {_get_model_name(related_model, count)}")
     return related
 
 
@@ -126,12 +110,6 @@ def _add_count(
         related.forbidden.add(str(model._meta.verbose_name))
 
 
-def _add_obstacle(related: RelatedRows, model: type[Model], rows: "QuerySet[Any]") -> None:
-    if count := rows[:MAX_COUNT].count():
-        label = model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural
-        related.obstacles.append(f"{_format_number(count)} {label}")
-
-
 def _get_relations(model: type[Model]) -> Iterator[ForeignObjectRel]:
     concrete = model._meta.concrete_model or model
     for relation in concrete._meta.get_fields(include_hidden=True):
@@ -140,7 +118,6 @@ def _get_relations(model: type[Model]) -> Iterator[ForeignObjectRel]:
 
 
 def _find_cascading_models(model: type[Model]) -> set[type[Model]]:
-    """Return the models that a deletion cascades to."""
     models: set[type[Model]] = set()
     pending = [model]
     while pending:
@@ -151,12 +128,10 @@ def _find_cascading_models(model: type[Model]) -> set[type[Model]]:
     return models
 
 
+def _get_model_name(model: type[Model], count: int) -> str:
+    return str(model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural)
+
+
 def _format_number(count: int) -> str:
     number = formats.format_integer(count)
     return _("{number} or more").format(number=number) if count >= MAX_COUNT else number
-
-
-def describe_deleted_rows(rows: Sequence[Any], model: type[Model]) -> list[str]:
-    """Return one line per row, with its model and name, for the confirmation page."""
-    label = capfirst(str(model._meta.verbose_name))
-    return [f"{label}: {row}" for row in rows]

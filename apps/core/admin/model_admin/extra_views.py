@@ -1,8 +1,8 @@
 """The base class for model admins, with request helpers and additional pages."""
 
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
-from typing import TypeVar
+from functools import wraps
+from typing import Any, TypeVar
 
 from django.contrib.admin.utils import unquote
 from django.db.models import Model
@@ -25,20 +25,10 @@ M = TypeVar("M", bound=Model)
 View = Callable[..., HttpResponseBase]
 
 
-def _make_idempotent(view: View, keyed: bool) -> View:
-    def wrapper(request: HttpRequest, /, *args: object, **kwargs: object) -> HttpResponseBase:
-        return submit_once_or_redirect(request, lambda: view(request, *args, **kwargs), keyed=keyed)
-
-    return update_wrapper(wrapper, view)
-
-
 class ExtraViewsAdmin(ThemedAdmin[M]):
     """A model admin with extra pages under the list's URL.
 
-    Attributes:
-        menu: The menu settings of the list. If None, the menu does not show the list.
-        optional_columns: Columns that users can add to ``list_display`` and that need no extra queries.
-        mobile_hide_labels: Columns that phones show without a label.
+    Users can add ``optional_columns``, which must need no extra queries. Phones show ``mobile_hide_labels`` unlabeled.
     """
 
     menu: MenuItem | None = None
@@ -49,15 +39,12 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         return as_staff_request(request).shop
 
     def actor(self, request: HttpRequest) -> str:
-        """Return the current user as an actor for the audit log."""
         return get_staff_actor(as_staff_request(request).user)
 
     def event_kwargs(self, request: HttpRequest) -> EventKwargs:
-        """Return the actor and the current time as keyword arguments for services."""
         return {"actor": self.actor(request), "at": timezone.now()}
 
     def page(self, request: HttpRequest, template: str, title: str, **context: object) -> HttpResponse:
-        """Render a page in the panel's layout."""
         base = {
             **self.admin_site.each_context(request),
             **self._get_header_context(request),
@@ -72,37 +59,30 @@ class ExtraViewsAdmin(ThemedAdmin[M]):
         If ``keyed`` is true, submissions without a form key are refused.
         """
 
-        def wrapper(*args: object, **kwargs: object) -> HttpResponseBase:
-            return self.admin_site.admin_view(_make_idempotent(view, keyed))(*args, **kwargs)
+        @wraps(view)
+        def submit(request: HttpRequest, /, *args: object, **kwargs: object) -> HttpResponseBase:
+            return submit_once_or_redirect(request, lambda: view(request, *args, **kwargs), keyed=keyed)
 
-        wrapper.model_admin = self  # type: ignore[attr-defined]
-        url_name = f"{self.opts.app_label}_{self.opts.model_name}_{name}"
-        return path(route, update_wrapper(wrapper, view), name=url_name)
+        checked_view: Any = self.admin_site.admin_view(submit)
+        checked_view.model_admin = self
+        return path(route, checked_view, name=f"{self.opts.app_label}_{self.opts.model_name}_{name}")
 
     def url(self, name: str, *args: object) -> str:
         """Return the URL of a page of this model, such as ``changelist`` or ``change``."""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{name}", args=args)
 
     def get_search_note(self, term: str) -> str:
-        """Return a note that explains the limits of a search for this term, or an empty string if there are none."""
         return describe_search_limits(term, self.search_fields)
 
     @property
     def heading(self) -> str:
-        """Return the title of the list."""
         return (str(self.menu.title) if self.menu else "") or capfirst(str(self.opts.verbose_name_plural))
 
     def _get_header_context(self, request: HttpRequest) -> Context:
-        """Return the context of the page header: a link to the list, if the user may open the list."""
         link = self.url("changelist") if self.has_view_or_change_permission(request) else ""
         return {"heading_link": link, "model_admin": self}
 
     def get_row_or_404(self, request: HttpRequest, object_id: str) -> M:
-        """Return the shop's row with this ID.
-
-        Raises:
-            Http404: The shop has no row with this ID.
-        """
         # Call Django's method, because ``PanelAdmin.get_object`` locks the row, and each workflow locks rows in its own
         # order.
         instance = super().get_object(request, unquote(object_id))

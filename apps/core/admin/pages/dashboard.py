@@ -26,21 +26,14 @@ from apps.core.registry import Registry
 from apps.core.tenancy.actor_names import get_actor_names
 
 RECENT_EVENTS = 8
-_PARTS = ("tasks", "cards", "sections", "recent")
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task in the to-do list. The list shows the task while there are rows to work on.
+    """A task in the to-do list, for users who may open the list of ``model``, while there are rows to work on.
 
-    Attributes:
-        title: The work to do. The page shows the number of rows before the title.
-        note: A short description of the rows.
-        model: The model of the linked list. Only users who may open that list see the task.
-        query: The query string that filters the linked list to exactly these rows.
-        rows: A function that returns the rows to work on, called inside the shop scope.
-        order: The sort order in the to-do list.
-        is_urgent: True if someone is waiting for this work.
+    The page shows the number of rows before the title. ``query`` must filter the linked list to exactly these rows.
+    ``is_urgent`` means that someone is waiting for the work.
     """
 
     title: StrOrPromise
@@ -54,8 +47,6 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class TaskCount:
-    """A task with the number of rows and the link to the list of these rows."""
-
     task: Task
     number: str
     link: str
@@ -63,8 +54,6 @@ class TaskCount:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The content of a card: a number with an optional sentence below."""
-
     number: int | str
     note: str = ""
 
@@ -99,24 +88,26 @@ sections = Registry[str, Section]("sections of the home page", get_key=attrgette
 
 
 def get_home_context(request: HttpRequest) -> Context:
-    """Return the template context of the home page for this user."""
     context: Context = {
         "greeting": _greeting(),
         "today": formats.format_date(timezone.localtime(), "l, j F"),
         "tasks": get_tasks(request),
         "cards": get_cards(request),
-        "sections": get_sections(request),
+        "sections": [
+            (section.template, section.values(request))
+            for section in sections.values()
+            if has_permission(request, section.permission)
+        ],
         "recent": get_recent_events(request),
         "offered_tour": tour.get_offered_stops(request),
     }
-    return {
-        **context,
-        "is_anything_open": any(context[part] for part in _PARTS) or bool(menu.get_page_entries(request)),
-    }
+    context["is_anything_open"] = any(context[part] for part in ("tasks", "cards", "sections", "recent")) or bool(
+        menu.get_page_entries(request)
+    )
+    return context
 
 
 def get_tasks(request: HttpRequest) -> list[TaskCount]:
-    """Return the user's open tasks. The rows of each task are counted up to a limit."""
     open_tasks = []
     for task in sorted(tasks.values(), key=lambda task: (task.order, str(task.title))):
         if link := menu.get_list_url(request, task.model, task.query):
@@ -127,24 +118,11 @@ def get_tasks(request: HttpRequest) -> list[TaskCount]:
 
 
 def get_cards(request: HttpRequest) -> list[tuple[Card, Figure, str]]:
-    """Return the user's cards with figures and list URLs.
-
-    The URL is empty if the user may not open the list.
-    """
-    visible_cards = (
-        card
+    """Return the user's cards with figures and list URLs, which are empty if the user may not open the list."""
+    return [
+        (card, card.figure(request), menu.get_list_url(request, card.model, card.query))
         for card in sorted(cards.values(), key=lambda card: (card.order, str(card.title)))
         if has_permission(request, card.permission)
-    )
-    return [(card, card.figure(request), menu.get_list_url(request, card.model, card.query)) for card in visible_cards]
-
-
-def get_sections(request: HttpRequest) -> list[tuple[str, Context]]:
-    """Return the templates and values of the user's sections."""
-    return [
-        (section.template, section.values(request))
-        for section in sections.values()
-        if has_permission(request, section.permission)
     ]
 
 
@@ -155,7 +133,6 @@ def format_capped_count(rows: QuerySet[Model]) -> str:
 
 
 def _greeting() -> str:
-    """Return a greeting for the time of day in the shop's time zone."""
     hour = timezone.localtime().hour
     if 5 <= hour < 12:
         return _("Good morning")
@@ -163,7 +140,6 @@ def _greeting() -> str:
 
 
 def get_recent_events(request: HttpRequest) -> list[tuple[Event, str, str]]:
-    """Return the newest events with actor names and descriptions, if the user may see the audit log."""
     if not has_permission(request, "events.view_event"):
         return []
     events = list(Event.rows().order_by("-id").defer("payload")[:RECENT_EVENTS])

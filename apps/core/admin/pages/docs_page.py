@@ -41,7 +41,6 @@ class Guide:
 
 
 def render_help_page(request: HttpRequest, base: Context, name: str = "staff") -> TemplateResponse:
-    """Render the guide page ``name``. ``base`` is the admin site's common context."""
     if name not in PAGES:
         raise Http404
     guide = _render_guide(name, reverse("admin:index"))
@@ -58,7 +57,6 @@ def serve_help_image(request: HttpRequest, name: str) -> FileResponse:
 
 @search_functions.add
 def find_headings(request: HttpRequest, term: str) -> Iterator[SearchResult]:
-    """Yield headings of the guide that match an English term, best match first."""
     with override(ENGLISH):
         query = PaletteQuery(term)
     matches = [(rank, *entry) for entry in _list_headings() if (rank := query.rank_page(entry[1], "", "")) is not None]
@@ -96,7 +94,6 @@ def _render_guide(name: str, root: str) -> Guide:
 
 
 def _rewrite_target(token: Token, root: str) -> None:
-    """Replace the target of a link or an image with its URL in the panel."""
     if token.type == "image" and (image_match := _IMAGE_PATH.fullmatch(str(token.attrGet("src")))):
         token.attrSet("src", f"{root}help/images/{image_match[1]}")
         token.attrSet("loading", "lazy")

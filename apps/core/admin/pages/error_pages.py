@@ -33,7 +33,6 @@ _ACTIONS = {"changelist": "view", "add": "add", "change": "view", "delete": "del
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Render the 400 page for a malformed request."""
     return _render_page(request, 400, _("Bad request"), _("The request is invalid. Go back and try again."))
 
 
@@ -65,7 +64,6 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 
 def render_second_factor_required(request: HttpRequest, day: date) -> HttpResponse:
-    """Render the 403 page for a shop or installation that now requires a second factor."""
     if get_request_shop(request) is not None and request.method not in {"GET", "HEAD", "OPTIONS"}:
         _record_refused_attempt(request)
     template = _(
@@ -77,7 +75,6 @@ def render_second_factor_required(request: HttpRequest, day: date) -> HttpRespon
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Render the 403 page for a form with an invalid CSRF token."""
     text = _(
         "The form has expired or was sent from another site. Nothing has been changed. Go back, reload the page and "
         "try again."
@@ -86,7 +83,6 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Render the 404 page for missing pages and for objects that the user has no access to."""
     text = _(
         "There is no page at this address. It may have been deleted, or it belongs to a shop that you don't have "
         "access to."
@@ -148,7 +144,6 @@ def _get_missing_permissions(request: HttpRequest, exception: Exception) -> tupl
 
 
 def _record_refused_attempt(request: HttpRequest) -> None:
-    """Record in the audit log that a write request was refused."""
     assert isinstance(request.user, User)
     membership = Membership.rows().filter(user=request.user).select_related("user").first()
     if membership is None:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
 from django_stubs_ext import StrOrPromise
 
 from apps.core.admin import menu
@@ -23,8 +24,6 @@ TOUR_VAR = "tour"
 
 @dataclass(frozen=True, slots=True)
 class TourStep:
-    """A page of the tour: sort order, title and explanation."""
-
     order: int
     title: StrOrPromise
     text: StrOrPromise
@@ -42,8 +41,6 @@ HOME = TourStep(
 
 @dataclass(frozen=True, slots=True)
 class TourStop:
-    """A step of a user's tour with its number, counted from 1, and its URL."""
-
     step: TourStep
     number: int
     link: str
@@ -51,8 +48,6 @@ class TourStop:
 
 @dataclass(frozen=True, slots=True)
 class TourPosition:
-    """The user's position in the tour: the current, previous and next stop and the number of stops."""
-
     stop: TourStop
     before: TourStop | None
     after: TourStop | None
@@ -60,7 +55,6 @@ class TourPosition:
 
 
 def get_stops(request: HttpRequest) -> list[TourStop]:
-    """Return the stops of this user's tour in order. The home page is the last stop."""
     steps = {
         address: step
         for model, model_admin in admin.site._registry.items()
@@ -73,10 +67,7 @@ def get_stops(request: HttpRequest) -> list[TourStop]:
 
 
 def get_offered_stops(request: HttpRequest) -> list[TourStop]:
-    """Return the stops of the tour if the user has neither started nor ended the tour.
-
-    Return an empty list for a tour with a single stop.
-    """
+    """Return the stops if there are several and the user has neither started nor ended the tour."""
     if TOUR_VAR in request.GET or not isinstance(request.user, User) or request.user.tour_ended_at:
         return []
     tour_stops = get_stops(request)
@@ -84,7 +75,6 @@ def get_offered_stops(request: HttpRequest) -> list[TourStop]:
 
 
 def get_tour_position(request: HttpRequest) -> TourPosition | None:
-    """Return the user's position in the tour, or None if the user is not on the tour."""
     if TOUR_VAR not in request.GET:
         return None
     requested_number, tour_stops = request.GET[TOUR_VAR], get_stops(request)
@@ -95,10 +85,9 @@ def get_tour_position(request: HttpRequest) -> TourPosition | None:
     return TourPosition(current, before[-1] if before else None, after[0] if after else None, len(tour_stops))
 
 
+@require_POST
 def end_tour(request: HttpRequest) -> HttpResponse:
     """End the tour permanently. The user needs no permission, because only the user's own row changes."""
-    if request.method != "POST":
-        return HttpResponseNotAllowed(["POST"])
     user = cast("User", request.user)
     User.objects.filter(pk=user.pk, tour_ended_at=None).update(tour_ended_at=timezone.now())
     return HttpResponseRedirect(reverse("admin:index"))

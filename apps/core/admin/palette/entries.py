@@ -14,9 +14,8 @@ from apps.core.admin.menu import PageEntry, get_account_page_entries, get_add_fo
 from apps.core.admin.reverse import get_global_url
 from apps.core.registry import Registry
 
-EntryFinder = Callable[[HttpRequest], Iterable[PageEntry]]
 # Functions that return settings pages for the palette. They must check permissions.
-settings_entries = Registry[str, EntryFinder]("settings in the command palette")
+settings_entries = Registry[str, Callable[[HttpRequest], Iterable[PageEntry]]]("settings in the command palette")
 
 
 def get_palette_entries(request: HttpRequest) -> list[PageEntry]:
@@ -58,7 +57,6 @@ def _get_common_entries() -> list[PageEntry]:
 
 
 def _get_account_entries(request: HttpRequest) -> list[PageEntry]:
-    """Return the entries for account settings, themes, other shops and logout."""
     profile = get_global_url("profile")
     pages = [
         (

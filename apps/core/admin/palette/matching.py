@@ -1,5 +1,3 @@
-"""Match and rank pages for the text typed into the command palette."""
-
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -32,13 +30,7 @@ class PaletteQuery:
         )
 
     def rank_page(self, title: str, keywords: str, section: str) -> int | None:
-        """Return the rank of a page, 0 for the best match, or None for no match.
-
-        Args:
-            title: The title of the page.
-            keywords: Additional search terms, separated by commas.
-            section: The menu section of the page.
-        """
+        """Return the rank of a page, 0 for the best match, or None. ``keywords`` are separated by commas."""
         phrases = [_split_words(phrase) for phrase in keywords.split(",")]
         texts = ["".join(phrase) for phrase in phrases]
         title_words = _split_words(title)
@@ -57,10 +49,7 @@ class PaletteQuery:
         return fits.index(True) if self.text and True in fits else None
 
     def rank_add_form(self, noun: str, keywords: str) -> int | None:
-        """Return the rank of an add form, or None if the form does not match.
-
-        The query may name the model, contain a verb such as "create", or both.
-        """
+        """Return the rank of an add form, or None. The query may name the model, a verb such as "create", or both."""
         nouns = [word for word in self.words if word not in self.verbs]
         names = (*_split_words(noun), *(_join_phrases(keywords) if self.verbs else ()))
         if not all(any(_matches_prefix(word, name) for name in names) for word in nouns):

@@ -7,7 +7,7 @@ one letter are ignored.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import Model
@@ -26,28 +26,18 @@ from apps.core.registry import Registry
 MIN_TERM_LENGTH, MAX_TERM_LENGTH, ROWS_PER_MODEL = 2, 200, 5
 
 
-class LinkTarget(NamedTuple):
-    """A row that rich text can link to, with its title, model name and storefront path."""
-
-    title: str
-    kind: str
-    address: str
-
-
 @dataclass
 class RowSearchResult(SearchResult):
-    """A search result for a row, with an optional image."""
-
     image: str = ""
 
 
-SearchFunction = Callable[[HttpRequest, str], Iterable[SearchResult]]
 # Additional search functions. They must check permissions and limit their results.
-search_functions = Registry[str, SearchFunction]("searches of the command palette")
+search_functions = Registry[str, Callable[[HttpRequest, str], Iterable[SearchResult]]](
+    "searches of the command palette"
+)
 
 
 def search_panel(request: HttpRequest, term: str) -> list[SearchResult]:
-    """Return menu pages, add forms and rows that match a term."""
     term = term.strip()[:MAX_TERM_LENGTH].replace("\x00", "")
     if len(term) < MIN_TERM_LENGTH:
         return []
@@ -55,14 +45,15 @@ def search_panel(request: HttpRequest, term: str) -> list[SearchResult]:
     return [*_find_pages(request, term), *_find_rows(request, term), *extra_results]
 
 
-def search_link_targets(request: HttpRequest, term: str) -> Iterator[LinkTarget]:
-    """Yield rows that match a term and have a storefront page (``storefront_path``)."""
+def search_link_targets(request: HttpRequest, term: str) -> Iterator[dict[str, str]]:
+    """Yield the title, model name and storefront path of rows that match a term and have a ``storefront_path``."""
     term = term.strip()[:MAX_TERM_LENGTH].replace("\x00", "")
     if len(term) >= MIN_TERM_LENGTH:
         for row, name, model_admin in _search_models(
             request, term, lambda model_admin: model_admin.storefront_path is not None
         ):
-            yield LinkTarget(name, capfirst(str(row._meta.verbose_name)), model_admin.storefront_path(row))
+            kind = capfirst(str(row._meta.verbose_name))
+            yield {"title": name, "kind": kind, "address": model_admin.storefront_path(row)}
 
 
 def _find_pages(request: HttpRequest, term: str) -> Iterator[SearchResult]:
@@ -98,7 +89,6 @@ def _find_rows(request: HttpRequest, term: str) -> Iterator[SearchResult]:
 def _search_models(
     request: HttpRequest, term: str, accepts: Callable[[Any], bool] = lambda screen: True
 ) -> Iterator[tuple[Model, str, Any]]:
-    """Yield the first matching rows of each model admin, with their titles."""
     model_admins: Iterable[Any] = filter(accepts, admin.site._registry.values())
     for screen in sorted(model_admins, key=lambda screen: screen.palette_order):
         if screen.get_search_fields(request) and screen.has_view_permission(request):

@@ -11,5 +11,4 @@ register = template.Library()
 
 @register.filter(name="date", expects_localtime=True, is_safe=False)
 def format_local_date(value: date | datetime | str | None, arg: str | None = None) -> str:
-    """Format a date with the active language's version of the format."""
     return str(formatted(value, pgettext("date format", arg) if arg else arg))

@@ -1,1 +1,0 @@
-"""Generate the OpenAPI documents of the API."""

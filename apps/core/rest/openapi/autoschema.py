@@ -72,24 +72,23 @@ class ResourceSchema(AutoSchema):
     def get_operation(
         self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
     ) -> Schema | None:
-        """Return the operation, or None if the version does not have it."""
         view = self.view
         if not isinstance(view, ApiView):
             return None
         action = view.action_map.get(method.lower(), method.lower())
-        version = view.version
+        version, below = view.version, path.rsplit("{version}/", maxsplit=1)[-1]
         if not view.version_ranges.get(action, ALL_VERSIONS).includes(version):
             return None
         note = view.deprecated.get(action)
-        scopes = view.get_scopes(method)
+        words = re.sub(r"[{}]", "", below.removesuffix(".json")).replace("/", "_").strip("_")
         operation: Schema = {
-            "operationId": _operation_id(method, path),
-            "tags": [_tag(view)],
-            "summary": build_summary(view, action, path.rsplit("{version}/", maxsplit=1)[-1]),
+            "operationId": f"{method.lower()}_{words}",
+            "tags": [getattr(view, "plural", type(view).__name__.removesuffix("View").removesuffix("ViewSet").lower())],
+            "summary": build_summary(view, action, below),
             "parameters": [*_path_parameters(path), *_query_parameters(view, action)],
             "responses": {**_success_response(view, action, version, registry), **_error_responses(registry)},
             "security": [{"AccessToken": []}],
-            "x-scopes": list(scopes),
+            "x-scopes": list(view.get_scopes(method)),
         }
         if (body := _request_body(view, action, version, registry)) is not None:
             operation["requestBody"] = body
@@ -97,19 +96,6 @@ class ResourceSchema(AutoSchema):
             operation["deprecated"] = True
             operation["externalDocs"] = {"url": note.path}
         return operation
-
-
-def _tag(view: ApiView) -> str:
-    return getattr(view, "plural", type(view).__name__.removesuffix("View").removesuffix("ViewSet").lower())
-
-
-def _operation_id(method: str, path: str) -> str:
-    words = (
-        re.sub(r"[{}]", "", path.rsplit("{version}/", maxsplit=1)[-1].removesuffix(".json"))
-        .replace("/", "_")
-        .strip("_")
-    )
-    return f"{method.lower()}_{words}"
 
 
 def _path_parameters(path: str) -> list[Schema]:
@@ -123,11 +109,9 @@ def _path_parameters(path: str) -> list[Schema]:
 def _query_parameters(view: ApiView, action: str) -> list[Schema]:
     if action in view.query_parameters:
         return [{"name": name, "in": "query", "schema": {"type": "string"}} for name in view.query_parameters[action]]
-    if not isinstance(view, ShopViewSet):
-        return [_FIELDS] if action == "retrieve" else []
     if action == "retrieve":
         return [_FIELDS]
-    if action not in {"list", "count"}:
+    if not isinstance(view, ShopViewSet) or action not in {"list", "count"}:
         return []
     filters = [
         {"name": name, "in": "query", "schema": _filter_schema(filter_)}
@@ -173,16 +157,13 @@ def _success_response(view: ApiView, action: str, version: str, registry: Compon
         resource = build_resource_schema(view.serializer_class, version)
         if isinstance(view, ShopViewSet):
             resource["properties"] |= view.detail_properties
-        component = _register_component(registry, _component_name(view), resource)
-        schema = component
+        schema = _register_component(registry, _component_name(view), resource)
+        if declared == MANY:
+            schema = _wrap_in_object(view.plural, build_list_schema(schema))
+        elif declared == ONE:
+            schema = _wrap_in_object(view.singular, schema)
         if declared != BARE:
-            schema = (
-                _wrap_in_object(view.plural, build_list_schema(component))
-                if declared == MANY
-                else _wrap_in_object(view.singular, component)
-            )
-            if action in view.extra_response_properties:
-                schema["properties"] |= view.extra_response_properties[action]
+            schema["properties"] |= view.extra_response_properties.get(action, {})
     else:
         schema = dict(declared)
     return {str(status): {"description": "Success", **_json_content(schema)}}

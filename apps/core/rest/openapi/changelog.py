@@ -109,8 +109,7 @@ def _list_object_fields(
     for name, field in schema.get("properties", {}).items():
         path = f"{prefix}{name}"
         key = f"{parent}: {usage}: {path}"
-        separator = " in " if " " in owner else "."
-        label = f"field `{path}`{separator}`{owner}`" if separator == " in " else f"field `{owner}.{path}`"
+        label = f"field `{path}` in `{owner}`" if " " in owner else f"field `{owner}.{path}`"
         signature = _serialize_type(field) + (" required" if name in required else "")
         yield key, Feature(label, parent, signature, usage, description=field.get("description", ""))
         yield from _list_object_fields(field, key, owner, usage, f"{path}.")

@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -11,32 +10,25 @@ from apps.core.rest.viewsets import ShopViewSet
 from apps.core.types import Schema
 
 _PATH = Path(__file__).with_name("words.toml")
-_SUFFIXES = ("Create", "Update")
-Descriptions = dict[str, dict[str, str]]
 
 
 @cache
-def load_descriptions() -> Descriptions:
+def load_descriptions() -> dict[str, dict[str, str]]:
     """Return the descriptions of fields and parameters, keyed by object name (or ``any``), then by field name."""
     return tomllib.loads(_PATH.read_text())
 
 
 def add_descriptions(document: Schema) -> None:
-    """Add the missing descriptions of fields and parameters to a document."""
     for name, schema in document["components"]["schemas"].items():
-        _explain_fields(schema, (_strip_suffix(name),))
+        _explain_fields(schema, (name.removesuffix("Create").removesuffix("Update"),))
     for operations in document["paths"].values():
         for operation in operations.values():
             for parameter in operation["parameters"]:
                 if sentence := _describe_parameter(parameter):
                     parameter.setdefault("description", sentence)
-            for content in _contents(operation):
-                _explain_fields(content["schema"], ())
-
-
-def _contents(operation: Schema) -> Iterator[Schema]:
-    for response in [*operation["responses"].values(), operation.get("requestBody", {})]:
-        yield from response.get("content", {}).values()
+            for response in [*operation["responses"].values(), operation.get("requestBody", {})]:
+                for content in response.get("content", {}).values():
+                    _explain_fields(content["schema"], ())
 
 
 def _explain_fields(schema: Schema, parents: tuple[str, ...]) -> None:
@@ -53,16 +45,10 @@ def _explain_fields(schema: Schema, parents: tuple[str, ...]) -> None:
 
 
 def _find_description(name: str, parents: tuple[str, ...]) -> str | None:
-    descriptions = load_descriptions()
-    for parent in (*parents[:1], *(_object_of(parent) for parent in parents[:1]), "any"):
-        if sentence := descriptions.get(parent, {}).get(name):
-            return sentence
-    return None
-
-
-def _object_of(field: str) -> str:
-    """Return the name of the object in a field: ``InventoryItem`` for ``inventory_items``."""
-    return field.title().replace("_", "").removesuffix("s")
+    # A parent is an object or a field. The field ``inventory_items`` contains ``InventoryItem`` objects.
+    owners = [owner for parent in parents[:1] for owner in (parent, parent.title().replace("_", "").removesuffix("s"))]
+    sentences = (load_descriptions().get(owner, {}).get(name) for owner in (*owners, "any"))
+    return next(filter(None, sentences), None)
 
 
 def _describe_parameter(parameter: Schema) -> str | None:
@@ -71,12 +57,6 @@ def _describe_parameter(parameter: Schema) -> str | None:
         noun = name.removesuffix("_id").replace("_", " ")
         return load_descriptions()["/"]["id"] if name == "id" else f"The id of the {noun}."
     return load_descriptions()["?"].get(name)
-
-
-def _strip_suffix(component: str) -> str:
-    for suffix in _SUFFIXES:
-        component = component.removesuffix(suffix)
-    return component
 
 
 # Summaries of the standard actions. ``one`` and ``many`` are the resource's singular and plural names; ``of`` lists the

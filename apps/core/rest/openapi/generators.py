@@ -50,5 +50,4 @@ def get_document(version: str) -> Schema:
 
 
 def get_latest_document() -> Schema:
-    """Return the document of the newest dated version."""
     return get_document(get_latest_version())

@@ -68,8 +68,7 @@ class _Operation:
 
     @property
     def operation_id(self) -> str:
-        operation_id: str = self.schema["operationId"]
-        return operation_id
+        return str(self.schema["operationId"])
 
     @property
     def resource(self) -> ResourceText:

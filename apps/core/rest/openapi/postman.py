@@ -92,13 +92,8 @@ def _build_url(path: str, operation: Schema, version: str, variables: dict[str, 
 
 
 def _name_variable(segment: str, parameter: str, tag: str) -> str:
-    if parameter == "id":
-        noun = singularize(tag)
-    elif parameter == "owner_id":
-        noun = singularize(segment)
-    else:
-        return parameter
-    return f"{noun.replace(' ', '_')}_id"
+    named_after = {"id": tag, "owner_id": segment}.get(parameter)
+    return f"{singularize(named_after).replace(' ', '_')}_id" if named_after else parameter
 
 
 def _list_query(operation: Schema, version: str) -> list[dict[str, Any]]:

@@ -58,7 +58,6 @@ IMAGE_SCHEMA: Schema = {
 
 
 def build_list_schema(schema: Schema) -> Schema:
-    """Return the JSON schema of a list, given the schema of its items."""
     return {"type": "array", "items": schema}
 
 

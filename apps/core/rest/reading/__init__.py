@@ -1,1 +1,0 @@
-"""Read rows: query plans, keyset pagination and the render cache."""

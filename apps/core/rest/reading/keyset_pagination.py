@@ -50,14 +50,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A requested page.
-
-    Attributes:
-        limit: Rows per page.
-        filters: The filter parameters of the first request.
-        cursor: The cursor in the token, or None on the first page.
-        order: The order in the token, or None on the first page.
-    """
+    """A requested page. ``filters``, ``cursor`` and ``order`` are from the token, except on the first page."""
 
     limit: int
     filters: Mapping[str, str]
@@ -66,11 +59,7 @@ class PageRequest:
 
 
 def parse_limit(text: str | None) -> int:
-    """Parse the page size; values above the maximum are reduced to the maximum.
-
-    Raises:
-        BadRequest: The value is not a number of at least 1.
-    """
+    """Parse the page size of at least 1. Values above the maximum are reduced to the maximum."""
     if text is None:
         return DEFAULT_LIMIT
     if not _LIMIT.fullmatch(text) or int(text) < 1:
@@ -79,11 +68,7 @@ def parse_limit(text: str | None) -> int:
 
 
 def parse_page_request(parameters: Mapping[str, str], *, shop_id: int, route: str) -> PageRequest:
-    """Parse the requested page from the query parameters.
-
-    Raises:
-        BadRequest: The limit or the token is invalid, or filters are combined with a token.
-    """
+    """Parse the requested page. A token contains the filters, so a request has filters or a token."""
     limit = parse_limit(parameters.get("limit"))
     filters = {name: value for name, value in parameters.items() if name not in {"limit", "fields", "page_info"}}
     token = parameters.get("page_info")
@@ -96,13 +81,7 @@ def parse_page_request(parameters: Mapping[str, str], *, shop_id: int, route: st
 
 
 def filter_by_cursor(queryset: QuerySet[M], order: Order, cursor: Cursor | None) -> QuerySet[M]:
-    """Return the rows before or after the cursor (depending on its direction), nearest first.
-
-    Args:
-        queryset: The filtered rows.
-        order: ORM orderings, ``-`` for descending; the last ordering is unique.
-        cursor: The start of the page, or None for the first page.
-    """
+    """Return the rows before or after the cursor, nearest first. The last ordering must be unique."""
     backwards = cursor is not None and cursor.direction == "previous"
     effective = tuple(reverse_ordering(name) for name in order) if backwards else order
     if cursor is not None:
@@ -157,7 +136,6 @@ def create_page_token(
     shop_id: int,
     route: str,
 ) -> str:
-    """Create a signed token for the page before or after a row."""
     payload = orjson.dumps(
         [direction, [_pack(value) for value in values], order, filters, shop_id, route, int(time.time())]
     )

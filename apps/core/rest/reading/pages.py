@@ -50,11 +50,9 @@ RowTuples = list[tuple[object, ...]]
 class FilteredRows:
     """The filtered rows of a shop. Lists under a parent use the parent's index instead of this class.
 
-    Attributes:
-        alternatives: Querysets of one model. A row matches if it is in any of them.
-        since_id: The value of the ``since_id`` filter, if present. The list begins after this id.
-        sort_rows: The matching sort table rows, if the sort table has all columns of the filter. The list is then
-            ordered by id.
+    A row matches if it is in any of the ``alternatives``, which have the same model. The list begins after
+    ``since_id``. ``sort_rows`` are the matching sort table rows, if the sort table has all columns of the filter. The
+    list is then ordered by id.
     """
 
     alternatives: Sequence[QuerySet[Any]]
@@ -65,15 +63,7 @@ class FilteredRows:
 def fetch_first_rows(
     source: FilteredRows, order: Order, cursor: Cursor | None, count: int, names: tuple[str, ...]
 ) -> RowTuples:
-    """Return the first matching rows before or after the cursor, nearest first, as tuples of column values.
-
-    Args:
-        source: The matching rows.
-        order: An order that an index of the model supports.
-        cursor: The start of the page, or None for the first page.
-        count: The maximum number of rows.
-        names: The names of the columns.
-    """
+    """Return column values of the first matching rows before or after the cursor. An index must support the order."""
     backwards = cursor is not None and cursor.direction == "previous"
     direction: Direction = "previous" if backwards else "next"
     model = source.alternatives[0].model
@@ -155,17 +145,7 @@ PageSource = QuerySet[ShopOwned] | Sequence[QuerySet[ShopOwned]] | type[ShopOwne
 def read_page_keys(
     source: PageSource, order: Order, page: PageRequest, versions: tuple[str, ...]
 ) -> tuple[list[RowValues], bool]:
-    """Read the keys of a page: ``(id, *versions, *sort values)`` of each row, in list order.
-
-    Args:
-        source: The source of the rows.
-        order: ORM orderings.
-        page: The requested page.
-        versions: The version columns.
-
-    Returns:
-        The keys, and True if there are more rows in the direction of reading.
-    """
+    """Return the keys ``(id, *versions, *sort values)`` of a page in list order, and True if there are more rows."""
     columns = ("pk", *versions, *(name.lstrip("-") for name in order))
     return _to_list_order(_rows(source, order, page, columns), page)
 
@@ -173,11 +153,7 @@ def read_page_keys(
 def read_page_rows(
     plan: ReadPlan, source: PageSource, order: Order, page: PageRequest, context: RenderContext
 ) -> tuple[list[bytes], list[RowValues], bool]:
-    """Return a page's rendered objects, the sort values of each row, and True if there are more rows.
-
-    Raises:
-        BadRequest: The rows have so many related rows that the response would be too large.
-    """
+    """Return a page's rendered objects, the sort values of each row, and True if there are more rows."""
     extra = tuple(name.lstrip("-") for name in order)
     rows, has_more = _to_list_order(_rows(source, order, page, (*plan.columns, *extra)), page)
     width = len(plan.columns)

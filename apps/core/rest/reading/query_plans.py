@@ -30,6 +30,7 @@ BuildFunction = Callable[[RowValues, RenderContext, Sequence[RelatedValues]], Re
 # The maximum number of related rows of one kind per query. Without this limit, a page of 250 products could load
 # 512,000 variants at once.
 MAX_RELATED_ROWS = 20_000
+_get_read = attrgetter("serializer", "relation", "order", "limit", "conditions", "flat")
 
 
 class TooManyRows(Exception):
@@ -80,10 +81,11 @@ class _Code:
         if prefix:
             raise TypeError(f"{name}: related rows are not allowed inside a joined object")
         child = RelatedPlan(api, self.version)
-        child_index = next((index for index, other in enumerate(self.children) if other.is_same_read(child)), None)
-        if child_index is None:
+        # Fields that read and render the same rows share one query.
+        reads = [_get_read(other.rows) for other in (*self.children, child)]
+        child_index = reads.index(reads[-1])
+        if child_index == len(self.children):
             self.children.append(child)
-            child_index = len(self.children) - 1
         rows_code = f"k[{child_index}].get(r[0], E)"
         return rows_code if api.derive is None else f"{self.function(api.derive)}(c, {rows_code})"
 
@@ -95,30 +97,13 @@ class RelatedPlan:
         self.rows = rows
         self.version = version
 
-    def is_same_read(self, other: "RelatedPlan") -> bool:
-        """Return True if both plans read the same rows and render them in the same way."""
-        own, theirs = self.rows, other.rows
-        return (own.serializer, own.relation, own.order, own.limit, own.conditions, own.flat) == (
-            theirs.serializer,
-            theirs.relation,
-            theirs.order,
-            theirs.limit,
-            theirs.conditions,
-            theirs.flat,
-        )
-
     def prepare(self, parent: type[Model]) -> None:
-        """Build the plan and the query of the related rows for a parent model."""
         relation = parent._meta.get_field(self.rows.relation)
         model: Any = relation.related_model
         self.parent_column = relation.remote_field.name  # type: ignore[union-attr]
         is_many_to_many = bool(relation.many_to_many)
-        if self.rows.serializer is None:
-            self.plan: ReadPlan | None = None
-            columns: tuple[str, ...] = (self.rows.flat or "pk",)
-        else:
-            self.plan = ReadPlan(self.rows.serializer, self.version, None)
-            columns = self.plan.columns
+        self.plan = ReadPlan(self.rows.serializer, self.version, None) if self.rows.serializer else None
+        columns = self.plan.columns if self.plan else (self.rows.flat or "pk",)
         parent_path = self.parent_column if is_many_to_many else f"{self.parent_column}_id"
         # Do not read the parent's id twice if the columns already contain it.
         names = columns if parent_path in columns else (*columns, parent_path)
@@ -137,11 +122,7 @@ class RelatedPlan:
         )
 
     def load(self, parents: Sequence[int], context: RenderContext, *, bounded: bool = False) -> RelatedValues:
-        """Return the related values of several parents, keyed by parent id.
-
-        Raises:
-            TooManyRows: ``bounded`` is true, and there are more than ``MAX_RELATED_ROWS`` rows.
-        """
+        """Return the related values by parent id. If ``bounded``, raise ``TooManyRows`` above ``MAX_RELATED_ROWS``."""
         values_by_parent: RelatedValues = {}
         if not parents:
             return values_by_parent
@@ -168,12 +149,7 @@ class RelatedPlan:
 
 
 class ReadPlan:
-    """A compiled plan that reads one resource.
-
-    Attributes:
-        key: The key of the plan. Plans with the same key read the same data.
-        columns: The ORM paths of a root row. The first path is the id.
-    """
+    """A compiled plan that reads one resource. Plans with the same ``key`` read the same data."""
 
     def __init__(self, serializer: Resource, version: str, names: frozenset[str] | None) -> None:
         """Compile a plan for all fields, or for the fields in ``names``."""
@@ -189,6 +165,7 @@ class ReadPlan:
         source = f"def build(r, c, k):\n    o = {body}{drop}\n    return o"
         exec(source, namespace)  # noqa: S102 - generated from our own declarations
         self.model: type[Model] = serializer.Meta.model
+        # The ORM paths of a root row. The first path is the id.
         self.columns = tuple(code.columns)
         self._getters = [_getter(path) for path in self.columns]
         self._build = cast(BuildFunction, namespace["build"])
@@ -202,28 +179,17 @@ class ReadPlan:
     def build_objects(
         self, rows: Sequence[RowValues], context: RenderContext, *, bounded: bool = False
     ) -> list[Rendered]:
-        """Build the objects of root rows, in the order of the rows.
-
-        Raises:
-            TooManyRows: ``bounded`` is true, and the objects have more than ``MAX_RELATED_ROWS`` related rows of one
-                kind.
-        """
+        """Build the objects of root rows, in order. ``bounded`` limits each kind of related rows (``TooManyRows``)."""
         ids = [row[0] for row in rows]
         related = [child.load(ids, context, bounded=bounded) for child in self._children]
         build = self._build
         return [build(row, context, related) for row in rows]
 
     def read_queryset(self, queryset: QuerySet[Model], context: RenderContext) -> list[Rendered]:
-        """Return the objects of a queryset, in the order of the queryset."""
         return self.build_objects(list(queryset.values_list(*self.columns)), context)
 
     def read_ids(self, ids: Sequence[int], context: RenderContext, *, bounded: bool = False) -> dict[int, Rendered]:
-        """Return the current shop's objects with these ids, keyed by id.
-
-        Raises:
-            TooManyRows: ``bounded`` is true, and the objects have more than ``MAX_RELATED_ROWS`` related rows of one
-                kind.
-        """
+        """Return the current shop's objects with these ids, keyed by id. ``bounded`` is as for ``build_objects``."""
         rows = self.id_statement.fetch(ids)
         return dict(zip([row[0] for row in rows], self.build_objects(rows, context, bounded=bounded), strict=True))
 

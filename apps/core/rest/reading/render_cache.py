@@ -27,17 +27,15 @@ MAX_RESPONSE_BYTES = 64 * 2**20
 
 
 class RenderCache:
-    """A bounded map from versioned keys to rendered objects."""
+    """A map of at most ``budget`` bytes from versioned keys to rendered objects."""
 
     def __init__(self, budget: int) -> None:
-        """Create a cache of at most ``budget`` bytes."""
         self._budget = budget
         self._used = 0
         self._entries: OrderedDict[Hashable, bytes] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> bytes | None:
-        """Return the cached bytes of a key, or None."""
         content = self._entries.get(key)
         if content is not None:
             try:  # noqa: SIM105 - saves three calls on the hot path
@@ -48,7 +46,6 @@ class RenderCache:
         return content
 
     def set(self, key: Hashable, value: bytes) -> None:
-        """Cache the bytes of a key."""
         # Copy the bytes, because the encoder's result occupies a buffer of eight kilobytes.
         value = bytes(memoryview(value))
         with self._lock:
@@ -62,7 +59,6 @@ class RenderCache:
                 self._used -= len(dropped) + _OVERHEAD
 
     def clear(self) -> None:
-        """Remove all entries."""
         with self._lock:
             self._entries.clear()
             self._used = 0
@@ -75,13 +71,7 @@ cache = RenderCache(settings.API_RENDER_CACHE_BYTES)
 
 
 def render_objects(plan: ReadPlan, keys: Sequence[RowValues], context: RenderContext) -> list[bytes]:
-    """Return the rendered objects of rows with the keys ``(id, *versions)``, in the order of the keys.
-
-    The result omits rows that were deleted after their key was read.
-
-    Raises:
-        BadRequest: The response would be too large.
-    """
+    """Return the rendered objects of rows with the keys ``(id, *versions)``, in order, without deleted rows."""
     # Use the plan's key instead of the plan, so that the cache does not keep rarely used plans in memory.
     outer = (plan.key, context.shop.pk, context.shop.version, context.currencies)
     rendered_by_id: dict[int, bytes] = {}
@@ -107,11 +97,7 @@ def render_objects(plan: ReadPlan, keys: Sequence[RowValues], context: RenderCon
 
 
 def render_rows(plan: ReadPlan, rows: Sequence[RowValues], context: RenderContext) -> list[bytes]:
-    """Return the rendered objects of root rows that were read with the plan's columns, in the order of the rows.
-
-    Raises:
-        BadRequest: The rows have so many related rows that the response would be too large.
-    """
+    """Return the rendered objects of root rows that were read with the plan's columns, in the order of the rows."""
     try:
         return [orjson.dumps(objects) for objects in plan.build_objects(rows, context, bounded=True)]
     except TooManyRows:
@@ -122,12 +108,7 @@ def render_rows(plan: ReadPlan, rows: Sequence[RowValues], context: RenderContex
 def _render_in_batches(
     plan: ReadPlan, keys: Sequence[RowValues], context: RenderContext, outer: Hashable, rendered_by_id: dict[int, bytes]
 ) -> None:
-    """Render objects with many related rows in batches and add them to ``rendered_by_id``.
-
-    Raises:
-        BadRequest: The objects and ``rendered_by_id`` together are too large for a response. The exception is raised
-            before any further objects are read.
-    """
+    """Render objects with many related rows in batches into ``rendered_by_id``, up to the maximum size."""
 
     def read(batch: Sequence[RowValues], bounded: bool) -> Iterator[tuple[RowValues, Rendered]]:
         objects = plan.read_ids([key[0] for key in batch], context, bounded=bounded)
@@ -160,11 +141,7 @@ def _read_in_batches(items: Sequence[T], read_batch: Callable[[Sequence[T], bool
 
 
 def _limit_size(objects: Iterator[bytes], used: int) -> Iterator[bytes]:
-    """Yield objects until their total size, including ``used`` bytes, exceeds the maximum.
-
-    Raises:
-        BadRequest: The objects are too large for a response.
-    """
+    """Yield objects until their total size, including ``used`` bytes, exceeds the maximum."""
     for content in objects:
         used += len(content)
         if used > MAX_RESPONSE_BYTES:
@@ -177,11 +154,7 @@ def _shrink(size: int) -> int:
 
 
 def check_response_size(objects: Iterable[bytes]) -> None:
-    """Check that a response with these objects is not too large.
-
-    Raises:
-        BadRequest: The objects are too large; the error names the parameter that makes the response smaller.
-    """
+    """Raise ``BadRequest`` with the parameter that makes the response smaller if these objects are too large."""
     if sum(map(len, objects)) > MAX_RESPONSE_BYTES:
         raise _too_large_error()
 

@@ -39,9 +39,7 @@ class ErrorMessage:
 class ResourceRule:
     """A business rule of a resource that can refuse a request.
 
-    Attributes:
-        operations: Patterns for the ids of the operations that the rule applies to, separated by spaces. By default the
-            rule applies to the resource's POST and PUT operations.
+    ``operations`` are patterns for operation ids, separated by spaces. The default is all POST and PUT operations.
     """
 
     resource: str
@@ -50,7 +48,6 @@ class ResourceRule:
     operations: str = ""
 
     def applies_to(self, operation_id: str, resource: str) -> bool:
-        """Return True if an operation of a resource can break the rule."""
         if self.operations:
             return any(fnmatchcase(operation_id, pattern) for pattern in self.operations.split())
         return resource == self.resource and operation_id.startswith(("post_", "put_"))
@@ -64,13 +61,11 @@ def load_entries() -> dict[str, Any]:
 
 @cache
 def list_error_responses() -> list[ErrorResponse]:
-    """Return all error responses that are not about a field."""
     return [ErrorResponse(name=HTTPStatus(entry["status"]).phrase, **entry) for entry in load_entries()["answer"]]
 
 
 @cache
 def list_error_messages() -> list[ErrorMessage]:
-    """Return all error messages about fields, without duplicates."""
     fixed = [
         ErrorMessage(get_phrase_text(name), cause, cure) for name, (cause, cure) in load_entries()["phrase"].items()
     ]
@@ -82,13 +77,7 @@ def list_error_messages() -> list[ErrorMessage]:
 
 @cache
 def list_rules() -> list[ResourceRule]:
-    """Return the business rules of all resources."""
     return [ResourceRule(*entry) for entry in load_entries()["refusal"].values()]
-
-
-def get_resource_rules(resource: str) -> list[ResourceRule]:
-    """Return the business rules of one resource."""
-    return [rule for rule in list_rules() if rule.resource == resource]
 
 
 def get_phrase_text(name: str) -> str:

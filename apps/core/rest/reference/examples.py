@@ -13,15 +13,7 @@ EXAMPLES_PATH = Path(__file__).with_name("examples.json")
 
 
 class Example(TypedDict):
-    """A recorded request with its response.
-
-    Attributes:
-        path: The path, either absolute or relative to ``/admin/api/<version>/``.
-        query: The query string, without the question mark.
-        body: The JSON body of the request, or None if the request had no body.
-        status: The HTTP status.
-        answer: The JSON body of the response.
-    """
+    """A recorded request with its response. ``path`` is absolute or relative to ``/admin/api/<version>/``."""
 
     path: str
     query: str
@@ -32,7 +24,6 @@ class Example(TypedDict):
 
 @cache
 def _load_examples() -> dict[str, dict[str, Example]]:
-    """Return the recorded examples, keyed by operation id, then by version."""
     examples: dict[str, dict[str, Example]] = orjson.loads(EXAMPLES_PATH.read_bytes())
     return examples
 

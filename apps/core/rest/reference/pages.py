@@ -6,14 +6,14 @@ The only source is the version's OpenAPI document. This module does not query th
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import orjson
 from django.conf import settings
 
 from apps.core.rest.reference.examples import Example, get_example
-from apps.core.rest.reference.resource_texts import list_resource_texts
+from apps.core.rest.reference.resource_texts import ResourceText, list_resource_texts
 from apps.core.tenancy.access_scopes import SCOPES
 from apps.core.types import Schema
 
@@ -25,12 +25,8 @@ _DEEPEST = 2
 class Field:
     """A parameter, or a field of an object.
 
-    Attributes:
-        name: The name. For nested fields, the full path with dots.
-        kind: The type in a few words.
-        says: The description.
-        words: The allowed values, if only certain values are allowed.
-        href: The URL of the page that describes the field's resource.
+    ``name`` is the full path with dots, ``words`` are the allowed values, if only certain values are allowed, and
+    ``href`` is the URL of the page that describes the field's resource.
     """
 
     name: str
@@ -64,32 +60,20 @@ class Operation:
 
     @property
     def writes(self) -> bool:
-        """Return True if the operation changes the shop."""
         return self.method != "GET"
 
 
 @dataclass(frozen=True, slots=True)
-class ResourcePage:
+class ResourcePage(ResourceText):
     """A reference page about one resource."""
 
-    slug: str
-    title: str
-    group: str
-    intro: str
-    tags: tuple[str, ...]
     operations: list[Operation] = field(default_factory=list)
     objects: list[tuple[str, tuple[Field, ...]]] = field(default_factory=list)
 
 
-@cache
-def _load_pages() -> list[ResourcePage]:
-    """Return the pages of all resources. ``get_resources`` adds operations and objects to copies of these pages."""
-    return [ResourcePage(text.slug, text.title, text.group, text.intro, text.tags) for text in list_resource_texts()]
-
-
 def get_slugs() -> frozenset[str]:
     """Return the page slugs of all versions."""
-    return frozenset(page.slug for page in _load_pages())
+    return frozenset(text.slug for text in list_resource_texts())
 
 
 @lru_cache(maxsize=16)
@@ -104,7 +88,8 @@ def get_resources(version: str) -> dict[str, ResourcePage]:
 
     described = get_document(version)
     pages = {
-        page.slug: ResourcePage(page.slug, page.title, page.group, page.intro, page.tags) for page in _load_pages()
+        text.slug: ResourcePage(text.slug, text.title, text.group, text.intro, text.tags)
+        for text in list_resource_texts()
     }
     by_tag = {tag: page for page in pages.values() for tag in page.tags}
     reader = _Reader(described, version)
@@ -149,7 +134,7 @@ class _Reader:
     def __init__(self, described: Schema, version: str) -> None:
         self.schemas: dict[str, Schema] = described["components"]["schemas"]
         self.version = version
-        self.pages = {page.slug: page for page in _load_pages()}
+        self.slugs = get_slugs()
 
     def operation(self, path: str, method: str, operation: Schema) -> Operation:
         parameters = operation["parameters"]
@@ -175,7 +160,6 @@ class _Reader:
         )
 
     def list_response_objects(self, operation: Schema) -> list[str]:
-        """Return the names of the objects in an operation's response."""
         return [
             name
             for key, response in operation["responses"].items()
@@ -201,8 +185,8 @@ class _Reader:
 
     def _page_of(self, name: str, prefix: str) -> str:
         """Return the URL of the page that describes a field's resource, or an empty string if there is no such page."""
-        plural = name if name in self.pages else f"{name}s"
-        return f"../{plural}/" if plural in self.pages and plural != "shop" and not prefix else ""
+        plural = name if name in self.slugs else f"{name}s"
+        return f"../{plural}/" if plural in self.slugs and plural != "shop" and not prefix else ""
 
     def _body(self, operation: Schema) -> tuple[Field, ...]:
         content = operation.get("requestBody", {}).get("content", {}).get("application/json")
@@ -249,7 +233,6 @@ _FORMATS = {"date-time": "date and time", "date": "date", "decimal": "amount", "
 
 
 def _describe_type(schema: Schema) -> str:
-    """Describe the type of a value in words."""
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     if "oneOf" in schema:
@@ -265,7 +248,6 @@ def _describe_type(schema: Schema) -> str:
 
 
 def _format_curl(method: str, path: str, example: Example, version: str) -> str:
-    """Return the request as a curl command."""
     below = example["path"]
     address = below if below.startswith("/") else f"/admin/api/{version}/{below}"
     query = f"?{example['query']}" if example["query"] else ""

@@ -1,5 +1,3 @@
-"""URL patterns of the API reference."""
-
 from django.urls import path
 
 from apps.core.rest.reference import views

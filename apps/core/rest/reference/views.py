@@ -88,7 +88,6 @@ def _cacheable_response(request: HttpRequest, body: bytes, content_type: str) ->
 
 @lru_cache(maxsize=512)
 def _render_page(name: str, version: str, slug: str) -> bytes:
-    """Render a page. The result is cached, because it is the same for every reader."""
     pages = get_resources(version)
     context: Rendered = {
         "version": version,
@@ -102,7 +101,9 @@ def _render_page(name: str, version: str, slug: str) -> bytes:
         context |= {
             "answers": errors.list_error_responses(),
             "messages": errors.list_error_messages(),
-            "rules": [(page, errors.get_resource_rules(page.slug)) for page in pages.values()],
+            "rules": [
+                (page, [rule for rule in errors.list_rules() if rule.resource == page.slug]) for page in pages.values()
+            ],
         }
     if name == "deprecations":
         context["reasons"] = REASONS
@@ -110,7 +111,6 @@ def _render_page(name: str, version: str, slug: str) -> bytes:
 
 
 def _group_pages(pages: dict[str, ResourcePage]) -> dict[str, list[ResourcePage]]:
-    """Group the resource pages by the name of their group."""
     groups: dict[str, list[ResourcePage]] = {}
     for page in pages.values():
         groups.setdefault(page.group, []).append(page)
@@ -118,7 +118,6 @@ def _group_pages(pages: dict[str, ResourcePage]) -> dict[str, list[ResourcePage]
 
 
 def _page_url(version: str, slug: str) -> str:
-    """Return the URL of the same page in another version."""
     return reverse("api-docs-resource", args=(version, slug)) if slug else reverse("api-docs", args=(version,))
 
 

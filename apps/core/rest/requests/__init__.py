@@ -1,1 +1,0 @@
-"""Handle requests: authentication, rate limits, idempotency and parsing."""

@@ -19,8 +19,7 @@ from apps.core.db.prepared_sql import execute_prepared
 from apps.core.db.row_locks import run_unless_locked
 from apps.core.rest.exceptions import ApiError
 from apps.core.tenancy.access_scopes import drop_implied_scopes
-from apps.core.tenancy.models import AccessToken, Installation, Shop, hash_token
-from apps.core.tenancy.models import get_app_actor as app_actor
+from apps.core.tenancy.models import AccessToken, Installation, Shop, get_app_actor, hash_token
 from apps.core.tenancy.scope import SHOP_ENVIRON_KEY, all_shops_scope
 from apps.core.tenancy.staff_access import find_member
 from apps.core.tenancy.subscriber_version import set_subscriber_version
@@ -34,13 +33,8 @@ _MAX_TOKEN_LENGTH = 200
 class Access:
     """An authenticated token with its installation, shop and access scopes.
 
-    Attributes:
-        installation: The app installation. For a per-user token, the scopes are limited to the staff member's
-            permissions.
-        granted_scopes: Every scope that the token may use.
-        user_id: The staff member of a per-user token.
-        app_scopes: Every scope that the app itself may use.
-        may_uninstall: True if the token may uninstall the app.
+    A per-user token has a ``user_id``. The scopes of its ``installation`` are limited to the staff member's
+    permissions, while ``app_scopes`` are the scopes of the app itself.
     """
 
     token_id: int
@@ -54,7 +48,7 @@ class Access:
     @property
     def actor(self) -> str:
         """Return the actor for the audit log: ``app:4``, or ``staff:17`` for a per-user token."""
-        return f"staff:{self.user_id}" if self.user_id else app_actor(self.installation)
+        return f"staff:{self.user_id}" if self.user_id else get_app_actor(self.installation)
 
 
 class Unauthorized(ApiError):
@@ -63,7 +57,6 @@ class Unauthorized(ApiError):
     status = 401
 
     def __init__(self) -> None:
-        """Create the error. The message does not reveal the cause."""
         super().__init__(UNAUTHORIZED)
 
 
@@ -86,11 +79,7 @@ WHERE t.digest = %s AND t.revoked_at IS NULL AND i.uninstalled_at IS NULL
 
 
 def authenticate_token(request: HttpRequest) -> Access:
-    """Authenticate a request with its access token.
-
-    Raises:
-        Unauthorized: The token is missing or invalid, or the host belongs to another shop.
-    """
+    """Authenticate a request, or raise ``Unauthorized``. The token must belong to the shop of the host."""
     token = request.META.get(get_token_header_key(), "")
     if not token or len(token) > _MAX_TOKEN_LENGTH:
         raise Unauthorized
@@ -113,11 +102,7 @@ def authenticate_token(request: HttpRequest) -> Access:
 
 
 def _restrict_to_member(access: Access, user_id: int) -> Access:
-    """Limit a token's access to the staff member's current permissions, which are never cached.
-
-    Raises:
-        Unauthorized: The staff member no longer has access to the shop.
-    """
+    """Limit a token's access to the staff member's current permissions, which are never cached."""
     member = find_member(user_id, access.shop)
     if member is None:
         raise Unauthorized
@@ -188,15 +173,10 @@ class ScopeMissing(ApiError):
     status = 403
 
     def __init__(self, scope: str) -> None:
-        """Create the error for the missing scope."""
         super().__init__(f"[API] This action requires merchant approval for {scope} scope.")
 
 
 def check_scope(access: Access, needed: tuple[str, ...]) -> None:
-    """Check that the caller has at least one of the required scopes, if any scope is required.
-
-    Raises:
-        ScopeMissing: The caller has none of the scopes. The message contains the first scope.
-    """
+    """Check that the caller has at least one of the required scopes, if any scope is required."""
     if needed and not any(scope in access.granted_scopes for scope in needed):
         raise ScopeMissing(needed[0])

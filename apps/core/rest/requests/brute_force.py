@@ -27,10 +27,9 @@ class AttemptBucket:
 
 def get_attempt_buckets(kind: str, name: str, address: str) -> tuple[AttemptBucket, AttemptBucket]:
     """Return two buckets: a small bucket for the name at this address, and a larger bucket for the address alone."""
-    origin, name_hash = get_origin_network(address), hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
-    return AttemptBucket(f"guess:{kind}:{origin}:{name_hash}", 10, 1 / 6), AttemptBucket(
-        f"guess:{kind}:{origin}", 100, 1.0
-    )
+    key = f"guess:{kind}:{get_origin_network(address)}"
+    name_hash = hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
+    return AttemptBucket(f"{key}:{name_hash}", 10, 1 / 6), AttemptBucket(key, 100, 1.0)
 
 
 def count_attempt(buckets: Iterable[AttemptBucket]) -> int:
@@ -38,7 +37,7 @@ def count_attempt(buckets: Iterable[AttemptBucket]) -> int:
     admitted_buckets: list[AttemptBucket] = []
     longest = 0
     for bucket in buckets if settings.RATE_LIMIT else ():
-        level, admitted = _pour(bucket, 1)
+        level, admitted = consume_bucket(bucket.key, bucket.size, bucket.leak, 1)
         if admitted:
             admitted_buckets.append(bucket)
         else:
@@ -51,7 +50,7 @@ def count_attempt(buckets: Iterable[AttemptBucket]) -> int:
 def uncount_attempt(buckets: Iterable[AttemptBucket]) -> None:
     """Remove an attempt from the buckets because the secret was correct or was not checked."""
     for bucket in buckets if settings.RATE_LIMIT else ():
-        _pour(bucket, -1)
+        consume_bucket(bucket.key, bucket.size, bucket.leak, -1)
 
 
 def get_origin_network(address: str) -> str:
@@ -64,7 +63,3 @@ def get_origin_network(address: str) -> str:
         ipv4 = ip.ipv4_mapped
         return str(ipv4) if ipv4 else str(ipaddress.ip_network((ip.packed[:8] + bytes(8), 64)))
     return str(ip)
-
-
-def _pour(bucket: AttemptBucket, amount: int) -> tuple[float, bool]:
-    return consume_bucket(bucket.key, bucket.size, bucket.leak, amount)

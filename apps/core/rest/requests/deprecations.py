@@ -25,26 +25,18 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """The deprecation of a route.
-
-    Attributes:
-        anchor: The anchor on the deprecations page of the docs. It is a key of ``REASONS``.
-        since: The first version in which the route is deprecated, or None for all versions.
-    """
+    """The deprecation of a route since a version, or in all versions. ``anchor`` is a key of ``REASONS``."""
 
     anchor: str
     since: str | None = None
 
     def applies_to(self, version: str) -> bool:
-        """Return True if the route is deprecated in a version."""
         return VersionRange(since=self.since).includes(version)
 
     @property
     def url(self) -> str:
-        """Return the absolute URL of the explanation."""
         return f"{settings.BASE_URL}{self.path}"
 
     @property
     def path(self) -> str:
-        """Return the path of the explanation."""
         return f"/docs/api/deprecations/#{self.anchor}"

@@ -24,7 +24,6 @@ class FileBucketStore:
     """A table of leaky buckets in one file."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file; create it if it is missing."""
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         if os.fstat(descriptor).st_size < _GROUPS * _GROUP_BYTES:
             os.ftruncate(descriptor, _GROUPS * _GROUP_BYTES)
@@ -33,17 +32,9 @@ class FileBucketStore:
         self._mutex = threading.Lock()
 
     def consume(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
-        """Add one call, or the given amount, to a bucket.
+        """Add calls to a bucket of ``size`` calls that leaks ``leak`` calls per second. A negative amount is removed.
 
-        Args:
-            key: The bucket's name.
-            size: The capacity of the bucket in calls.
-            leak: The number of calls that leak per second.
-            now: Seconds since 1970.
-            amount: The number of calls to add. A negative amount is removed from the bucket.
-
-        Returns:
-            The level after the call, and True if the bucket accepted the call.
+        Return the level after the call, and True if the bucket accepted the call. ``now`` is in seconds since 1970.
         """
         digest = hashlib.blake2b(key.encode(), digest_size=16).digest()
         name = int.from_bytes(digest[:8], "little") or 1
@@ -51,25 +42,17 @@ class FileBucketStore:
         with self._mutex:
             fcntl.lockf(self._descriptor, fcntl.LOCK_EX, _GROUP_BYTES, start)
             try:
-                return self._pour(name, start, size=size, leak=leak, now=now, amount=amount)
+                offset, level = self._find(name, start, leak, now)
+                admitted = level + amount <= size
+                if admitted:
+                    level = max(0.0, level + amount)
+                _RECORD.pack_into(self._table, offset, name, level, now)
+                return level, admitted
             finally:
                 fcntl.lockf(self._descriptor, fcntl.LOCK_UN, _GROUP_BYTES, start)
 
-    def _pour(
-        self, name: int, start: int, *, size: float, leak: float, now: float, amount: float
-    ) -> tuple[float, bool]:
-        offset, level = self._find(name, start, leak, now)
-        admitted = level + amount <= size
-        if admitted:
-            level = max(0.0, level + amount)
-        _RECORD.pack_into(self._table, offset, name, level, now)
-        return level, admitted
-
     def _find(self, name: int, start: int, leak: float, now: float) -> tuple[int, float]:
-        """Return the offset and current level of a bucket's record.
-
-        A new bucket starts with level 0, in a free record or in place of the group's oldest record.
-        """
+        """Return the offset and current level of a bucket's record. A new bucket may replace the oldest record."""
         oldest, oldest_at = start, float("inf")
         for offset in range(start, start + _GROUP_BYTES, _RECORD.size):
             record_name, level, at = _RECORD.unpack_from(self._table, offset)

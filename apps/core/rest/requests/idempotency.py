@@ -51,28 +51,20 @@ def replay_or_run(
     keep: Rewrite = bytes,
     restore: Rewrite = bytes,
 ) -> HttpResponse:
-    """Run the work of a request, or replay its stored response.
+    """Run the work of a request, or replay its stored response. Each caller has separate keys.
 
-    Args:
-        request: The request.
-        access: The caller. Each caller has separate keys.
-        prepare: Loads the objects in the path and does slow work before the transaction begins. Replays skip this step,
-            because the parent or a file to download may no longer exist.
-        work: Runs the request in the transaction and returns the response.
-        at: When the request arrived.
-        keep: Converts the response body to the bytes to store, without secrets.
-        restore: Converts the stored bytes to the response body.
-
-    Raises:
-        BadRequest: The key is too long or not printable.
-        Conflict: A request with the same key is still running after 5 seconds.
-        Unprocessable: The key was used with another body, path or query.
+    ``prepare`` loads the objects in the path and does slow work before the transaction begins. Replays skip this step,
+    because the parent or a file to download may no longer exist. ``keep`` converts the response body to the bytes to
+    store, without secrets, and ``restore`` converts the stored bytes to a body. A key that was used with another body,
+    path or query is an error.
     """
     key = request.META[IDEMPOTENCY_HEADER]
     if not 0 < len(key) <= MAX_LENGTH or not key.isprintable():
         raise BadRequest({"idempotency_key": f"must have 1 to {MAX_LENGTH} printable characters"})
+    # The NUL prevents collisions of a staff member's keys with the printable keys of an app.
+    prefix = f"{access.user_id}\0" if access.user_id else ""
     # Only the digest is stored, because a client may use personal data such as an email address as the key.
-    key = hashlib.sha256(f"{_key_prefix(access)}{key}".encode()).hexdigest()
+    key = hashlib.sha256(f"{prefix}{key}".encode()).hexdigest()
     fingerprint = _fingerprint(request)
     own_keys = IdempotencyKey.objects.filter(installation=access.installation, key=key)
     if row := own_keys.filter(created_at__gte=at - KEY_LIFETIME).first():
@@ -93,11 +85,6 @@ def replay_or_run(
         return error.response
 
 
-def _key_prefix(access: Access) -> str:
-    """Return a prefix for a staff member's keys. The NUL prevents collisions with the printable keys of an app."""
-    return f"{access.user_id}\0" if access.user_id else ""
-
-
 def _fingerprint(request: HttpRequest) -> str:
     """Return a hash of the method, path, query and body."""
     query = request.META.get("QUERY_STRING", "")
@@ -109,9 +96,6 @@ def _claim(access: Access, key: str, fingerprint: str, path: str, at: datetime) 
     """Insert the key unless an unexpired row exists; wait for other transactions that are inserting the key.
 
     Only PostgreSQL waits here. On SQLite, writers already wait before their transaction begins.
-
-    Raises:
-        Conflict: Another transaction has been inserting the key for 5 seconds.
     """
     set_lock_timeout(f"{WAIT_SECONDS}s")
     try:
@@ -152,10 +136,7 @@ def _replay(row: IdempotencyKey, fingerprint: str, restore: Rewrite) -> HttpResp
 
 
 def redact_stored_responses(model: type[Model], ids: Collection[int], events: QuerySet[Event]) -> None:
-    """Replace each stored response with an empty object if its request created or changed one of these rows.
-
-    The function is registered as a hook of ``apps.core.events.redaction``.
-    """
+    """Replace each stored response with an empty object if its request created or changed one of these rows."""
     plural, row_ids = str(model._meta.verbose_name_plural).replace(" ", "_"), {str(pk) for pk in ids}
     responses = IdempotencyKey.objects.filter(path__contains=f"/{plural}/").exclude(status=0).values_list("pk", "path")
     affected = [
@@ -170,7 +151,6 @@ def redact_stored_responses(model: type[Model], ids: Collection[int], events: Qu
 
 
 def delete_expired_keys(at: datetime) -> int:
-    """Delete expired keys in batches."""
     count = 0
     expired = IdempotencyKey.objects.filter(created_at__lt=at - KEY_LIFETIME).order_by("created_at")
     while ids := list(expired.values_list("pk", flat=True)[:1000]):

@@ -16,11 +16,7 @@ _MAX_DIGITS = 18
 
 
 def parse_query_string(request: HttpRequest) -> dict[str, str]:
-    """Return the query parameters. If a parameter is repeated, its last value counts. ``limit`` must not be repeated.
-
-    Raises:
-        BadRequest: The query is not UTF-8, contains a NUL or repeats ``limit``.
-    """
+    """Return the query parameters, with the last value of repeated parameters. ``limit`` must not be repeated."""
     raw = request.META.get("QUERY_STRING", "")
     if not raw:
         return {}
@@ -37,17 +33,11 @@ def parse_query_string(request: HttpRequest) -> dict[str, str]:
 
 
 def get_body_limit(*, uploads: bool) -> int:
-    """Return the maximum size of a body in bytes."""
     return settings.API_UPLOAD_BODY_LIMIT if uploads else settings.API_BODY_LIMIT
 
 
 def check_content_length(request: HttpRequest, *, uploads: bool = False) -> int:
-    """Return the ``Content-Length`` in bytes, without reading the body.
-
-    Raises:
-        ApiError: The body is too large (413).
-        BadRequest: The length is not a number.
-    """
+    """Return the ``Content-Length`` in bytes, without reading the body. A body that is too large is an error (413)."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not (length.isascii() and length.isdigit()):
         raise BadRequest(BAD_REQUEST, detail="Content-Length is not a number")
@@ -58,13 +48,7 @@ def check_content_length(request: HttpRequest, *, uploads: bool = False) -> int:
 
 
 def parse_json_body(request: HttpRequest, *, uploads: bool = False) -> object:
-    """Return the parsed JSON body, or None if there is no body.
-
-    Raises:
-        ApiError: The length is missing (411), the body is too large (413), or the media type is not JSON (415).
-        BadRequest: The body is malformed; ``detail`` says where.
-        Unprocessable: A string in the body cannot be stored.
-    """
+    """Return the parsed JSON body, or None if there is no body. Errors have the status 400, 413, 415 or 422."""
     if check_content_length(request, uploads=uploads) == 0:
         return None
     _check_content_type(request.META.get("CONTENT_TYPE", ""))
@@ -91,11 +75,7 @@ def _check_content_type(text: str) -> None:
 
 
 def unwrap_resource(value: object, singular: str, other_names: Collection[str] = ()) -> RequestData:
-    """Return the object under the resource's singular name.
-
-    Raises:
-        BadRequest: The wrapper is missing or not an object, or the body also has another resource's wrapper.
-    """
+    """Return the object under the resource's singular name. The body must not contain another resource."""
     inner = value.get(singular) if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(inner, dict):
         raise BadRequest({singular: PARAMETER_MISSING})
@@ -105,6 +85,5 @@ def unwrap_resource(value: object, singular: str, other_names: Collection[str] =
 
 
 def accepts_json(request: HttpRequest) -> bool:
-    """Return True if the client accepts JSON responses."""
     accept = request.META.get("HTTP_ACCEPT", "").lower()
     return not accept or "*/*" in accept or "application/json" in accept or "application/*" in accept

@@ -10,7 +10,6 @@ import logging
 import time
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
 
 from django.conf import settings
 
@@ -35,33 +34,17 @@ class RateLimitState:
 
     @property
     def header(self) -> str:
-        """Return the header value ``used/size``."""
         return f"{self.used}/{self.size}"
 
 
 @dataclass(frozen=True, slots=True)
 class PointsState:
-    """The state of a GraphQL bucket after charging a document.
-
-    Attributes:
-        available: The points left.
-        size: The bucket's capacity in points.
-        restore_rate: The points restored per second.
-        admitted: True if the bucket admitted the document.
-    """
+    """The state of a GraphQL bucket after charging a document, in points and in points per second."""
 
     available: float
     size: int
     restore_rate: float
     admitted: bool
-
-
-class BucketStore(Protocol):
-    """A store of leaky buckets."""
-
-    def consume(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
-        """Add an amount to a bucket; return its level, and True if the bucket accepted the amount."""
-        ...
 
 
 class RedisBucketStore:
@@ -86,27 +69,24 @@ return {tostring(level), admitted}
 """
 
     def __init__(self, url: str) -> None:
-        """Connect to Redis on first use."""
         from redis import Redis
 
         self._redis = Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
         self._pour = self._redis.register_script(self._SCRIPT)
 
     def consume(self, key: str, *, size: float, leak: float, now: float, amount: float = 1) -> tuple[float, bool]:
-        """Add an amount to a bucket."""
         level, admitted = self._pour(keys=[f"backoffice:bucket:{key}"], args=[size, leak, repr(now), amount])
         return float(level), bool(admitted)
 
 
 @cache
-def _buckets() -> BucketStore:
+def _buckets() -> RedisBucketStore | FileBucketStore:
     if settings.CACHE_URL:
         return RedisBucketStore(settings.CACHE_URL)
     return FileBucketStore(settings.DATA_DIR / "rate-limit")
 
 
 def get_bucket_size(shop: Shop) -> int:
-    """Return a shop's bucket size in calls."""
     return int(settings.RATE_LIMIT_BURST) * (PREMIUM_FACTOR if shop.plan == Shop.Plan.PREMIUM else 1)
 
 

@@ -44,12 +44,10 @@ class ApiView(ViewSet):
     """The base class for API views: authenticated, versioned, limited to one shop, with JSON responses.
 
     Attributes:
-        serializer_class: The serializer of the resource, if the view has one.
         singular, plural: The resource's names in bodies; ``plural`` is also the prefix of its topics.
         scope: The access scope without ``read_`` or ``write_``, e.g. ``script_tags``, or None if any token may call the
             view.
         version_ranges: The versions that have an action, keyed by action name. Other actions are in all versions.
-        deprecated: The deprecation of an action, keyed by action name.
         takes_uploads: True if bodies may contain Base64 files (limit 30 MiB instead of 1 MiB).
         request_bodies: The request bodies of actions that accept something other than the resource, keyed by action
             name. Each value is a JSON schema, or the fields of a flat body.
@@ -86,7 +84,6 @@ class ApiView(ViewSet):
         return (f"{'read' if method in SAFE_METHODS else 'write'}_{self.scope}",)
 
     def check_permissions(self, request: Request) -> None:
-        """Check that the caller has the scope that the route requires."""
         check_scope(self.access, self.get_scopes(request.method or "GET"))
 
     def initialize_request(self, request: HttpRequest, *args: object, **kwargs: object) -> Request:
@@ -95,7 +92,6 @@ class ApiView(ViewSet):
         return Request(request)
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Handle a request."""
         self.args, self.kwargs = args, kwargs
         self.request = self.initialize_request(request)
         self.at = timezone.now()
@@ -172,7 +168,6 @@ class ApiView(ViewSet):
             raise Http404
 
     def _add_headers(self, response: HttpResponse) -> HttpResponse:
-        """Add the headers that every response has."""
         brand = settings.BRAND.capitalize()
         response[f"X-{brand}-API-Version"] = self.version
         response[f"X-{brand}-Shop-Api-Call-Limit"] = self.level.header
@@ -197,7 +192,6 @@ class ApiView(ViewSet):
 
     @property
     def shop(self) -> Shop:
-        """Return the token's shop."""
         return self.access.shop
 
     @property
@@ -207,27 +201,21 @@ class ApiView(ViewSet):
 
     @cached_property
     def query(self) -> dict[str, str]:
-        """Return the query parameters."""
         return parse_query_string(self.request._request)
 
     @cached_property
     def body(self) -> object:
-        """Return the parsed JSON body, or None if there is no body."""
         return parse_json_body(self.request._request, uploads=self.takes_uploads)
 
     def unwrap_body(self, singular: str) -> RequestData:
-        """Return the object under a resource's singular name in the body."""
         return unwrap_resource(self.body, singular, SINGULAR_NAMES)
 
     @property
     def context(self) -> RenderContext:
-        """Return the render context of this request."""
         return RenderContext(self.shop, self.version)
 
     def json_response(self, value: object, status: int = 200, **headers: str) -> HttpResponse:
-        """Create a JSON response."""
         return self.bytes_response(orjson.dumps(value), status, **headers)
 
     def bytes_response(self, body: bytes, status: int = 200, **headers: str) -> HttpResponse:
-        """Create a response with a rendered body."""
         return HttpResponse(body, status=status, content_type=CONTENT_TYPE, headers=headers)

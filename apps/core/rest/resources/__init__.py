@@ -1,1 +1,0 @@
-"""Declarations of resources: serializers, fields and filters."""

@@ -27,11 +27,7 @@ _ID = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
 def parse_id(text: str) -> int:
-    """Parse an id from a query.
-
-    Raises:
-        ValidationError: The value is not a number of at most 64 bits.
-    """
+    """Parse an id of at most 64 bits from a query, or raise a ``ValidationError``."""
     if not _ID.fullmatch(text) or int(text) >= 2**63:
         raise ValidationError(INVALID)
     return int(text)
@@ -84,15 +80,10 @@ class _IntegerField(forms.Field):
         return int(value)
 
 
-class _TextField(forms.Field):
-    def to_python(self, value: str | None) -> str | None:
-        return value
-
-
 class ApiFilter(django_filters.Filter):
     """The base class for filters. A filter also applies if the parameter's value is blank."""
 
-    field_class: type[forms.Field] = _TextField
+    field_class: type[forms.Field] = forms.Field
 
     def filter(self, qs: QuerySet[Model], value: Any) -> QuerySet[Model]:
         if value is None:
@@ -106,8 +97,6 @@ class TextFilter(ApiFilter):
 
 
 class IdFilter(ApiFilter):
-    """Matches rows with the given id."""
-
     field_class = _IdField
 
 
@@ -117,7 +106,6 @@ class IdsFilter(ApiFilter):
     field_class = _IdsField
 
     def __init__(self, field_name: str = "id") -> None:
-        """Create a filter on a column, by default ``id``."""
         super().__init__(field_name, "in")
 
 
@@ -136,14 +124,10 @@ class DateTimeFilter(ApiFilter):
 
 
 class ChoiceFilter(ApiFilter):
-    """Matches rows with one of a fixed list of values."""
-
     field_class = _WordField
 
 
 class IntegerFilter(ApiFilter):
-    """Matches rows by comparing a column with a whole number."""
-
     field_class = _IntegerField
 
 
@@ -151,7 +135,6 @@ class PublishedFilter(ChoiceFilter):
     """The ``published_status`` filter (``published``, ``unpublished`` or ``any``) for a ``published_at`` column."""
 
     def __init__(self) -> None:
-        """Create the filter with its three values."""
         super().__init__("published_at", words=("published", "unpublished", "any"))
 
     def filter(self, qs: QuerySet[Model], value: str | None) -> QuerySet[Model]:
@@ -181,9 +164,6 @@ def filter_sort_table(
     """Return the matching sort table rows, which are faster to count and sort than the model's wide rows.
 
     Return None if the sort table lacks a column of the filters, or if the model has no sort table.
-
-    Raises:
-        BadRequest: A value is invalid. The exception contains ``{parameter: message}``.
     """
     filters = [filterset.base_filters[name] for name in parameters.keys() & filterset.base_filters.keys()]
     if not filters or not all(isinstance(filter_, DateTimeFilter) for filter_ in filters):
@@ -198,11 +178,7 @@ def filter_sort_table(
 
 
 def apply_filters(filterset: type[ResourceFilter], parameters: dict[str, str], queryset: QuerySet[M]) -> QuerySet[M]:
-    """Return the rows that match the parameters.
-
-    Raises:
-        BadRequest: A value is invalid. The exception contains ``{parameter: message}``.
-    """
+    """Return the rows that match the parameters. Invalid values raise ``BadRequest`` with ``{parameter: message}``."""
     if not parameters.keys() & filterset.base_filters.keys():
         return queryset
     bound = filterset(parameters, queryset=queryset)

@@ -5,8 +5,7 @@ from typing import Unpack
 
 from django.core.exceptions import ValidationError
 
-from apps.core.rest.resources.fields import ApiField, Check, Render
-from apps.core.rest.resources.fields.base import FieldOptions
+from apps.core.rest.resources.fields import ApiField, Check, FieldOptions, Render
 from apps.core.rest.resources.filters import parse_id
 from apps.core.rest.resources.nested_objects import check_objects
 from apps.core.rest.resources.serializers import Resource, check_body
@@ -17,7 +16,6 @@ class NestedObject(ApiField):
     """A related object that is read with a join, or null if there is no related object."""
 
     def __init__(self, serializer: Resource, relation: str, **options: Unpack[FieldOptions]) -> None:
-        """Create a read-only field for a relation that renders the related object with a serializer."""
         super().__init__(read_only=True, **options)
         self.serializer = serializer
         self.relation = relation
@@ -29,14 +27,9 @@ class NestedObject(ApiField):
 class NestedRows(ApiField):
     """A list of related rows, read with one query for all parents.
 
-    Args:
-        serializer: The serializer of a row.
-        relation: The accessor of the rows on the parent.
-        order: ORM orderings for the rows of one parent.
-        limit: The maximum number of rows per parent.
-        where: Additional conditions, as keyword lookups.
-        flat: Render a list of this column's values instead of objects.
-        derive: Computes the rendered value from ``(context, list)``.
+    ``limit`` is the maximum number of rows per parent. ``where`` has additional conditions as keyword lookups. ``flat``
+    renders a list of this column's values instead of objects. ``derive`` computes the rendered value from ``(context,
+    list)``.
     """
 
     def __init__(
@@ -64,12 +57,9 @@ class NestedRows(ApiField):
 
 
 class WritableNestedRows(NestedRows):
-    """A list of related rows that the body of the parent may contain. The list may be absent or null.
+    """A list of at most ``most`` related rows that the body of the parent may contain. The list may be absent or null.
 
-    Args:
-        most: The maximum number of rows.
-        accepts_ids: If True, a row in the body may contain the id of an existing row. Services receive the id as the
-            attribute ``id``.
+    If ``accepts_ids``, a row may contain the id of an existing row, which services receive as the attribute ``id``.
     """
 
     def __init__(

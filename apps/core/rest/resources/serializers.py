@@ -64,10 +64,8 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
     selects and orders inherited fields.
     """
 
+    # Subclasses of these columns get the field of their base class.
     serializer_field_mapping: ClassVar[dict[type[AnyColumn], type[api.AnyField]]] = {
-        models.AutoField: api.IntegerField,
-        models.BigAutoField: api.IntegerField,
-        models.BigIntegerField: api.IntegerField,
         models.BooleanField: api.BooleanField,
         models.CharField: api.TextField,
         models.DateField: api.DateField,
@@ -77,11 +75,6 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
         models.FloatField: api.FloatField,
         models.IntegerField: api.IntegerField,
         models.JSONField: api.JsonField,
-        models.PositiveBigIntegerField: api.IntegerField,
-        models.PositiveIntegerField: api.IntegerField,
-        models.PositiveSmallIntegerField: api.IntegerField,
-        models.SlugField: api.TextField,
-        models.SmallIntegerField: api.IntegerField,
         models.TextField: api.TextField,
         models.URLField: api.UrlField,
     }
@@ -89,18 +82,14 @@ class ResourceSerializer(serializers.ModelSerializer[M], Generic[M], metaclass=R
     id: api.ApiField | None = api.ReadOnlyColumn("pk")
 
     class Meta:
-        """Resource options, which every resource overrides."""
-
         model: type[models.Model]
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Check that every field in ``Meta.fields`` is declared."""
         super().__init_subclass__(**kwargs)
         if unknown := [name for name in getattr(cls.Meta, "fields", ()) if name not in cls._declared_fields]:
             raise TypeError(f"{cls.__name__} does not declare {', '.join(unknown)}")
 
     def get_fields(self) -> dict[str, api.AnyField]:
-        """Return the declared fields and the fields built from the model."""
         declared = deepcopy(self._declared_fields)
         columns = get_field_info(self.Meta.model)
         return {
@@ -140,7 +129,6 @@ def _require_api_field(field: api.AnyField) -> api.ApiField:
 
 
 def get_writable_fields(serializer: Resource, version: str) -> list[api.ApiField]:
-    """Return the fields that a version accepts in bodies."""
     return [
         field
         for field in get_declared_fields(serializer).values()
@@ -150,7 +138,6 @@ def get_writable_fields(serializer: Resource, version: str) -> list[api.ApiField
 
 @cache
 def _get_body_fields(serializer: Resource, version: str) -> list[_BodyField]:
-    """Return the body fields of a version with their validation functions."""
     return [
         (str(field.field_name), str(field.source), field, field.get_validator(version))
         for field in get_writable_fields(serializer, version)
@@ -160,19 +147,10 @@ def _get_body_fields(serializer: Resource, version: str) -> list[_BodyField]:
 def validate_body(
     serializer: type[ResourceSerializer[M]], version: str, data: RequestData, *, instance: M | None = None
 ) -> Attrs:
-    """Validate a body against a resource and report all invalid fields at once.
+    """Validate a body against a resource, and return the model attributes. Unknown and read-only keys are ignored.
 
-    Args:
-        serializer: The resource.
-        version: The API version of the request.
-        data: The object under the resource's singular name; unknown and read-only keys are ignored.
-        instance: The row to update, or None for a create. Only a create requires the required fields.
-
-    Returns:
-        The model attributes, keyed by name. For a create, they include the declared defaults.
-
-    Raises:
-        Unprocessable: A field is invalid. The exception contains ``{field: [messages]}``.
+    Only a create (without an ``instance``) requires the required fields and sets the defaults. ``Unprocessable``
+    contains the messages of all invalid fields: ``{field: [messages]}``.
     """
     attrs, errors = check_body(serializer, version, data, instance=instance)
     if errors:
@@ -209,7 +187,6 @@ def check_body(
 
 @cache
 def get_serializer(serializer: type[ResourceSerializer[M]]) -> ResourceSerializer[M]:
-    """Return the shared serializer instance of a resource."""
     return serializer()
 
 

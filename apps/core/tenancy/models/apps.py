@@ -28,7 +28,6 @@ class App(Timestamped):
 
     Attributes:
         redirect_urls: Allowed redirect URLs, compared character by character.
-        scopes: The scopes that the app requests, see ``requested_scopes``.
         owner: The shop that registered the app, or None for the operator's apps.
         retired_at: The time when the registration was deleted. After that, the API key is invalid, the app cannot be
             installed, and no page shows the app. The row is not deleted, because audit logs refer to the app.
@@ -76,13 +75,11 @@ class App(Timestamped):
 
     @property
     def requested_scopes(self) -> list[str]:
-        """Return the scopes that the app requests. If there are none, each authorization request names the scopes."""
+        """Return the requested scopes. If there are none, each authorization request names the scopes."""
         return self.scopes or []
 
 
 class Installation(ShopOwned):
-    """An app installed in a shop, with the scopes that the shop granted."""
-
     app = models.ForeignKey(
         App, on_delete=models.CASCADE, related_name="installations", verbose_name=gettext_lazy("app")
     )
@@ -113,7 +110,6 @@ class Installation(ShopOwned):
 
     @property
     def all_scopes(self) -> frozenset[str]:
-        """Return all granted scopes. A ``write_`` scope includes its ``read_`` scope."""
         return expand_scopes(self.scopes)
 
 

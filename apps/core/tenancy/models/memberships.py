@@ -1,5 +1,3 @@
-"""Users' memberships in shops, with permissions."""
-
 from django.db import models
 from django.utils.translation import gettext_lazy
 
@@ -9,11 +7,7 @@ from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class Membership(ShopOwned):
-    """A user's membership in a shop, with the user's permissions.
-
-    ``permissions`` contains the names of permissions with full access. ``view_only`` contains the names of permissions
-    with view-only access. A name is never in both lists.
-    """
+    """A user's membership in a shop. A permission name is never in both ``permissions`` and ``view_only``."""
 
     user = models.ForeignKey(
         User, on_delete=models.CASCADE, related_name="memberships", verbose_name=gettext_lazy("user")

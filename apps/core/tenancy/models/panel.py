@@ -9,10 +9,7 @@ from apps.core.tenancy.shop_owned import ShopOwned
 
 
 class ListColumns(ShopOwned):
-    """The columns that a user chose for a list in a shop.
-
-    ``columns`` contains the column names in display order, separated by dots, as in the list's URL.
-    """
+    """The columns that a user chose for a list: names in display order, separated by dots."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     screen = models.CharField(max_length=100, help_text="The list's model, e.g. orders.order.")
@@ -30,11 +27,7 @@ class ListColumns(ShopOwned):
 
 
 class SavedView(ShopOwned):
-    """A saved view of a list, with a name, search, filters, sort order and columns.
-
-    ``query`` is the query string of the list's URL without transient parameters such as the page number. The parameters
-    are sorted, so that equal views have equal query strings.
-    """
+    """A saved view of a list. ``query`` is normalized by ``saved_views.normalize_query``, so equal views are equal."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", verbose_name=gettext_lazy("user"))
     screen = models.CharField(max_length=100, help_text="The list's model, e.g. orders.order.")

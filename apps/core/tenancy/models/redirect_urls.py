@@ -23,11 +23,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_redirect_urls(values: object) -> None:
-    """Check the redirect URLs of an app and refuse URLs that could leak an authorization code.
-
-    Raises:
-        ValidationError: A URL is refused. The error contains one message for each refused URL.
-    """
+    """Refuse redirect URLs that could leak an authorization code, with a ``ValidationError`` with a text per URL."""
     if not isinstance(values, list) or not all(isinstance(url, str) for url in values):
         raise ValidationError(_("Enter a list of URLs."))
     if len(values) > MAX_URLS:
@@ -37,7 +33,6 @@ def check_redirect_urls(values: object) -> None:
 
 
 def _find_problem(url: str) -> str:
-    """Return the reason why a URL is refused, or an empty string if the URL is allowed."""
     if len(url) > MAX_LENGTH:
         return _("is too long (maximum is {limit} characters).").format(limit=MAX_LENGTH)
     if not (url.isascii() and url.isprintable()) or any(character in url for character in ' "\\<>^`{|}*'):

@@ -1,5 +1,3 @@
-"""The shop model."""
-
 import zoneinfo
 
 from django.core.validators import MaxValueValidator, RegexValidator
@@ -20,11 +18,8 @@ MAX_LOW_STOCK = 30_000
 class Shop(Timestamped):
     """An online shop with its own data, staff and apps.
 
-    Attributes:
-        read_only_at: The time when the shop became read-only, or None if the shop is writable (see
-            ``domain.read_only``). Shop archives do not contain this time.
-        copied_from: The domain of the original shop, if this shop is a staging copy. A staging copy sends no email (see
-            ``apps.core.jobs.emails``).
+    A shop with ``read_only_at`` is read-only (see ``apps.core.tenancy.read_only``). A staging copy has the original
+    shop's domain in ``copied_from`` and sends no email (see ``apps.core.jobs.emails``).
     """
 
     class Plan(models.TextChoices):

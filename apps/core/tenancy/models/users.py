@@ -1,5 +1,3 @@
-"""The user model of staff."""
-
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -12,8 +10,6 @@ from apps.core.i18n.error_messages import TAKEN
 
 
 class UserManager(BaseUserManager["User"]):
-    """A manager for users, who log in with their email address."""
-
     use_in_migrations = True
 
     def create_user(self, email: str, password: str | None = None, **extra: Any) -> "User":

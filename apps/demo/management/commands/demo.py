@@ -29,8 +29,6 @@ APP_NAME = "Demo app"
 
 
 class Command(BaseCommand):
-    """Creates the demo shop if it does not exist, and prints the login credentials and an access token."""
-
     help = "Create the demo shop if it does not exist and print its credentials."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -69,7 +67,6 @@ class Command(BaseCommand):
 
 
 def _format_credentials(shop: Shop, password: str, token: str) -> str:
-    """Format the login credentials, and the token if a token was issued."""
     lines = [
         "",
         f"  Panel         {settings.BASE_URL}/admin/",

@@ -19,8 +19,6 @@ from apps.shops.domain import app_installation, tokens
 
 
 class Command(BaseCommand):
-    """Run the demo warehouse until Ctrl-C is pressed."""
-
     help = (
         "Run a demo fulfillment service on 127.0.0.1. The service registers itself with a shop, accepts fulfillment "
         "requests, ships items, and reports stock and tracking numbers. Start all processes of the installation, and "
@@ -28,7 +26,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add options for the shop, the port and stock, and for deliberate errors."""
         parser.add_argument("--shop", required=True, help="domain of the shop")
         parser.add_argument("--name", default=SERVICE_NAME, help="name of the service and of its app")
         parser.add_argument("--port", type=int, default=8098)
@@ -48,7 +45,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Register the service and start working."""
         if not get_allowed_hosts().has(ip_address("127.0.0.1")):
             raise CommandError("Start this command and the installation with BACKOFFICE_OUTGOING_ALLOW=127.0.0.1")
         app, token = _install_app(options["shop"], options["name"])
@@ -88,7 +84,6 @@ class Command(BaseCommand):
 
 @transaction.atomic
 def _install_app(domain: str, name: str) -> tuple[App, str]:
-    """Install the warehouse's app in the shop, and return the app with a new access token."""
     shop = Shop.objects.filter(domain=domain.lower()).first()
     if shop is None:
         raise CommandError(f"No shop has the domain {domain}")

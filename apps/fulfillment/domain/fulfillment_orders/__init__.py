@@ -1,1 +1,0 @@
-"""Fulfillment orders: routing, states, quantities, requests and moves."""

@@ -5,7 +5,6 @@ location, even below zero. Inventory levels therefore always show which location
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
@@ -31,47 +30,23 @@ NOTHING_STOCKED = gettext_noop("No items are stocked at this location.")
 
 
 class NotMovable(DomainError):
-    """Raised when the items can't move to the location."""
-
     code = "not_movable"
     field = "new_location_id"
 
 
-@dataclass(frozen=True, slots=True)
-class MoveCandidate:
-    """A possible target location. If the items can't move there, ``message`` contains the reason."""
-
-    location: Location
-    movable: bool
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class MoveResult:
-    """The result of a move. ``remaining`` is None if all items were moved."""
-
-    original: FulfillmentOrder
-    moved: FulfillmentOrder
-    remaining: FulfillmentOrder | None
-
-
-def get_move_candidates(fulfillment_order: FulfillmentOrder) -> list[MoveCandidate]:
-    """List all active locations, sorted by name, with a message for each location that the items can't move to."""
+def get_move_candidates(fulfillment_order: FulfillmentOrder) -> list[tuple[Location, str]]:
+    """List all active locations, sorted by name, with the reason why the items can't move there, or a blank text."""
     stocking, counted = _get_stocking_locations(fulfillment_order)
-    results = []
-    for location in Location.objects.filter(active=True).order_by("name", "pk"):
-        message = _get_objection(fulfillment_order, location, stocking=stocking, counted=counted)
-        results.append(MoveCandidate(location, message is None, message or ""))
-    return results
+    locations = Location.objects.filter(active=True).order_by("name", "pk")
+    return [(row, _get_objection(fulfillment_order, row, stocking=stocking, counted=counted)) for row in locations]
 
 
 def _get_objection(
     fulfillment_order: FulfillmentOrder, location: Location, *, stocking: set[int], counted: bool
-) -> str | None:
-    """Return the reason why the items can't move to a location, or None if they can."""
+) -> str:
     if location.pk == fulfillment_order.assigned_location_id:
         return CURRENT_LOCATION
-    return NOTHING_STOCKED if counted and location.pk not in stocking else None
+    return NOTHING_STOCKED if counted and location.pk not in stocking else ""
 
 
 def _get_stocking_locations(fulfillment_order: FulfillmentOrder) -> tuple[set[int], bool]:
@@ -93,15 +68,11 @@ def move_to_location(
     actor: str,
     at: datetime,
     lines: Sequence[ReadOnlyAttrs] | None = None,
-) -> MoveResult:
+) -> tuple[FulfillmentOrder, FulfillmentOrder, FulfillmentOrder | None]:
     """Move items to another location, into a new fulfillment order there.
 
-    By default, all items are moved. ``lines`` selects items by ``id`` and ``quantity``.
-
-    Raises:
-        NotPossible: If fulfillment is requested or in progress.
-        NotMovable: If the location is unknown, is the current location, or stocks none of the items.
-        QuantitiesRefused: If lines or quantities are invalid.
+    ``lines`` selects items by ``id`` and ``quantity``. Return the original, the new fulfillment order, and the original
+    again, or None if all items were moved.
     """
     row = quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.MOVE)
@@ -122,16 +93,12 @@ def move_to_location(
     row.save(update_fields=STATUS_FIELDS)
     changes = {"assigned_location_id": [old_location.pk, target.pk]}
     record_event("fulfillment_orders/moved", moved, actor=actor, at=at, changes=changes)
-    return MoveResult(row, moved, row if others else None)
+    return row, moved, row if others else None
 
 
 @transaction.atomic
 def move_all_work(source: Location, target: Location, *, actor: str, at: datetime) -> int:
-    """Move all unfinished fulfillment orders of a service that is being deleted to another location.
-
-    Returns:
-        The number of moved fulfillment orders.
-    """
+    """Move all unfinished fulfillment orders of a service that is being deleted, and return their number."""
     unfinished = FulfillmentOrder.objects.filter(assigned_location=source, status__in=UNFINISHED)
     fulfillment_orders = list(unfinished.order_by("order_id", "pk"))
     for fulfillment_order in fulfillment_orders:
@@ -140,25 +107,17 @@ def move_all_work(source: Location, target: Location, *, actor: str, at: datetim
             continue
         remaining = quantities.get_remaining(row)
         _shift_stock(row, remaining, target, actor=actor, at=at)
-        _move_remaining(row, remaining, target, actor=actor, at=at)
+        status = Status(row.status) if row.status in {Status.SCHEDULED, Status.ON_HOLD} else Status.OPEN
+        moved = quantities.move_to_new_fulfillment_order(row, remaining, at=at, location=target, status=status)
+        row.status = Status.CLOSED
+        row.save(update_fields=STATUS_FIELDS)
+        if moved is None:
+            continue
+        if moved.status == Status.SCHEDULED:
+            enqueue_opening(moved, actor=actor)
+        changes = {"assigned_location_id": [row.assigned_location_id, target.pk]}
+        record_event("fulfillment_orders/moved", moved, actor=actor, at=at, changes=changes)
     return len(fulfillment_orders)
-
-
-def _move_remaining(
-    row: FulfillmentOrder, remaining: LineQuantities, target: Location, *, actor: str, at: datetime
-) -> None:
-    keeps_status = row.status in {Status.SCHEDULED, Status.ON_HOLD}
-    moved = quantities.move_to_new_fulfillment_order(
-        row, remaining, at=at, location=target, status=Status(row.status) if keeps_status else Status.OPEN
-    )
-    row.status = Status.CLOSED
-    row.save(update_fields=STATUS_FIELDS)
-    if moved is None:
-        return
-    if moved.status == Status.SCHEDULED:
-        enqueue_opening(moved, actor=actor)
-    changes = {"assigned_location_id": [row.assigned_location_id, target.pk]}
-    record_event("fulfillment_orders/moved", moved, actor=actor, at=at, changes=changes)
 
 
 def _shift_stock(

@@ -44,34 +44,22 @@ _REMOVAL_ORDER = list(RequestStatus.values)
 
 
 class QuantitiesRefused(DomainError):
-    """Raised when lines or quantities are invalid."""
-
     code = "units_refused"
     field = LINES
 
 
 class AcceptedByService(TransitionRefused):
-    """Raised when items can't be removed, because a fulfillment service has accepted them."""
-
     code = "fulfillment_taken_on"
 
 
 def lock_fulfillment_order(fulfillment_order: FulfillmentOrder) -> FulfillmentOrder:
-    """Lock the order and return the reloaded fulfillment order.
-
-    Raises:
-        RowDeleted: If the order was deleted in the meantime.
-    """
+    """Lock the order and return the reloaded fulfillment order, or raise ``RowDeleted``."""
     order = lock_order(Order(pk=fulfillment_order.order_id))
     return load_fulfillment_orders(order, [fulfillment_order.pk])[0]
 
 
 def load_fulfillment_orders(order: Order, pks: Sequence[int]) -> list[FulfillmentOrder]:
-    """Load fulfillment orders of a locked order by id.
-
-    Raises:
-        RowDeleted: If one of the ids is not a fulfillment order of this order.
-    """
+    """Load fulfillment orders of a locked order by id, or raise ``RowDeleted``."""
     rows = FulfillmentOrder.objects.filter(order=order, pk__in=pks).select_related("assigned_location__service")
     fulfillment_orders = list(rows.order_by("pk"))
     if len(fulfillment_orders) < len(set(pks)):
@@ -82,17 +70,15 @@ def load_fulfillment_orders(order: Order, pks: Sequence[int]) -> list[Fulfillmen
 
 
 def get_location_manager(fulfillment_order: FulfillmentOrder) -> ManagedBy:
-    """Return the party that manages the fulfillment order's location."""
     return get_manager(at_service=fulfillment_order.assigned_location.legacy)
 
 
 def get_remaining(fulfillment_order: FulfillmentOrder) -> LineQuantities:
-    """Return the quantities that are still to be fulfilled, keyed by line."""
     return get_remaining_of_many([fulfillment_order])[fulfillment_order.pk]
 
 
 def get_remaining_of_many(fulfillment_orders: Sequence[FulfillmentOrder]) -> dict[int, LineQuantities]:
-    """Return the remaining quantities of several fulfillment orders, with one query."""
+    """Return the quantities that are still to be fulfilled, with one query."""
     remaining_by_pk: dict[int, LineQuantities] = {row.pk: {} for row in fulfillment_orders}
     rows = FulfillmentOrderLine.objects.filter(fulfillment_order__in=list(remaining_by_pk), fulfillable_quantity__gt=0)
     for line in rows.order_by("fulfillment_order", "pk").select_related("line_item"):
@@ -107,9 +93,6 @@ def parse_quantities(
 
     If there are no ``rows``, all remaining quantities are selected. ``path`` is the path in the body, for error
     messages.
-
-    Raises:
-        QuantitiesRefused: If a line is unknown or duplicate, or a quantity exceeds the remaining quantity.
     """
     if not rows:
         return available
@@ -159,13 +142,8 @@ def move_to_new_fulfillment_order(
 ) -> FulfillmentOrder | None:
     """Move unfulfilled quantities to a new fulfillment order. Return None if there are no quantities.
 
-    Args:
-        fulfillment_order: The source. Lines that become empty are deleted.
-        units: The quantities to move, keyed by line.
-        at: The current time.
-        location: The location of the new fulfillment order. The default is the source's location.
-        status: The status of the new fulfillment order. If the status is "on hold", the holds are copied, too.
-        request: The request status of the new fulfillment order.
+    The location is the source's by default. Lines that become empty are deleted. For the status "on hold", the holds
+    are copied, too.
     """
     if not units:
         return None
@@ -230,7 +208,6 @@ def create_fulfillment_order_like(
 
 
 def remove_quantities(lines: LineQuantities) -> None:
-    """Remove unfulfilled quantities permanently from fulfillment order lines."""
     for line, count in lines.items():
         line.quantity -= count
         line.fulfillable_quantity -= count
@@ -239,15 +216,10 @@ def remove_quantities(lines: LineQuantities) -> None:
 
 @transaction.atomic
 def remove_from_fulfillment_orders(order: Order, counts: Mapping[int, int], *, actor: str, at: datetime) -> None:
-    """Remove quantities from the order's fulfillment orders. Call this before changing the line items.
+    """Remove quantities, keyed by line item, from a locked order. Call this before changing the line items.
 
-    Quantities that are neither requested nor in progress are removed first. Quantities that a fulfillment service has
-    accepted are never removed.
-
-    ``counts`` maps line items to the quantities to remove. The order must be locked.
-
-    Raises:
-        AcceptedByService: If a fulfillment service has accepted some of the quantities to remove.
+    Quantities that are neither requested nor in progress are removed first. If a fulfillment service has accepted some
+    of the quantities, nothing is removed.
     """
     rows = (
         FulfillmentOrderLine.objects.filter(fulfillment_order__order=order, fulfillable_quantity__gt=0)

@@ -20,15 +20,9 @@ from apps.fulfillment.models import FulfillmentOrder, FulfillmentOrderLine, Merc
 
 Kind = MerchantRequest.Kind
 Answer = MerchantRequest.Answer
-_NOTIFICATIONS = {
-    Kind.FULFILLMENT: changes.RequestKind.FULFILLMENT,
-    Kind.CANCELLATION: changes.RequestKind.CANCELLATION,
-}
 
 
 class UnknownLines(DomainError):
-    """Raised when a rejection refers to lines that the fulfillment order does not have."""
-
     code = "unknown_lines"
     field = "line_items"
 
@@ -45,17 +39,8 @@ def request_fulfillment(
 ) -> tuple[FulfillmentOrder, FulfillmentOrder | None]:
     """Request fulfillment from the fulfillment service at the fulfillment order's location.
 
-    By default, all items are requested. With ``lines``, the other items move to a new fulfillment order.
-    ``notify_customer`` asks the service to notify the customer when the items ship.
-
-    Returns:
-        The requested fulfillment order, and the new fulfillment order with the remaining items (None if all items were
-        requested).
-
-    Raises:
-        NotPossible: If the fulfillment order is not open, was already requested, or is at one of the shop's own
-            locations.
-        QuantitiesRefused: If lines or quantities are invalid.
+    With ``lines``, the other items move to a new fulfillment order, which is returned as well. ``notify_customer`` asks
+    the service to notify the customer when the items ship.
     """
     row = quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.REQUEST_FULFILLMENT)
@@ -73,11 +58,7 @@ def request_fulfillment(
 def accept_request(
     fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
 ) -> FulfillmentOrder:
-    """Accept a fulfillment request. Afterwards, the shop can only request a cancellation.
-
-    Raises:
-        NotPossible: If there is no pending request.
-    """
+    """Accept a fulfillment request. Afterwards, the shop can only request a cancellation."""
     row = _respond(fulfillment_order, Action.ACCEPT_FULFILLMENT_REQUEST, Answer.ACCEPTED, message)
     record_event("fulfillment_orders/fulfillment_request_accepted", row, actor=actor, at=at)
     return row
@@ -93,14 +74,7 @@ def reject_request(
     reason: str = "",
     lines: Sequence[ReadOnlyAttrs] = (),
 ) -> FulfillmentOrder:
-    """Reject a fulfillment request.
-
-    ``lines`` has messages about individual lines, as ``fulfillment_order_line_item_id`` and ``message``.
-
-    Raises:
-        NotPossible: If there is no pending request.
-        UnknownLines: If a line is not part of the fulfillment order.
-    """
+    """Reject a fulfillment request. ``lines`` has messages, as ``fulfillment_order_line_item_id`` and ``message``."""
     row = _respond(
         fulfillment_order, Action.REJECT_FULFILLMENT_REQUEST, Answer.REJECTED, message, reason=reason, lines=lines
     )
@@ -112,11 +86,6 @@ def reject_request(
 def request_cancellation(
     fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
 ) -> FulfillmentOrder:
-    """Request the cancellation of a fulfillment request that the service has accepted.
-
-    Raises:
-        NotPossible: If the request has not been accepted, or a cancellation was already requested.
-    """
     row = quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.REQUEST_CANCELLATION)
     row.save(update_fields=STATUS_FIELDS)
@@ -129,11 +98,7 @@ def request_cancellation(
 def accept_cancellation(
     fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
 ) -> FulfillmentOrder:
-    """Accept a cancellation request. Unfulfilled items move to a new fulfillment order.
-
-    Raises:
-        NotPossible: If there is no pending cancellation request.
-    """
+    """Accept a cancellation request. Unfulfilled items move to a new fulfillment order."""
     row = _respond(fulfillment_order, Action.ACCEPT_CANCELLATION_REQUEST, Answer.ACCEPTED, message)
     quantities.move_to_new_fulfillment_order(row, quantities.get_remaining(row), at=at)
     record_event("fulfillment_orders/cancellation_request_accepted", row, actor=actor, at=at)
@@ -144,11 +109,6 @@ def accept_cancellation(
 def reject_cancellation(
     fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
 ) -> FulfillmentOrder:
-    """Reject a cancellation request.
-
-    Raises:
-        NotPossible: If there is no pending cancellation request.
-    """
     row = _respond(fulfillment_order, Action.REJECT_CANCELLATION_REQUEST, Answer.REJECTED, message)
     record_event("fulfillment_orders/cancellation_request_rejected", row, actor=actor, at=at)
     return row
@@ -164,7 +124,7 @@ def _create_request(row: FulfillmentOrder, kind: Kind, *, message: str, notify_c
         sent_at=at,
         created_at=at,
     )
-    changes.notify_service(row.assigned_location.service, _NOTIFICATIONS[kind], at=at)
+    changes.notify_service(row.assigned_location.service, kind, at=at)
 
 
 def _respond(
@@ -183,18 +143,13 @@ def _respond(
     row.save(update_fields=STATUS_FIELDS)
     last = MerchantRequest.objects.filter(fulfillment_order=row, answer=Answer.NONE).order_by("-pk").first()
     if last is not None:
-        last.answer, last.answer_message, last.answer_reason, last.line_messages = (
-            response,
-            message,
-            reason,
-            line_messages,
-        )
+        last.answer, last.answer_message = response, message
+        last.answer_reason, last.line_messages = reason, line_messages
         last.save(update_fields=["answer", "answer_message", "answer_reason", "line_messages"])
     return row
 
 
 def _get_line_messages(row: FulfillmentOrder, lines: Sequence[ReadOnlyAttrs]) -> list[dict[str, object]]:
-    """Validate the line messages of a rejection, and return the messages in the format that is stored."""
     line_ids = set(FulfillmentOrderLine.objects.filter(fulfillment_order=row).values_list("pk", flat=True))
     errors: Errors = {
         f"line_items.{index}.fulfillment_order_line_item_id": [INVALID]

@@ -36,7 +36,7 @@ _MAX_ORDERS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class LineRequest:
-    """A line and quantity that need a location. ``item`` is None if the line can ship from any location."""
+    """A quantity that needs a location. ``item`` is None if the line can ship from any location."""
 
     line: int
     item: int | None
@@ -44,18 +44,11 @@ class LineRequest:
 
 
 def choose_locations(line_requests: Sequence[LineRequest], locations: Sequence[int], stock: Stock) -> dict[int, int]:
-    """Choose a location for each line.
+    """Choose a location for each line, from candidates sorted by priority.
 
     The location with enough stock for the most lines is chosen first, then the best location for the remaining lines.
-    If several locations are equally good, the first location in the list is chosen. If no location has enough stock for
-    a line, the location with the most stock ships the line, preferably a location that already ships other lines of the
-    order.
-
-    ``locations`` are the candidates, sorted by priority. At least one is required. ``stock`` has the available
-    quantities.
-
-    Returns:
-        The chosen locations, keyed by line.
+    If several locations are equally good, the first is chosen. If no location has enough stock for a line, the location
+    with the most stock ships the line, preferably a location that already ships other lines of the order.
     """
     location_by_line: dict[int, int] = {}
     remaining = list(line_requests)
@@ -95,8 +88,6 @@ def _get_covered_lines(line_requests: Sequence[LineRequest], stock: Mapping[int,
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A quantity of a line item that one location ships."""
-
     line: LineItem
     location: int
     units: int
@@ -126,8 +117,7 @@ def route_order(order_id: int, *, at: datetime, fulfill_at: datetime | None = No
 def enqueue_missing_routing(at: datetime) -> int:
     """Enqueue routing of open orders with fulfillable items but no fulfillment order, in all shops.
 
-    These orders were created before routing was introduced, or their routing job failed permanently. Returns the number
-    of orders.
+    These orders were created before routing was introduced, or their routing job failed permanently.
     """
     routed = FulfillmentOrder.objects.filter(order=OuterRef("pk"))
     sendable = LineItem.objects.filter(order=OuterRef("pk"), fulfillable_quantity__gt=0)
@@ -149,7 +139,6 @@ def _get_unrouted(order: Order) -> dict[LineItem, int]:
 
 
 def _assign_locations(unrouted: dict[LineItem, int]) -> list[Share]:
-    """Assign quantities of line items to the locations that ship them."""
     locations = {row.pk: row for row in Location.objects.filter(active=True)}
     services = _get_service_locations(unrouted, locations)
     merchant = sorted((row.priority, row.pk) for row in locations.values() if not row.legacy)
@@ -182,7 +171,6 @@ def _assign_locations(unrouted: dict[LineItem, int]) -> list[Share]:
 
 
 def _get_service_locations(line_items: Iterable[LineItem], locations: dict[int, Location]) -> dict[str, int]:
-    """Return the active locations of the line items' fulfillment services, keyed by service handle."""
     handles = {line.fulfillment_service for line in line_items} - {MANUAL, ""}
     if not handles:
         return {}
@@ -191,7 +179,6 @@ def _get_service_locations(line_items: Iterable[LineItem], locations: dict[int, 
 
 
 def _get_stock(line_requests: Sequence[LineRequest], locations: Sequence[int]) -> dict[int, dict[int, int]]:
-    """Return the available quantities of tracked items, keyed by location and then by item."""
     items = {line_request.item for line_request in line_requests if line_request.item is not None}
     available_by_location: dict[int, dict[int, int]] = {}
     if items:
@@ -204,7 +191,6 @@ def _get_stock(line_requests: Sequence[LineRequest], locations: Sequence[int]) -
 def _create_fulfillment_orders(
     order: Order, shares: Sequence[Share], *, at: datetime, fulfill_at: datetime | None
 ) -> list[FulfillmentOrder]:
-    """Create a fulfillment order with lines for each location and delivery group."""
     groups: dict[tuple[int, str], dict[int, int]] = {}
     for share in shares:
         method = Method.SHIPPING if share.line.requires_shipping else Method.NONE

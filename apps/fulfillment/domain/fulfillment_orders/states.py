@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 
 from apps.core.exceptions import TransitionRefused
-from apps.fulfillment.models.orders import RequestStatus, Status
+from apps.fulfillment.models.orders import UNFINISHED, RequestStatus, Status
 
 State = tuple[str, str]
 ANY_REQUEST = frozenset(RequestStatus)
 
 
 class ManagedBy(Enum):
-    """The party that manages a location: the merchant or a fulfillment service."""
-
     MERCHANT = "merchant"
     SERVICE = "service"
 
@@ -48,178 +46,108 @@ class Action(StrEnum):
     SET_DEADLINE = "set_fulfillment_deadline"
 
 
+_BOTH = frozenset(ManagedBy)
+
+
 @dataclass(frozen=True, slots=True)
 class TransitionRule:
-    """A row of the state table.
+    """A row of the state table. ``to`` has the possible next statuses.
 
-    Attributes:
-        action: The action.
-        places: The parties that may manage the location.
-        side: The side that may perform the action.
-        statuses: Statuses in which the action is possible.
-        requests: Request statuses in which the action is possible.
-        to: The possible next statuses.
-        request: The next request status, or None if the request status does not change.
-        creates_replacement: True if the unfulfilled items move to a new fulfillment order that is open and unsubmitted.
+    ``request`` is None if the request status does not change. With ``creates_replacement``, the unfulfilled items move
+    to a new fulfillment order that is open and unsubmitted.
     """
 
     action: Action
-    places: frozenset[ManagedBy]
     side: Side
     statuses: frozenset[str]
-    requests: frozenset[str]
-    to: tuple[Status, ...]
+    requests: frozenset[str] = ANY_REQUEST
+    to: tuple[Status, ...] = ()
     request: RequestStatus | None = None
+    places: frozenset[ManagedBy] = _BOTH
     creates_replacement: bool = False
 
     def allows(self, state: State, managed_by: ManagedBy) -> bool:
-        """Return True if the action is possible in a state, at a location that ``managed_by`` manages."""
         return managed_by in self.places and state[0] in self.statuses and state[1] in self.requests
 
 
-_BOTH = frozenset(ManagedBy)
+_R = RequestStatus
 _AT_SERVICE = frozenset({ManagedBy.SERVICE})
 _OPEN = frozenset({Status.OPEN})
-_IN_PROGRESS = frozenset({Status.IN_PROGRESS})
+_SCHEDULED = frozenset({Status.SCHEDULED})
 _ON_HOLD = frozenset({Status.ON_HOLD})
-_NOT_REQUESTED = frozenset({RequestStatus.UNSUBMITTED, RequestStatus.REJECTED, RequestStatus.CANCELLATION_ACCEPTED})
-_ACCEPTED = frozenset(
-    {RequestStatus.ACCEPTED, RequestStatus.CANCELLATION_REQUESTED, RequestStatus.CANCELLATION_REJECTED}
-)
+_IN_PROGRESS = frozenset({Status.IN_PROGRESS})
+_UNSUBMITTED = frozenset({_R.UNSUBMITTED})
+_NOT_REQUESTED = frozenset({_R.UNSUBMITTED, _R.REJECTED, _R.CANCELLATION_ACCEPTED})
+_ACCEPTED = frozenset({_R.ACCEPTED, _R.CANCELLATION_REQUESTED, _R.CANCELLATION_REJECTED})
+_FULFILLED = (Status.IN_PROGRESS, Status.CLOSED)
 
 
 def _create_request_rule(
     action: Action, side: Side, before: RequestStatus, status: Status, after: RequestStatus
 ) -> TransitionRule:
-    """Create a rule for an action on a request to a fulfillment service.
-
-    Args:
-        action: The action.
-        side: The side that may perform the action.
-        before: The request status in which the action is possible.
-        status: The next status.
-        after: The next request status.
-    """
+    """Create a rule for an action that changes the request status from ``before`` to ``after``."""
     statuses = _OPEN if before == RequestStatus.SUBMITTED else _IN_PROGRESS
     replaced = status == Status.CANCELLED
-    return TransitionRule(action, _AT_SERVICE, side, statuses, frozenset({before}), (status,), after, replaced)
+    return TransitionRule(action, side, statuses, frozenset({before}), (status,), after, _AT_SERVICE, replaced)
 
 
 TABLE: tuple[TransitionRule, ...] = (
     TransitionRule(
         Action.CREATE_FULFILLMENT,
-        frozenset({ManagedBy.MERCHANT}),
         Side.WORKER,
         _OPEN | _IN_PROGRESS,
-        frozenset({RequestStatus.UNSUBMITTED}),
-        (Status.IN_PROGRESS, Status.CLOSED),
+        _UNSUBMITTED,
+        _FULFILLED,
+        places=frozenset({ManagedBy.MERCHANT}),
     ),
+    TransitionRule(Action.CREATE_FULFILLMENT, Side.WORKER, _IN_PROGRESS, _ACCEPTED, _FULFILLED, places=_AT_SERVICE),
     TransitionRule(
-        Action.CREATE_FULFILLMENT,
-        _AT_SERVICE,
-        Side.WORKER,
-        _IN_PROGRESS,
-        _ACCEPTED,
-        (Status.IN_PROGRESS, Status.CLOSED),
+        Action.REQUEST_FULFILLMENT, Side.MERCHANT, _OPEN, _NOT_REQUESTED, (Status.OPEN,), _R.SUBMITTED, _AT_SERVICE
     ),
-    TransitionRule(
-        Action.REQUEST_FULFILLMENT,
-        _AT_SERVICE,
-        Side.MERCHANT,
-        _OPEN,
-        _NOT_REQUESTED,
-        (Status.OPEN,),
-        RequestStatus.SUBMITTED,
-    ),
+    _create_request_rule(Action.ACCEPT_FULFILLMENT_REQUEST, Side.WORKER, _R.SUBMITTED, Status.IN_PROGRESS, _R.ACCEPTED),
+    _create_request_rule(Action.REJECT_FULFILLMENT_REQUEST, Side.WORKER, _R.SUBMITTED, Status.OPEN, _R.REJECTED),
     _create_request_rule(
-        Action.ACCEPT_FULFILLMENT_REQUEST,
-        Side.WORKER,
-        RequestStatus.SUBMITTED,
-        Status.IN_PROGRESS,
-        RequestStatus.ACCEPTED,
-    ),
-    _create_request_rule(
-        Action.REJECT_FULFILLMENT_REQUEST, Side.WORKER, RequestStatus.SUBMITTED, Status.OPEN, RequestStatus.REJECTED
-    ),
-    _create_request_rule(
-        Action.REQUEST_CANCELLATION,
-        Side.MERCHANT,
-        RequestStatus.ACCEPTED,
-        Status.IN_PROGRESS,
-        RequestStatus.CANCELLATION_REQUESTED,
+        Action.REQUEST_CANCELLATION, Side.MERCHANT, _R.ACCEPTED, Status.IN_PROGRESS, _R.CANCELLATION_REQUESTED
     ),
     _create_request_rule(
         Action.ACCEPT_CANCELLATION_REQUEST,
         Side.WORKER,
-        RequestStatus.CANCELLATION_REQUESTED,
+        _R.CANCELLATION_REQUESTED,
         Status.CANCELLED,
-        RequestStatus.CANCELLATION_ACCEPTED,
+        _R.CANCELLATION_ACCEPTED,
     ),
     _create_request_rule(
         Action.REJECT_CANCELLATION_REQUEST,
         Side.WORKER,
-        RequestStatus.CANCELLATION_REQUESTED,
+        _R.CANCELLATION_REQUESTED,
         Status.IN_PROGRESS,
-        RequestStatus.CANCELLATION_REJECTED,
+        _R.CANCELLATION_REJECTED,
     ),
     TransitionRule(
         Action.CANCEL,
-        _BOTH,
         Side.MERCHANT,
         _OPEN,
-        frozenset({RequestStatus.UNSUBMITTED, RequestStatus.SUBMITTED}),
+        frozenset({_R.UNSUBMITTED, _R.SUBMITTED}),
         (Status.CLOSED,),
         creates_replacement=True,
     ),
     TransitionRule(
         Action.CLOSE,
-        _BOTH,
         Side.WORKER,
         _IN_PROGRESS,
-        ANY_REQUEST,
-        (Status.INCOMPLETE,),
-        RequestStatus.CLOSED,
+        to=(Status.INCOMPLETE,),
+        request=_R.CLOSED,
         creates_replacement=True,
     ),
-    TransitionRule(Action.MOVE, _BOTH, Side.MERCHANT, _OPEN, _NOT_REQUESTED, (Status.OPEN, Status.CLOSED)),
+    TransitionRule(Action.MOVE, Side.MERCHANT, _OPEN, _NOT_REQUESTED, (Status.OPEN, Status.CLOSED)),
+    TransitionRule(Action.HOLD, Side.MERCHANT, _OPEN | _SCHEDULED | _ON_HOLD, to=(Status.ON_HOLD,)),
+    TransitionRule(Action.RELEASE_HOLD, Side.MERCHANT, _ON_HOLD, _UNSUBMITTED, (Status.OPEN, Status.SCHEDULED)),
     TransitionRule(
-        Action.HOLD,
-        _BOTH,
-        Side.MERCHANT,
-        frozenset({Status.OPEN, Status.SCHEDULED, Status.ON_HOLD}),
-        ANY_REQUEST,
-        (Status.ON_HOLD,),
+        Action.RELEASE_HOLD, Side.MERCHANT, _ON_HOLD, frozenset({_R.SUBMITTED, _R.REJECTED}), (Status.OPEN,)
     ),
-    TransitionRule(
-        Action.RELEASE_HOLD,
-        _BOTH,
-        Side.MERCHANT,
-        _ON_HOLD,
-        frozenset({RequestStatus.UNSUBMITTED}),
-        (Status.OPEN, Status.SCHEDULED),
-    ),
-    TransitionRule(
-        Action.RELEASE_HOLD,
-        _BOTH,
-        Side.MERCHANT,
-        _ON_HOLD,
-        frozenset({RequestStatus.SUBMITTED, RequestStatus.REJECTED}),
-        (Status.OPEN,),
-    ),
-    TransitionRule(
-        Action.MARK_AS_OPEN, _BOTH, Side.MERCHANT, frozenset({Status.SCHEDULED}), ANY_REQUEST, (Status.OPEN,)
-    ),
-    TransitionRule(
-        Action.RESCHEDULE, _BOTH, Side.MERCHANT, frozenset({Status.SCHEDULED}), ANY_REQUEST, (Status.SCHEDULED,)
-    ),
-    TransitionRule(
-        Action.SET_DEADLINE,
-        _BOTH,
-        Side.MERCHANT,
-        frozenset({Status.OPEN, Status.SCHEDULED, Status.ON_HOLD, Status.IN_PROGRESS}),
-        ANY_REQUEST,
-        (),
-    ),
+    TransitionRule(Action.MARK_AS_OPEN, Side.MERCHANT, _SCHEDULED, to=(Status.OPEN,)),
+    TransitionRule(Action.RESCHEDULE, Side.MERCHANT, _SCHEDULED, to=(Status.SCHEDULED,)),
+    TransitionRule(Action.SET_DEADLINE, Side.MERCHANT, frozenset(UNFINISHED)),
 )
 
 
@@ -243,11 +171,7 @@ def get_manager(*, at_service: bool) -> ManagedBy:
 
 
 def get_rule(action: Action, state: State, managed_by: ManagedBy) -> TransitionRule:
-    """Return the rule that allows an action in a state.
-
-    Raises:
-        NotPossible: If no rule allows the action.
-    """
+    """Return the rule that allows an action in a state, or raise ``NotPossible``."""
     for rule in TABLE:
         if rule.action is action and rule.allows(state, managed_by):
             return rule

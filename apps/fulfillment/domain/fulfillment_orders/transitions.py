@@ -30,15 +30,11 @@ STATUS_FIELDS = ("status", "request_status")
 
 
 class NotInTheFuture(DomainError):
-    """Raised when the new date is not in the future."""
-
     code = "not_in_the_future"
     field = "new_fulfill_at"
 
 
 class UnknownFulfillmentOrders(DomainError):
-    """Raised when one of the ids is not a fulfillment order of the shop."""
-
     code = "unknown_fulfillment_orders"
     field = "fulfillment_order_ids"
 
@@ -46,10 +42,7 @@ class UnknownFulfillmentOrders(DomainError):
 def apply_transition(fulfillment_order: FulfillmentOrder, action: Action, to: Status | None = None) -> TransitionRule:
     """Apply a transition of the state table in memory. The caller must save ``STATUS_FIELDS``.
 
-    If the rule allows several next statuses, ``to`` selects one. The default is the rule's first status.
-
-    Raises:
-        NotPossible: If the state does not allow the action.
+    ``to`` selects one of the rule's next statuses, by default the first.
     """
     state = (fulfillment_order.status, fulfillment_order.request_status)
     rule = get_rule(action, state, quantities.get_location_manager(fulfillment_order))
@@ -72,12 +65,7 @@ def hold_fulfillment_order(
 ) -> FulfillmentOrder:
     """Put a fulfillment order on hold. A fulfillment order can have several holds with different reasons.
 
-    By default, all items are held. With ``lines`` (``id`` and ``quantity``), the other items are split off without this
-    hold.
-
-    Raises:
-        NotPossible: If the fulfillment order is in progress or finished.
-        QuantitiesRefused: If lines or quantities are invalid.
+    With ``lines`` (``id`` and ``quantity``), the other items are split off without this hold.
     """
     row = quantities.lock_fulfillment_order(fulfillment_order)
     before = Status(row.status)
@@ -98,17 +86,12 @@ def hold_fulfillment_order(
 
 
 def record_split(row: FulfillmentOrder, split_off: FulfillmentOrder, *, actor: str, at: datetime) -> None:
-    """Record that items were split off to another fulfillment order."""
     record_event("fulfillment_orders/split", row, actor=actor, at=at, changes={"split_off": [None, split_off.pk]})
 
 
 @transaction.atomic
 def release_hold(fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime) -> FulfillmentOrder:
-    """Release all holds of a fulfillment order. If the start date is in the future, the status changes to "scheduled".
-
-    Raises:
-        NotPossible: If the fulfillment order is not on hold.
-    """
+    """Release all holds. If the start date is in the future, the status changes to "scheduled"."""
     row = quantities.lock_fulfillment_order(fulfillment_order)
     is_due = row.fulfill_at is None or row.fulfill_at <= at
     later = not is_due and row.request_status == RequestStatus.UNSUBMITTED
@@ -138,11 +121,6 @@ def _record_hold_events(
 
 @transaction.atomic
 def mark_as_open(fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime) -> FulfillmentOrder:
-    """Open a scheduled fulfillment order now.
-
-    Raises:
-        NotPossible: If the fulfillment order is not scheduled.
-    """
     row = quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.MARK_AS_OPEN)
     row.fulfill_at = min(row.fulfill_at or at, at)
@@ -155,12 +133,6 @@ def mark_as_open(fulfillment_order: FulfillmentOrder, *, actor: str, at: datetim
 def reschedule_fulfillment_order(
     fulfillment_order: FulfillmentOrder, *, fulfill_at: datetime, actor: str, at: datetime
 ) -> FulfillmentOrder:
-    """Change the start date of a scheduled fulfillment order.
-
-    Raises:
-        NotPossible: If the fulfillment order is not scheduled.
-        NotInTheFuture: If the new date is not in the future.
-    """
     row = quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.RESCHEDULE)
     if fulfill_at <= at:
@@ -175,7 +147,6 @@ def reschedule_fulfillment_order(
 
 
 def enqueue_opening(fulfillment_order: FulfillmentOrder, *, actor: str = "system") -> None:
-    """Enqueue a job that opens a scheduled fulfillment order at its start date."""
     enqueue(OPEN_TASK, actor=actor, due_at=fulfillment_order.fulfill_at, fulfillment_order_id=fulfillment_order.pk)
 
 
@@ -201,10 +172,6 @@ def set_deadlines(
     """Set the deadline of several fulfillment orders. If one can't be changed, none is changed.
 
     ``rows`` are the fulfillment orders that the caller may change.
-
-    Raises:
-        UnknownFulfillmentOrders: If an id does not exist.
-        NotPossible: If a fulfillment order is finished.
     """
     ids = sorted(set(pks))
     orders = dict(rows.filter(pk__in=ids).values_list("pk", "order_id"))
@@ -230,14 +197,7 @@ def set_deadlines(
 def cancel_fulfillment_order(
     fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime
 ) -> tuple[FulfillmentOrder, FulfillmentOrder | None]:
-    """Cancel a fulfillment order that is not in progress, and move its items to a new fulfillment order.
-
-    Returns:
-        The closed fulfillment order, which has no more lines, and the new fulfillment order.
-
-    Raises:
-        NotPossible: If the fulfillment order is not open, or the service has already responded to the request.
-    """
+    """Cancel a fulfillment order that is not in progress. Return it and the new fulfillment order with its items."""
     row = quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.CANCEL)
     replacement = quantities.move_to_new_fulfillment_order(row, quantities.get_remaining(row), at=at)
@@ -250,11 +210,7 @@ def cancel_fulfillment_order(
 def close_fulfillment_order(
     fulfillment_order: FulfillmentOrder, *, actor: str, at: datetime, message: str = ""
 ) -> FulfillmentOrder:
-    """Close a fulfillment order as incomplete, and move its unfulfilled items to a new fulfillment order.
-
-    Raises:
-        NotPossible: If the fulfillment order is not in progress.
-    """
+    """Close a fulfillment order as incomplete, and move its unfulfilled items to a new fulfillment order."""
     row = quantities.lock_fulfillment_order(fulfillment_order)
     apply_transition(row, Action.CLOSE)
     quantities.move_to_new_fulfillment_order(row, quantities.get_remaining(row), at=at)

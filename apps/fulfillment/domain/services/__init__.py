@@ -1,1 +1,0 @@
-"""Fulfillment services: changes, notifications, polling and responses."""

@@ -21,7 +21,7 @@ from apps.core.tenancy.shops import lock_shop
 from apps.core.types import Attrs
 from apps.fulfillment.domain.fulfillment_orders import moves as location_moves
 from apps.fulfillment.domain.services.polling import plan_pulls
-from apps.fulfillment.models import FulfillmentService
+from apps.fulfillment.models import FulfillmentService, MerchantRequest
 from apps.inventory.domain import locations, movements, stock
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import InventoryLevel, Location, StockMovement
@@ -36,23 +36,16 @@ MAX_CALLBACK = 2047
 _SHARED = ("name", "permits_sku_sharing")
 
 
-class RequestKind(TextChoices):
-    FULFILLMENT = "FULFILLMENT_REQUEST", "Fulfil"
-    CANCELLATION = "CANCELLATION_REQUEST", "Cancel"
-
-
-def notify_service(service: FulfillmentService, kind: RequestKind, *, at: datetime) -> Delivery:
+def notify_service(service: FulfillmentService, kind: MerchantRequest.Kind, *, at: datetime) -> Delivery:
     """Notify a service about a request, after the current transaction commits."""
-    return app_callbacks.send_call(_get_url(service), {"kind": kind.value}, topic=PATH, app=service.app, at=at)
+    return app_callbacks.send_call(_get_url(service), {"kind": kind.value.upper()}, topic=PATH, app=service.app, at=at)
 
 
 def get_recent_notifications(service: FulfillmentService, *, most: int) -> list[Delivery]:
-    """List the latest notifications to a service, newest first."""
     return app_callbacks.get_recent_calls(_get_url(service), limit=most)
 
 
 def cancel_notifications(service: FulfillmentService) -> None:
-    """Cancel the undelivered notifications to a service."""
     app_callbacks.cancel_calls(_get_url(service))
 
 
@@ -61,22 +54,16 @@ def _get_url(service: FulfillmentService) -> str:
 
 
 class InventoryAction(TextChoices):
-    """The choices for the inventory of a deleted service."""
-
     DELETE = "delete", gettext_lazy("Delete the inventory")
     TRANSFER = "transfer", gettext_lazy("Move the inventory to another location")
 
 
 class ServiceNameTaken(DomainError):
-    """Raised when the name is reserved for the shop's own fulfillment."""
-
     code = "service_name_taken"
     field = "name"
 
 
 class CallbackRefused(DomainError):
-    """Raised when the callback URL is not allowed."""
-
     code = "callback_refused"
     field = "callback_url"
 
@@ -90,13 +77,7 @@ class DestinationRefused(DomainError):
 
 @transaction.atomic
 def create_service(attrs: Attrs, *, app: App, actor: str, at: datetime) -> FulfillmentService:
-    """Create a service, and a location of the same name in the shop's country.
-
-    Raises:
-        CallbackRefused: If the callback URL is not allowed.
-        LocationLimitReached: If the shop has the maximum number of active locations.
-        ServiceNameTaken: If the name is reserved for the shop's own fulfillment.
-    """
+    """Create a service, and a location of the same name in the shop's country."""
     shop = lock_shop()
     service = FulfillmentService(shop=shop, app=app, created_at=at, **_normalize(attrs))
     handle = build_handle_stem(service.name, "service")
@@ -118,11 +99,7 @@ def create_service(attrs: Attrs, *, app: App, actor: str, at: datetime) -> Fulfi
 
 @transaction.atomic
 def change_service(service: FulfillmentService, attrs: Attrs, *, actor: str, at: datetime) -> FulfillmentService:
-    """Change a locked service and rename its location. The service's handle does not change.
-
-    Raises:
-        CallbackRefused: If the callback URL is not allowed.
-    """
+    """Change a locked service and rename its location. The service's handle does not change."""
     changes = apply_changes(service, _normalize(attrs))
     if not changes:
         return service
@@ -146,15 +123,8 @@ def delete_service(
 ) -> None:
     """Delete a service and its location. A location with a history is only deactivated.
 
-    Unfinished fulfillment orders move to ``destination``, even if the service has accepted them. Afterwards, the shop
-    itself fulfills the service's variants.
-
-    ``destination`` is the shop's location that takes over the inventory and fulfillment orders, by default the primary
-    location. ``inventory_action`` is a value of ``InventoryAction``.
-
-    Raises:
-        DestinationRefused: If the destination is inactive or belongs to a service.
-        RowDeleted: If the service was deleted in the meantime.
+    Unfinished fulfillment orders move to ``destination``, by default the primary location, even if the service has
+    accepted them. Afterwards, the shop itself fulfills the service's variants.
     """
     lock_shop()
     refresh_for_update(service)
@@ -185,11 +155,7 @@ def get_service_handles() -> Iterable[str]:
 
 
 def _normalize(attrs: Attrs) -> Attrs:
-    """Return the values with a normalized callback URL.
-
-    Raises:
-        CallbackRefused: If the URL is not allowed.
-    """
+    """Return the values with a normalized callback URL."""
     if (url := attrs.get("callback_url")) is None:
         return attrs
     try:

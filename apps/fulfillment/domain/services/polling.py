@@ -7,7 +7,6 @@ webhook deliveries. Results that arrive after the next round has begun are ignor
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -21,8 +20,8 @@ from django.utils.translation import gettext as _
 
 from apps.core.exceptions import DomainError
 from apps.core.http.errors import HttpRequestFailed
-from apps.core.http.sync_client import CallbackResponse, Limits, send_request
-from apps.core.i18n.messages import define_message
+from apps.core.http.sync_client import Limits, send_request
+from apps.core.i18n.messages import Message, define_message
 from apps.core.jobs import queue
 from apps.core.jobs.models import Job
 from apps.core.tenancy.models import Installation
@@ -32,8 +31,6 @@ from apps.fulfillment.domain.services.responses import (
     MAX_BYTES,
     MAX_NAMES,
     InvalidResponse,
-    StockSyncResult,
-    TrackingSyncResult,
     get_untracked_fulfillments,
     parse_stock,
     parse_tracking_numbers,
@@ -55,21 +52,8 @@ _MAX_ROUNDS = 1000
 RETENTION = timedelta(days=30)
 _STEP = 1000
 Kind = Pull.Kind
+_PATHS = {Kind.STOCK: "fetch_stock", Kind.TRACKING: "fetch_tracking_numbers"}
 _TOO_LONG = define_message("polling.too_long", "The response is longer than {limit} bytes.")
-
-
-# A function that returns additional query parameters for a request, or None if there is nothing to request.
-ParameterFunction = Callable[[FulfillmentService, str], "Sequence[tuple[str, str]] | None"]
-# A function that applies a response body. In each transaction, before writing rows, the function calls its last
-# argument to check that the result is not outdated.
-ApplyFunction = Callable[[FulfillmentService, bytes, str, Callable[[], None]], StockSyncResult | TrackingSyncResult]
-
-
-@dataclass(frozen=True, slots=True)
-class _Endpoint:
-    path: str
-    get_parameters: ParameterFunction
-    apply_response: ApplyFunction
 
 
 class Superseded(Exception):
@@ -77,23 +61,15 @@ class Superseded(Exception):
 
 
 class PullNotSupported(DomainError):
-    """Raised when the service does not support this request."""
-
     code = "pull_not_supported"
 
 
 def plan_pulls(service: FulfillmentService, *, at: datetime) -> None:
     """Schedule the hourly requests that a service supports, starting now. Other scheduled requests are deleted."""
-    supported = {
-        kind
-        for kind, is_supported in (
-            (Kind.STOCK, service.inventory_management),
-            (Kind.TRACKING, service.tracking_support),
-        )
-        if is_supported
-    }
+    columns = {Kind.STOCK: service.inventory_management, Kind.TRACKING: service.tracking_support}
+    supported = [kind for kind, is_supported in columns.items() if is_supported]
     Pull.objects.filter(service=service).exclude(kind__in=supported).delete()
-    for kind in sorted(supported):
+    for kind in supported:
         Pull.objects.get_or_create(service=service, kind=kind, defaults={"shop_id": service.shop_id, "next_at": at})
 
 
@@ -111,13 +87,7 @@ def begin_due_rounds(at: datetime) -> int:
 
 @transaction.atomic
 def pull_now(service: FulfillmentService, kind: Kind, *, at: datetime, sku: str = "", actor: str = "system") -> Job:
-    """Request data from a service now, in addition to the hourly round.
-
-    If ``sku`` is blank, the stock of all SKUs is requested.
-
-    Raises:
-        PullNotSupported: If the service does not support this request.
-    """
+    """Request data from a service now, in addition to the hourly round. If ``sku`` is blank, all stock is requested."""
     pull = Pull.objects.select_for_update().filter(service=service, kind=kind).first()
     if pull is None:
         raise PullNotSupported(
@@ -136,14 +106,13 @@ def _begin_round(pull: Pull, at: datetime, *, next_at: datetime, sku: str = "", 
 
 
 def run_pull(job: Job, **arguments: Any) -> None:
-    """Run one attempt of a round. The task ``PULL_TASK`` calls this function."""
+    """Run one attempt of a round."""
     number, sku = arguments["number"], arguments["sku"]
     rows = Pull.objects.filter(pk=arguments["pull_id"], round=arguments["round"], attempt=number)
     pull = rows.select_related("service__app", "service__location", "shop").first()
     if pull is None or not Installation.objects.filter(app=pull.service.app_id, uninstalled_at=None).exists():
         return
-    endpoint = _ENDPOINTS[Kind(pull.kind)]
-    parameters = endpoint.get_parameters(pull.service, sku)
+    parameters = _get_parameters(pull, sku)
     if parameters is None:
         return
 
@@ -152,10 +121,10 @@ def run_pull(job: Job, **arguments: Any) -> None:
         if not rows.select_for_update().exists():
             raise Superseded
 
-    attempt, verdict, body = _call_service(pull, endpoint.path, parameters)
+    attempt, verdict, body = _call_service(pull, parameters)
     try:
         if body is not None:
-            _apply_response(attempt, endpoint.apply_response, body, sku, hold)
+            _apply_response(attempt, body, sku, hold)
         with transaction.atomic():
             hold()
             rows.update(attempt=F("attempt") + 1)
@@ -169,11 +138,9 @@ def run_pull(job: Job, **arguments: Any) -> None:
         logger.info("%s: a newer round has begun, so the result is ignored", pull)
 
 
-def _call_service(
-    pull: Pull, path: str, parameters: Sequence[tuple[str, str]]
-) -> tuple[PullAttempt, Verdict, bytes | None]:
+def _call_service(pull: Pull, parameters: Sequence[tuple[str, str]]) -> tuple[PullAttempt, Verdict, bytes | None]:
     """Call the service. Return the attempt record, the verdict, and the body, or None if the body can't be used."""
-    service, now = pull.service, timezone.now()
+    service, path, now = pull.service, _PATHS[Kind(pull.kind)], timezone.now()
     query = [("shop", pull.shop.domain), ("timestamp", str(int(now.timestamp()))), *parameters]
     url = f"{service.callback_url}{path}?{urlencode(query)}"
     attempt = PullAttempt(shop=pull.shop, service=service, kind=pull.kind, number=pull.attempt, url=url, created_at=now)
@@ -185,7 +152,9 @@ def _call_service(
         return attempt, judge_failure(error.code, pull.attempt), None
     finally:
         attempt.total_ms = round((time.monotonic() - started) * 1000)
-    attempt.status, attempt.excerpt = response.status, _get_excerpt(response)
+    attempt.status = response.status
+    # PostgreSQL can't store NUL characters.
+    attempt.excerpt = response.body[:EXCERPT_BYTES].decode(errors="replace").replace("\0", "\ufffd")
     verdict = judge_response(response.status, response.headers, pull.attempt)
     attempt.outcome = "ok" if response.ok else "status"
     if response.ok and response.truncated:
@@ -209,58 +178,38 @@ def _get_headers(pull: Pull, path: str, now: datetime) -> dict[str, str]:
     return {"Accept": "application/json", **headers}
 
 
-def _apply_response(
-    attempt: PullAttempt, apply: ApplyFunction, body: bytes, sku: str, hold: Callable[[], None]
-) -> None:
+def _apply_response(attempt: PullAttempt, body: bytes, sku: str, hold: Callable[[], None]) -> None:
     """Apply a response. If the response is invalid, only store the reason in the attempt record."""
     try:
-        outcome = apply(attempt.service, body, sku, hold)
+        changed, message = _store_body(attempt, body, sku, hold)
     except (InvalidResponse, DomainError) as error:
         attempt.outcome = "bad_answer"
         attempt.message = error.sentence if isinstance(error, DomainError) else str(error)
     else:
-        attempt.changed, attempt.message = outcome.changed, outcome.message or ""
+        attempt.changed, attempt.message = changed, message or ""
     if attempt.message:
         logger.warning("%s of fulfillment service %s: %s", attempt.kind, attempt.service_id, attempt.message)
 
 
-def _get_excerpt(response: CallbackResponse) -> str:
-    """Return the beginning of a response without NUL characters, which PostgreSQL can't store."""
-    return response.body[:EXCERPT_BYTES].decode(errors="replace").replace("\0", "\ufffd")
-
-
-def _get_stock_parameters(_service: FulfillmentService, sku: str) -> Sequence[tuple[str, str]]:
-    return [("sku", sku)] if sku else []
-
-
-def _apply_stock_response(
-    service: FulfillmentService, body: bytes, sku: str, hold: Callable[[], None]
-) -> StockSyncResult:
-    quantities = parse_stock(body)
-    if sku:
-        quantities = {name: quantity for name, quantity in quantities.items() if name == sku}
-    return set_reported_stock(service, quantities, hold=hold, at=timezone.now())
-
-
-def _get_tracking_parameters(service: FulfillmentService, _sku: str) -> Sequence[tuple[str, str]] | None:
-    names = get_untracked_fulfillments(service, timezone.now()).values_list("name", flat=True)[:MAX_NAMES]
+def _get_parameters(pull: Pull, sku: str) -> list[tuple[str, str]] | None:
+    """Return additional query parameters, or None if there is nothing to request."""
+    if pull.kind == Kind.STOCK:
+        return [("sku", sku)] if sku else []
+    names = get_untracked_fulfillments(pull.service, timezone.now()).values_list("name", flat=True)[:MAX_NAMES]
     return [("order_names[]", name) for name in names] or None
 
 
-def _apply_tracking_response(
-    service: FulfillmentService, body: bytes, _sku: str, hold: Callable[[], None]
-) -> TrackingSyncResult:
-    return set_reported_numbers(service, parse_tracking_numbers(body), hold=hold, at=timezone.now())
-
-
-_ENDPOINTS = {
-    Kind.STOCK: _Endpoint("fetch_stock", _get_stock_parameters, _apply_stock_response),
-    Kind.TRACKING: _Endpoint("fetch_tracking_numbers", _get_tracking_parameters, _apply_tracking_response),
-}
+def _store_body(attempt: PullAttempt, body: bytes, sku: str, hold: Callable[[], None]) -> tuple[int, Message | None]:
+    """Apply a response. ``hold`` is called in each transaction, to check that the result is not outdated."""
+    if attempt.kind == Kind.TRACKING:
+        return set_reported_numbers(attempt.service, parse_tracking_numbers(body), hold=hold, at=timezone.now())
+    quantities = parse_stock(body)
+    if sku:
+        quantities = {name: quantity for name, quantity in quantities.items() if name == sku}
+    return set_reported_stock(attempt.service, quantities, hold=hold, at=timezone.now())
 
 
 def delete_old_attempts(at: datetime) -> int:
-    """Delete attempts older than 30 days, in batches. Runs nightly."""
     deleted = 0
     old = PullAttempt.objects.filter(created_at__lt=at - RETENTION).order_by("created_at")
     while pks := list(old.values_list("pk", flat=True)[:_STEP]):

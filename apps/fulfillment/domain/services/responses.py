@@ -5,7 +5,6 @@ skipped. The rest of a response is applied completely or not at all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -55,11 +54,6 @@ class InvalidResponse(ValueError):
 
 
 def _parse_json_object(body: bytes) -> Mapping[str, object]:
-    """Parse a response as a JSON object.
-
-    Raises:
-        InvalidResponse: If the response is not a valid JSON object.
-    """
     try:
         value = parse_json(body, limit=MAX_BYTES)
     except InvalidJson as error:
@@ -75,38 +69,11 @@ def quote_text(text: str) -> str:
 
 
 def _quote_texts(texts: Sequence[str]) -> str:
-    """Quote the first strings of a list."""
     return ", ".join(map(quote_text, texts[:_MAX_LISTED])) + " …" * (len(texts) > _MAX_LISTED)
 
 
-@dataclass(slots=True)
-class StockSyncResult:
-    """The result of a stock sync.
-
-    Attributes:
-        changed: The number of changed inventory levels.
-        unknown: SKUs that the shop does not stock with the service.
-        unshared: SKUs that can't be stocked at several locations.
-    """
-
-    changed: int = 0
-    unknown: list[str] = field(default_factory=list)
-    unshared: list[str] = field(default_factory=list)
-
-    @property
-    def message(self) -> Message | None:
-        """Return a message about skipped SKUs, or None if there are none."""
-        groups = ((_NOT_STOCKED, self.unknown), (_NOT_SHARED, self.unshared))
-        sentences = [template(count=len(skus), skus=_quote_texts(skus)) for template, skus in groups if skus]
-        return SENTENCES(first=sentences[0], second=sentences[1]) if len(sentences) > 1 else next(iter(sentences), None)
-
-
 def parse_stock(body: bytes) -> dict[str, int]:
-    """Parse a response into a dict of quantities, keyed by SKU.
-
-    Raises:
-        InvalidResponse: If the response is not ``{"<SKU>": <quantity>}`` or a quantity is out of range.
-    """
+    """Parse the response ``{"<SKU>": <quantity>}``, or raise ``InvalidResponse``."""
     return {sku: _parse_quantity(sku, value) for sku, value in _parse_json_object(body).items()}
 
 
@@ -123,29 +90,42 @@ def _parse_quantity(sku: str, value: object) -> int:
 
 def set_reported_stock(
     service: FulfillmentService, quantities: Mapping[str, int], *, hold: Callable[[], None], at: datetime
-) -> StockSyncResult:
-    """Set the inventory levels at a service's location to the reported quantities.
+) -> tuple[int, Message | None]:
+    """Set the inventory levels at a service's location to the reported quantities, keyed by SKU.
 
-    ``quantities`` is keyed by SKU. ``hold`` is called at the start of each transaction, and raises an exception if the
-    result is outdated.
+    ``hold`` is called at the start of each transaction, and raises an exception if the result is outdated. Return the
+    number of changed levels, and a message about SKUs that were skipped.
     """
-    report = StockSyncResult()
+    changed = 0
+    unknown: list[str] = []
+    unshared: list[str] = []
     skus = sorted(quantities)
     for start in range(0, len(skus), _BATCH):
         batch = {sku: quantities[sku] for sku in skus[start : start + _BATCH]}
         with transaction.atomic():
             hold()
-            _apply_batch(service, batch, report, at=at)
-    return report
+            changed += _apply_batch(service, batch, unknown, unshared, at=at)
+    groups = ((_NOT_STOCKED, unknown), (_NOT_SHARED, unshared))
+    sentences = [template(count=len(skipped), skus=_quote_texts(skipped)) for template, skipped in groups if skipped]
+    if len(sentences) > 1:
+        return changed, SENTENCES(first=sentences[0], second=sentences[1])
+    return changed, next(iter(sentences), None)
 
 
 def _apply_batch(
-    service: FulfillmentService, quantities: Mapping[str, int], report: StockSyncResult, *, at: datetime
-) -> None:
-    items = list(_get_items(service, quantities).order_by("pk"))
-    report.unknown += sorted(quantities.keys() - {item.sku for item in items})
+    service: FulfillmentService, quantities: Mapping[str, int], unknown: list[str], unshared: list[str], *, at: datetime
+) -> int:
+    """Return the number of changed levels, and add the skipped SKUs to ``unknown`` and ``unshared``."""
+    # The service's items are stocked at its location or belong to a variant with this service.
+    is_stocked = InventoryLevel.objects.filter(item=OuterRef("pk"), location_id=service.location_id)
+    has_service = Variant.objects.filter(inventory_item=OuterRef("pk"), fulfillment_service=service.handle)
+    valid_skus = [sku for sku in quantities if sku and len(sku) <= MAX_SKU]
+    own_items = InventoryItem.objects.filter(Exists(is_stocked) | Exists(has_service), sku__in=valid_skus)
+    items = list(own_items.order_by("pk"))
+    unknown += sorted(quantities.keys() - {item.sku for item in items})
     actor = f"app:{service.app_id}"
-    stocked = _get_stocked_ids(service, items)
+    levels = InventoryLevel.objects.filter(item__in=items, location_id=service.location_id)
+    stocked = set(levels.values_list("item_id", flat=True))
     if missing := [item for item in items if item.pk not in stocked]:
         # Lock all items before any inventory level, in the same order as all other functions, to avoid deadlocks.
         stock.lock_items(item.pk for item in items)
@@ -154,11 +134,8 @@ def _apply_batch(
                 with transaction.atomic():
                     stock.connect_item(item, service.location, actor=actor, at=at)
             except NotShared:
-                report.unshared.append(item.sku)
-    levels = InventoryLevel.objects.select_for_update().filter(
-        item_id__in=[item.pk for item in items], location_id=service.location_id
-    )
-    available = dict(levels.order_by("item_id").values_list("item_id", "available"))
+                unshared.append(item.sku)
+    available = dict(levels.select_for_update().order_by("item_id").values_list("item_id", "available"))
     moves = [
         StockChange(item.pk, service.location_id, quantities[item.sku] - available[item.pk])
         for item in items
@@ -167,40 +144,7 @@ def _apply_batch(
     changed = movements.apply_stock_changes(
         moves, reason=StockMovement.Reason.SERVICE, actor=actor, at=at, reference=service.name
     )
-    report.changed += len(changed)
-
-
-def _get_items(service: FulfillmentService, skus: Mapping[str, int]) -> QuerySet[InventoryItem]:
-    """Return items with these SKUs that are stocked at the service's location or have a variant with this service."""
-    is_stocked = InventoryLevel.objects.filter(item=OuterRef("pk"), location_id=service.location_id)
-    has_service = Variant.objects.filter(inventory_item=OuterRef("pk"), fulfillment_service=service.handle)
-    valid_skus = [sku for sku in skus if sku and len(sku) <= MAX_SKU]
-    return InventoryItem.objects.filter(Exists(is_stocked) | Exists(has_service), sku__in=valid_skus)
-
-
-def _get_stocked_ids(service: FulfillmentService, items: Sequence[InventoryItem]) -> set[int]:
-    levels = InventoryLevel.objects.filter(item__in=items, location_id=service.location_id)
-    return set(levels.values_list("item_id", flat=True))
-
-
-@dataclass(slots=True)
-class TrackingSyncResult:
-    """The result of a tracking sync.
-
-    Attributes:
-        changed: The number of fulfillments that received a tracking number.
-        unknown: The reported names that were not requested.
-    """
-
-    changed: int = 0
-    unknown: Sequence[str] = field(default_factory=list)
-
-    @property
-    def message(self) -> Message | None:
-        """Return a message about unknown names, or None if there are none."""
-        if not self.unknown:
-            return None
-        return _NOT_REQUESTED(count=len(self.unknown), names=_quote_texts(self.unknown))
+    return len(changed)
 
 
 def get_untracked_fulfillments(service: FulfillmentService, at: datetime) -> QuerySet[Fulfillment]:
@@ -212,12 +156,7 @@ def get_untracked_fulfillments(service: FulfillmentService, at: datetime) -> Que
 
 
 def parse_tracking_numbers(body: bytes) -> dict[str, str]:
-    """Parse a response into a dict of tracking numbers, keyed by fulfillment name.
-
-    Raises:
-        InvalidResponse: If the response is not ``{"tracking_numbers": {"<name>": "<number>"}, "success": true,
-            "message": ""}``.
-    """
+    """Parse the response ``{"tracking_numbers": {"<name>": "<number>"}, "success": true, "message": ""}``."""
     response = _parse_json_object(body)
     if response.get("success", True) is not True:
         raise InvalidResponse(_NO_NUMBERS(message=quote_text(str(response.get("message", "")))))
@@ -236,22 +175,24 @@ def _parse_number(name: str, value: object) -> str:
 
 def set_reported_numbers(
     service: FulfillmentService, numbers: Mapping[str, str], *, hold: Callable[[], None], at: datetime
-) -> TrackingSyncResult:
-    """Set the reported tracking numbers of fulfillments that have no tracking number.
+) -> tuple[int, Message | None]:
+    """Set reported tracking numbers, keyed by name, of fulfillments that have none.
 
-    ``numbers`` is keyed by fulfillment name. ``hold`` is called as in ``set_reported_stock``.
+    ``hold`` is called as in ``set_reported_stock``. Return the number of changed fulfillments, and a message about
+    names that were not requested.
     """
     waiting = {row.name: row for row in get_untracked_fulfillments(service, at)[:MAX_NAMES]}
-    report = TrackingSyncResult(unknown=sorted(numbers.keys() - waiting.keys()))
+    changed = 0
     for name in sorted(numbers.keys() & waiting.keys()):
         with transaction.atomic():
             hold()
-            report.changed += _set_number(waiting[name], numbers[name], actor=f"app:{service.app_id}", at=at)
-    return report
+            changed += _set_number(waiting[name], numbers[name], actor=f"app:{service.app_id}", at=at)
+    unknown = sorted(numbers.keys() - waiting.keys())
+    return changed, _NOT_REQUESTED(count=len(unknown), names=_quote_texts(unknown)) if unknown else None
 
 
 def _set_number(fulfillment: Fulfillment, number: str, *, actor: str, at: datetime) -> bool:
-    """Set a tracking number, unless the fulfillment received a number, was canceled or was deleted in the meantime."""
+    """Set a tracking number. Do nothing if the fulfillment has changed or was deleted in the meantime."""
     try:
         row = tracking.lock_fulfillment(fulfillment)
     except RowDeleted:

@@ -16,7 +16,7 @@ from apps.core.exceptions import DomainError
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.scope import shop_scope
 from apps.imports_exports.domain import dry_run, imports, runner
-from apps.imports_exports.domain.parser import UnreadableFile
+from apps.imports_exports.domain.csv_reader import UnreadableFile
 from apps.imports_exports.domain.rows import ImportRow, RowOutcome
 from apps.imports_exports.models import Import, ImportedRow
 
@@ -29,28 +29,23 @@ class Command(BaseCommand):
     help = "Import orders, products and customers from a CSV or JSON lines file."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the file argument and the options."""
         parser.add_argument("file", type=Path, help="a .jsonl or .csv file; see docs/imports.md")
         parser.add_argument("--shop", help="domain of the shop (optional if there is only one shop)")
-        parser.add_argument(
-            "--dry-run", action="store_true", help="show the result of each row without changing anything"
-        )
-        parser.add_argument(
-            "--ignore-unknown", action="store_true", help="import the file even if it has unknown columns"
-        )
+        for name, text in (
+            ("--dry-run", "show the result of each row without changing anything"),
+            ("--ignore-unknown", "import the file even if it has unknown columns"),
+        ):
+            parser.add_argument(name, action="store_true", help=text)
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Validate or import the file. If an import of the same file was interrupted, continue it."""
         shop = _get_shop(options["shop"])
         path: Path = options["file"]
         if not path.is_file():
             raise CommandError(f"File not found: {path}")
         try:
             with shop_scope(shop):
-                if options["dry_run"]:
-                    counts = self._validate_file(path)
-                else:
-                    counts = self._import_file(path, ignore_unknown=options["ignore_unknown"])
+                ignore = options["ignore_unknown"]
+                counts = self._validate_file(path) if options["dry_run"] else self._import_file(path, ignore)
         except UnreadableFile as error:
             raise CommandError(str(error)) from error
         except DomainError as error:
@@ -72,7 +67,7 @@ class Command(BaseCommand):
         finally:
             imports.discard_import(import_job)
 
-    def _import_file(self, path: Path, *, ignore_unknown: bool) -> Counter[str]:
+    def _import_file(self, path: Path, ignore_unknown: bool) -> Counter[str]:
         import_job, is_resumed = _get_or_create_import(path)
         if not is_resumed:
             unknown = self._report_ignored_columns(import_job)

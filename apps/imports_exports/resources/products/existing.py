@@ -20,13 +20,9 @@ _KEYS = {key: name for name, key in GLOBAL_METAFIELDS.items()}
 
 @dataclass(slots=True)
 class ExistingProduct:
-    """A product with its parts.
+    """A product with its parts, sorted by position.
 
     Attributes:
-        product: The product.
-        variants: The variants, sorted by position, with their inventory items.
-        options: The options, sorted by position.
-        images: The images, sorted by position.
         levels: The available quantities, keyed by inventory item id and then by location id.
         texts: The SEO title and description, keyed by REST field name.
         collections: The ids of the custom collections that contain the product.
@@ -41,7 +37,6 @@ class ExistingProduct:
     collections: set[int] = field(default_factory=set)
 
     def find_image(self, src: str) -> ProductImage | None:
-        """Return the product's image that has this URL, or was imported from this URL."""
         return find_image(self.images, src)
 
 
@@ -57,13 +52,9 @@ def load_existing_products(handles: Some[str]) -> dict[str, ExistingProduct]:
     products_by_id = {product.pk: ExistingProduct(product) for product in Product.objects.filter(handle__in=handles)}
     if not products_by_id:
         return {}
-    rows = (
-        Variant.objects.filter(product_id__in=products_by_id)
-        .select_related("inventory_item")
-        .order_by("position", "id")
-    )
+    variants = Variant.objects.filter(product_id__in=products_by_id).select_related("inventory_item")
     owners = {}
-    for variant in rows:
+    for variant in variants.order_by("position", "id"):
         existing = products_by_id[variant.product_id]
         existing.variants.append(variant)
         variant.product = existing.product
@@ -77,20 +68,18 @@ def load_existing_products(handles: Some[str]) -> dict[str, ExistingProduct]:
         owners[level.item_id].levels[level.item_id][level.location_id] = level.available
     for pk, texts in get_search_texts(list(products_by_id)).items():
         products_by_id[pk].texts = texts
-    for product_id, collection_id in Collect.objects.filter(product_id__in=products_by_id).values_list(
-        "product_id", "collection_id"
-    ):
+    collects = Collect.objects.filter(product_id__in=products_by_id)
+    for product_id, collection_id in collects.values_list("product_id", "collection_id"):
         products_by_id[product_id].collections.add(collection_id)
     return {existing.product.handle: existing for existing in products_by_id.values()}
 
 
 def get_search_texts(product_ids: Sequence[int]) -> dict[int, dict[str, str]]:
     """Return the SEO titles and descriptions, keyed by product id and then by REST field name."""
-    rows = Metafield.objects.filter(
-        owner_resource="product", owner_id__in=product_ids, namespace="global", key__in=list(_KEYS)
-    )
     texts: defaultdict[int, dict[str, str]] = defaultdict(dict)
-    for row in rows:
+    for row in Metafield.objects.filter(
+        owner_resource="product", owner_id__in=product_ids, namespace="global", key__in=list(_KEYS)
+    ):
         texts[row.owner_id][_KEYS[row.key]] = row.value
     return texts
 
@@ -117,24 +106,18 @@ def load_referenced_rows(titles: Some[str], primary: int) -> ReferencedRows:
     locations: defaultdict[str, list[Location]] = defaultdict(list)
     for location in Location.objects.filter(active=True):
         locations[location.name].append(location)
-    collections = Collection.objects.filter(title__in=titles).order_by("-pk") if titles else ()
-    rows = list(collections)
+    rows = list(Collection.objects.filter(title__in=titles).order_by("-pk")) if titles else []
     custom = {row.title: row for row in rows if not row.is_smart}
-    return ReferencedRows(
-        primary, locations, custom, frozenset(row.title for row in rows if row.is_smart) - custom.keys()
-    )
+    smart = frozenset(row.title for row in rows if row.is_smart) - custom.keys()
+    return ReferencedRows(primary, locations, custom, smart)
 
 
 def is_same_value(before: object, after: object) -> bool:
-    """Return True if two values look the same to people.
-
-    None equals an empty string. Fractions of a second are ignored.
-    """
+    """Return True if two values look the same to people: None and an empty string, or times in the same second."""
     if isinstance(before, datetime) and isinstance(after, datetime):
         return truncate_to_second(before) == truncate_to_second(after)
     return (before if before is not None else "") == (after if after is not None else "")
 
 
 def get_differences(row: object, values: Attrs) -> Attrs:
-    """Return the values that differ from the row's current values."""
     return {name: value for name, value in values.items() if not is_same_value(getattr(row, name), value)}

@@ -24,17 +24,13 @@ ITEM_FIELDS = (
 
 
 def read_products(ids: Sequence[int]) -> list[ObjectData]:
-    """Return complete products in the same order as ``ids``."""
     context = file_context()
     objects_by_id = get_read_plan(ProductSerializer, context.version).read_ids(ids, context)
     products = [objects_by_id[pk] for pk in ids if pk in objects_by_id]
     texts, collections = get_search_texts(ids), _get_collection_titles(ids)
     for product in products:
-        product |= {
-            **dict.fromkeys(GLOBAL_METAFIELDS),
-            **texts.get(product["id"], {}),
-            "collections": collections[product["id"]],
-        }
+        product |= dict.fromkeys(GLOBAL_METAFIELDS) | texts.get(product["id"], {})
+        product["collections"] = collections[product["id"]]
         product.pop("image")
     _add_inventory([variant for product in products for variant in product["variants"]])
     for product in products:
@@ -45,7 +41,6 @@ def read_products(ids: Sequence[int]) -> list[ObjectData]:
 
 
 def _get_collection_titles(ids: Sequence[int]) -> dict[int, list[str]]:
-    """Return the titles of each product's custom collections."""
     titles: defaultdict[int, list[str]] = defaultdict(list)
     rows = Collect.objects.filter(product_id__in=ids).order_by("pk").values_list("product_id", "collection__title")
     for product_id, title in rows:
@@ -54,7 +49,6 @@ def _get_collection_titles(ids: Sequence[int]) -> dict[int, list[str]]:
 
 
 def _add_inventory(variants: Sequence[ObjectData]) -> None:
-    """Add the fields of inventory items and inventory levels to the variants."""
     currency, primary = get_current_shop().currency, stock.get_primary_location().pk
     item_ids = [variant["inventory_item_id"] for variant in variants]
     items = {row["pk"]: row for row in InventoryItem.objects.filter(pk__in=item_ids).values("pk", "cost", *ITEM_FIELDS)}

@@ -27,16 +27,13 @@ HEARTBEAT_SECONDS = 5.0
 ImageOrError: TypeAlias = StoredImage | DomainError
 
 
-def get_image_urls(body: Body) -> list[str]:
+def _get_image_urls(body: Body) -> list[str]:
     """Return the image URLs in a body, without duplicates and limited to the maximum number of images per product."""
-    images, variants = body.get("images"), body.get("variants")
     urls = [
-        *(image.get("src") for image in (images if isinstance(images, list) else ()) if isinstance(image, Mapping)),
-        *(
-            variant.get("image")
-            for variant in (variants if isinstance(variants, list) else ())
-            if isinstance(variant, Mapping)
-        ),
+        row.get(name)
+        for rows, name in ((body.get("images"), "src"), (body.get("variants"), "image"))
+        for row in (rows if isinstance(rows, list) else ())
+        if isinstance(row, Mapping)
     ]
     return list(dict.fromkeys(src for src in urls if isinstance(src, str) and src))[:MAX_IMAGES]
 
@@ -61,7 +58,7 @@ def fetch_images(rows: Sequence[ImportRow], *, alive: Callable[[], None]) -> Ite
 def _find_missing(rows: Sequence[ImportRow]) -> list[tuple[int, str]]:
     """Return the line and URL of each image that the products do not have yet."""
     urls_by_row = [
-        (row.line, slugify_text(str(row.body.get("handle") or "")), get_image_urls(row.body))
+        (row.line, slugify_text(str(row.body.get("handle") or "")), _get_image_urls(row.body))
         for row in rows
         if row.body
     ]

@@ -8,8 +8,8 @@ from apps.catalog.models import Variant
 from apps.core.i18n.messages import COLUMN_ERROR, define_message, define_text
 from apps.core.types import Attrs
 from apps.imports_exports.domain.rows import RowRefused
-from apps.imports_exports.resources.products.columns import LEVELS, QUANTITY
 from apps.imports_exports.resources.products.existing import ReferencedRows
+from apps.imports_exports.resources.products.table import LEVELS, QUANTITY
 from apps.inventory.domain import movements, stock
 from apps.inventory.domain.movements import StockChange
 from apps.inventory.models import MAX_AVAILABLE, StockMovement
@@ -26,23 +26,16 @@ _AMBIGUOUS_LOCATION = define_message(
     "product_imports.ambiguous_location", "there are several active locations named {name}"
 )
 
-# The new available quantities, keyed by location id.
+# Available quantities, keyed by location id.
 NewLevels: TypeAlias = dict[int, int]
-REFERENCE = "Import"
 
 
 def get_new_levels(row: Attrs, present: Mapping[int, int], referenced_rows: ReferencedRows) -> NewLevels:
-    """Return the new inventory levels of a variant.
-
-    A total quantity can't be set if several locations stock the item.
-
-    Args:
-        row: The row of the variant.
-        present: The current available quantities, keyed by location id.
-        referenced_rows: The shop's locations.
+    """Return the levels of a variant's row that differ from ``present``.
 
     Raises:
-        RowRefused: If the quantity is invalid or the location is unknown or ambiguous.
+        RowRefused: If the quantity is invalid, the location is unknown or ambiguous, or a total quantity is given
+            although several locations stock the item.
     """
     if row.get("inventory_levels"):
         return _parse_levels(row["inventory_levels"], present, referenced_rows)
@@ -94,27 +87,20 @@ def get_stock_moves(
     actor: str,
     at: datetime,
 ) -> list[StockChange]:
-    """Connect items to new locations, and return the stock changes needed to reach the new levels.
-
-    Raises:
-        DomainError: If a location is not allowed to stock an item.
-    """
+    """Connect items to new locations, and return the stock changes needed to reach the new levels."""
     moves: list[StockChange] = []
     for variant in variants:
         present = levels.get(variant.inventory_item_id, {referenced_rows.primary: 0})
         for location_id, quantity in new_levels.get(tuple(variant.options), {}).items():
             if location_id not in present:
-                stock.connect_item(
-                    variant.inventory_item, referenced_rows.locations_by_id[location_id], actor=actor, at=at
-                )
-            if quantity != present.get(location_id, 0):
-                moves.append(
-                    StockChange(variant.inventory_item_id, location_id, quantity - present.get(location_id, 0))
-                )
+                location = referenced_rows.locations_by_id[location_id]
+                stock.connect_item(variant.inventory_item, location, actor=actor, at=at)
+            if change := quantity - present.get(location_id, 0):
+                moves.append(StockChange(variant.inventory_item_id, location_id, change))
     return moves
 
 
 def apply_counts(moves: Sequence[StockChange], *, actor: str, at: datetime) -> None:
     """Apply the stock changes of several products."""
     if moves:
-        movements.apply_stock_changes(moves, reason=StockMovement.Reason.COUNT, actor=actor, at=at, reference=REFERENCE)
+        movements.apply_stock_changes(moves, reason=StockMovement.Reason.COUNT, actor=actor, at=at, reference="Import")

@@ -5,10 +5,8 @@ not in the file stay unchanged.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
-from django.db import IntegrityError
 from django.utils.translation import gettext_lazy
 
 from apps.catalog.api.parsing import GLOBAL_METAFIELDS
@@ -20,24 +18,25 @@ from apps.catalog.domain.images import MAX_IMAGES
 from apps.catalog.domain.locks import lock_stock
 from apps.catalog.domain.variants import MAX_VARIANTS
 from apps.catalog.models import Collection, Product, ProductImage, Variant
-from apps.core.exceptions import DomainError
 from apps.core.handles import slugify_text
 from apps.core.i18n.messages import join_messages
 from apps.imports_exports.domain.resources import Exporter, Importer, Resource
-from apps.imports_exports.domain.rows import UNCHANGED, Body, ImportRow, RowOutcome, RowResult, create_failed_outcome
+from apps.imports_exports.domain.rows import UNCHANGED, Body, ImportRow, RowOutcome, RowResult
 from apps.imports_exports.domain.runner import import_in_savepoint
 from apps.imports_exports.resources.cells import get_member_names
-from apps.imports_exports.resources.products.columns import ALIASES, COLUMNS, HANDLE, UNSUPPORTED
-from apps.imports_exports.resources.products.existing import (
-    ExistingProduct,
-    load_existing_products,
-    load_referenced_rows,
-)
+from apps.imports_exports.resources.products.existing import load_existing_products, load_referenced_rows
 from apps.imports_exports.resources.products.export import read_products
 from apps.imports_exports.resources.products.image_downloads import fetch_images
 from apps.imports_exports.resources.products.inventory_levels import apply_counts, get_stock_moves
 from apps.imports_exports.resources.products.row_changes import ProductChanges, ProductComparison
-from apps.imports_exports.resources.products.table import convert_product_to_rows, parse_product_rows
+from apps.imports_exports.resources.products.table import (
+    ALIASES,
+    COLUMNS,
+    HANDLE,
+    UNSUPPORTED,
+    convert_product_to_rows,
+    parse_product_rows,
+)
 from apps.imports_exports.resources.sample_files import SAMPLE_PRODUCTS
 from apps.inventory.domain import stock
 from apps.inventory.domain.movements import StockChange
@@ -53,13 +52,7 @@ def _get_handle(body: Body) -> str:
 
 
 def _get_keys(row: ImportRow, body: Body) -> Sequence[str]:
-    """Return the key that identifies a product within a file."""
     return [_get_handle(body) or row.digest]
-
-
-def _import_product_row(row: ImportRow, body: Body, *, actor: str, at: datetime) -> RowOutcome:
-    """Create a product, or update the product with the same handle."""
-    return _Batch([(row, body)], actor=actor, at=at).import_all()[0]
 
 
 def _import_product_rows(
@@ -69,13 +62,7 @@ def _import_product_rows(
 
     A dry run also writes, so that all errors are found. The caller then rolls the changes back.
     """
-    try:
-        return _Batch(rows, actor=actor, at=at).import_all()
-    except DomainError as refusal:
-        if len(rows) == 1:
-            return [create_failed_outcome(refusal)]
-        # The caller then imports the products one by one to find the invalid product.
-        raise IntegrityError(refusal.sentence) from refusal
+    return _Batch(rows, actor=actor, at=at).import_all()
 
 
 class _Batch:
@@ -98,19 +85,12 @@ class _Batch:
         variants = Variant.objects.filter(product__handle__in=handles)
         lock_stock(variant_ids=variants.values_list("pk", flat=True), deleting=True)
         collections = Collection.objects.select_for_update(no_key=True)
-        locked_collections = collections.filter(pk__in=[row.pk for row in self.places.collections.values()]).order_by(
-            "pk"
-        )
-        list(locked_collections.values_list("pk", flat=True))
+        collection_ids = [row.pk for row in self.places.collections.values()]
+        list(collections.filter(pk__in=collection_ids).order_by("pk").values_list("pk", flat=True))
         rows = Product.objects.select_for_update(no_key=True).filter(handle__in=handles).order_by("pk")
         list(rows.values_list("pk", flat=True))
 
     def import_all(self) -> list[RowOutcome]:
-        """Import the products of the batch.
-
-        Raises:
-            DomainError: If the whole batch fails.
-        """
         outcomes = [self._import_product(row, body) for row, body in self.rows]
         apply_counts(self.moves, actor=self.actor, at=self.at)
         for title, product_ids in self.members.items():
@@ -123,9 +103,8 @@ class _Batch:
         imported: list[Product] = []
 
         def apply_row() -> RowOutcome:
-            draft = ProductComparison(
-                body, self.existing.get(_get_handle(body)), row.fetched, self.places
-            ).get_changes()
+            existing = self.existing.get(_get_handle(body))
+            draft = ProductComparison(body, existing, row.fetched, self.places).get_changes()
             product = self._write_product(draft)
             imported.append(product)
             moves.extend(self._get_moves(product, draft))
@@ -147,9 +126,8 @@ class _Batch:
         if draft.existing is None:
             return products.create_product(draft.attrs, draft.parts, actor=self.actor, at=self.at)
         if draft.has_catalog_changes:
-            return products.update_product(
-                draft.existing.product, draft.attrs, draft.parts, actor=self.actor, at=self.at
-            )
+            product = draft.existing.product
+            return products.update_product(product, draft.attrs, draft.parts, actor=self.actor, at=self.at)
         return draft.existing.product
 
     def _get_moves(self, product: Product, draft: ProductChanges) -> list[StockChange]:
@@ -163,10 +141,8 @@ class _Batch:
         """Add products to a collection. Create the collection if it does not exist."""
         row = self.places.collections.get(title)
         if row is None:
-            parts = lifecycle.CollectionParts()
-            row = lifecycle.create_collection(
-                Collection.Kind.CUSTOM, {"title": title}, parts, actor=self.actor, at=self.at
-            )
+            values, parts = {"title": title}, lifecycle.CollectionParts()
+            row = lifecycle.create_collection(Collection.Kind.CUSTOM, values, parts, actor=self.actor, at=self.at)
         collects.append_products(row.pk, product_ids, actor=self.actor, at=self.at)
 
 
@@ -176,15 +152,14 @@ def _get_titles(body: Body) -> list[str]:
 
 
 def _get_outcome(draft: ProductChanges, product: Product) -> RowOutcome:
-    existing: ExistingProduct | None = draft.existing
     reason = join_messages(draft.notes) if draft.notes else None
-    if existing is None:
-        return RowOutcome(RowResult.NEW, product.handle, reason, changes=draft.changes)
-    if draft.has_catalog_changes or draft.stock or draft.collections:
-        return RowOutcome(RowResult.CHANGED, product.handle, reason, changes=draft.changes)
-    result = RowResult.CHANGED if draft.changes else RowResult.SKIPPED
-    outcome = RowOutcome(result, product.handle, reason, changes=draft.changes)
-    return outcome if reason or draft.changes else replace(outcome, reason=UNCHANGED)
+    if draft.existing is None:
+        result = RowResult.NEW
+    elif draft.has_catalog_changes or draft.stock or draft.collections or draft.changes:
+        result = RowResult.CHANGED
+    else:
+        result, reason = RowResult.SKIPPED, reason or UNCHANGED
+    return RowOutcome(result, product.handle, reason, changes=draft.changes)
 
 
 PRODUCTS = Resource(
@@ -216,7 +191,6 @@ PRODUCTS = Resource(
         body=parse_product_rows,
         keys=_get_keys,
         duplicate_result=RowResult.CHANGED,
-        import_row=_import_product_row,
         import_rows=_import_product_rows,
         batch_size=AT_ONCE,
         prepare=fetch_images,

@@ -11,23 +11,16 @@ from apps.catalog.domain.presentment_prices import merge_fixed_prices
 from apps.catalog.models import Variant
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK
-from apps.core.i18n.messages import (
-    COLUMN_ERROR,
-    PART_ERROR,
-    Message,
-    define_message,
-    define_text,
-    pair_messages,
-)
+from apps.core.i18n.messages import COLUMN_ERROR, PART_ERROR, Message, define_message, define_text, pair_messages
 from apps.core.rest.resources.serializers import check_body
+from apps.core.rest.versions import get_latest_version
 from apps.core.types import Attrs
 from apps.imports_exports.domain.rows import Body, RowRefused
-from apps.imports_exports.resources.cells import IMAGE, VARIANT, convert_api_errors, file_version
+from apps.imports_exports.resources.cells import IMAGE, VARIANT, convert_api_errors
 from apps.imports_exports.resources.products.existing import (
     ExistingProduct,
     ReferencedRows,
     get_differences,
-    is_same_value,
 )
 from apps.imports_exports.resources.products.export import ITEM_FIELDS
 from apps.imports_exports.resources.products.inventory_levels import NewLevels, get_new_levels
@@ -75,8 +68,7 @@ class ProductChanges:
 
     Attributes:
         existing: The existing product, or None for a new product.
-        attrs: The product columns that differ.
-        parts: The options, variants, images and metafields that differ.
+        attrs, parts: The product columns and the parts that differ.
         stock: The new available quantities, keyed by the variant's option values.
         collections: The titles of collections to add the product to.
         notes: Notes about parts that can't be imported, although the product can.
@@ -93,7 +85,6 @@ class ProductChanges:
 
     @property
     def has_catalog_changes(self) -> bool:
-        """Return True if the row changes the product or its parts, apart from stock and collections."""
         parts = self.parts
         return bool(self.attrs or parts.options or parts.variants or parts.images or parts.metafields)
 
@@ -104,29 +95,19 @@ class ProductComparison:
     def __init__(
         self, body: Body, existing: ExistingProduct | None, fetched: Body | None, referenced_rows: ReferencedRows
     ) -> None:
-        """Create a comparison.
-
-        Args:
-            body: The product in the file.
-            existing: The existing product, or None for a new product.
-            fetched: The fetched images, keyed by URL, or None if no images were fetched.
-            referenced_rows: The locations and collections to which the body refers.
-        """
+        """Create a comparison. ``fetched`` are images or errors, keyed by URL, or None if no images were fetched."""
         self.body, self.known, self.fetched, self.places = body, existing, fetched, referenced_rows
         self.draft = ProductChanges(existing)
-        self.version = file_version()
         self._added: list[str] = []
 
     def get_changes(self) -> ProductChanges:
-        """Return the changes that the row makes.
-
-        Raises:
-            RowRefused: If values are invalid.
-            DomainError: If the catalog refuses values.
-        """
+        """Return the changes that the row makes. Raise a ``DomainError`` if values are invalid."""
         existing, draft = self.known, self.draft
-        variant_rows = [self._remove_blank_options(row) for row in _get_objects(self.body, "variants")]
-        matched = [self._match_variant(row) for row in variant_rows]
+        variant_rows = [
+            {name: value for name, value in row.items() if name not in _OPTIONS or value not in (None, "")}
+            for row in _get_objects(self.body, "variants")
+        ]
+        matched = [self._match_variant(row, is_first=row == variant_rows[0]) for row in variant_rows]
         images, stored_images = self._collect_images(variant_rows)
         data = {name: value for name, value in self.body.items() if name not in _SEPARATE_MEMBERS}
         data |= self._texts()
@@ -140,12 +121,13 @@ class ProductComparison:
             data["images"] = [{name: row[name] for name in ("id", *_IMAGE_MEMBERS) if name in row} for row in images]
         with convert_api_errors():
             product = existing.product if existing else None
-            attrs, parts = parse_product(
-                self.version, data, instance=product, stored_images=stored_images, upload_errors={}
-            )
+            version = get_latest_version()
+            attrs, parts = parse_product(version, data, instance=product, stored_images=stored_images, upload_errors={})
         draft.attrs = attrs if existing is None else get_differences(existing.product, attrs)
         draft.parts.metafields = parts.metafields
-        self._preview_attrs()
+        for name, value in draft.attrs.items():
+            if existing is not None or value not in (None, ""):
+                draft.changes[name] = (getattr(existing.product, name) if existing else None, value)
         self._set_options(parts)
         self._set_variants(parts.variants or [], variant_rows, matched)
         self._set_images(parts.images or [])
@@ -154,11 +136,11 @@ class ProductComparison:
             raise RowRefused({"title": [BLANK]})
         return draft
 
-    def _remove_blank_options(self, row: Attrs) -> Attrs:
-        return {name: value for name, value in row.items() if name not in _OPTIONS or value not in (None, "")}
+    def _match_variant(self, row: Attrs, *, is_first: bool) -> Variant | None:
+        """Return the existing variant with the row's options, else with the row's SKU, else the only variant.
 
-    def _match_variant(self, row: Attrs) -> Variant | None:
-        """Return the existing variant with the row's options, else with the row's SKU, else the only variant."""
+        The first variant with options replaces the variant of a product without options.
+        """
         if self.known is None:
             return None
         variants = self.known.variants
@@ -166,7 +148,7 @@ class ProductComparison:
         if values:
             matches = [variant for variant in variants if variant.options == values]
             has_only_default = len(variants) == 1 and variants[0].is_default
-            return matches[0] if matches else variants[0] if has_only_default and self._is_first(row) else None
+            return matches[0] if matches else variants[0] if has_only_default and is_first else None
         if row.get("sku"):
             matches = [variant for variant in variants if variant.inventory_item.sku == row["sku"]]
             if len(matches) == 1:
@@ -174,14 +156,6 @@ class ProductComparison:
         if len(variants) > 1:
             raise RowRefused(_UNKNOWN_VARIANT)
         return variants[0]
-
-    def _is_first(self, row: Attrs) -> bool:
-        """Return True if the row is the first variant row of the product.
-
-        The first variant with options replaces the variant of a product without options.
-        """
-        first = next(iter(_get_objects(self.body, "variants")), None)
-        return first is not None and self._remove_blank_options(first) == row
 
     def _set_variants(
         self, inputs: Sequence[VariantInput], variant_rows: Sequence[Attrs], matched: Sequence[Variant | None]
@@ -226,7 +200,7 @@ class ProductComparison:
         if not data:
             return {}
         item: InventoryItem | None = variant.inventory_item if variant else None
-        attrs, errors = check_body(InventoryItemSerializer, self.version, data, instance=item)
+        attrs, errors = check_body(InventoryItemSerializer, get_latest_version(), data, instance=item)
         if errors:
             raise RowRefused(errors)
         return {name: value for name, value in attrs.items() if name in _ITEM_FIELDS}
@@ -234,28 +208,24 @@ class ProductComparison:
     def _remove_unchanged(self, variant_input: VariantInput, variant: Variant) -> None:
         """Remove unchanged values from the input of an existing variant, and add the changed values to the preview."""
         variant_input.id = variant.pk
-        prices = variant_input.attrs.get("fixed_prices")
-        if (
-            "fixed_prices" in variant_input.attrs
-            and merge_fixed_prices(variant.fixed_prices, prices or {}) == variant.fixed_prices
-        ):
-            del variant_input.attrs["fixed_prices"]
+        prices, current_prices = variant_input.attrs.get("fixed_prices") or {}, variant.fixed_prices
+        if merge_fixed_prices(current_prices, prices) == current_prices:
+            variant_input.attrs.pop("fixed_prices", None)
         variant_input.attrs = get_differences(variant, variant_input.attrs)
         variant_input.item = get_differences(variant.inventory_item, variant_input.item)
         completed_attrs = dict(variant_input.attrs)
         weights.complete_weight(completed_attrs, weight=variant.weight, unit=variant.weight_unit, grams=variant.grams)
         part = "" if variant.is_default else variant.title
-        for name, value in completed_attrs.items():
-            if not is_same_value(getattr(variant, name), value):
-                self.draft.changes[_name_change(part, name)] = (getattr(variant, name), value)
-        for name, value in variant_input.item.items():
-            self.draft.changes[_name_change(part, name)] = (getattr(variant.inventory_item, name), value)
+        self._preview_part(part, variant, get_differences(variant, completed_attrs))
+        self._preview_part(part, variant.inventory_item, variant_input.item)
+
+    def _preview_part(self, part: str, row: object, values: Attrs) -> None:
+        for name, value in values.items():
+            self.draft.changes[_name_change(part, name)] = (getattr(row, name), value)
 
     def _preview_new_variant(self, variant_input: VariantInput) -> None:
-        title = (
-            " / ".join(str(variant_input.attrs[name]) for name in _OPTIONS if variant_input.attrs.get(name))
-            or "Default Title"
-        )
+        options = (variant_input.attrs.get(name) for name in _OPTIONS)
+        title = " / ".join(str(value) for value in options if value) or "Default Title"
         price, sku = variant_input.attrs.get("price"), variant_input.item.get("sku")
         self.draft.changes[VARIANT(title=title)] = (None, _NEW if price is None else str(price))
         if sku:
@@ -266,18 +236,14 @@ class ProductComparison:
         levels = get_new_levels(row, present, self.places)
         if not levels:
             return
-        option_values = [
-            variant_input.attrs.get(name) or (getattr(variant, name) if variant else None) for name in _OPTIONS
-        ]
-        values = tuple(str(value) for value in option_values if value)
+        options = (variant_input.attrs.get(name) or getattr(variant, name, None) for name in _OPTIONS)
+        values = tuple(str(value) for value in options if value)
         self.draft.stock[values or ("Default Title",)] = levels
+        part = "" if variant and variant.is_default else " / ".join(values)
         for location_id, available in levels.items():
             stock_label = _STOCK(place=self.places.locations_by_id[location_id].name)
-            part = "" if variant and variant.is_default else " / ".join(values)
-            self.draft.changes[_name_change(part, stock_label)] = (
-                present.get(location_id) if variant else None,
-                available,
-            )
+            before = present.get(location_id) if variant else None
+            self.draft.changes[_name_change(part, stock_label)] = (before, available)
 
     def _set_options(self, parts: ProductParts) -> None:
         if self.known is None:
@@ -296,11 +262,8 @@ class ProductComparison:
         rows = _get_objects(self.body, "images")
         sources = {row.get("src") for row in rows}
         # Images of variants are also images of the product.
-        rows += [
-            {"src": src}
-            for src in dict.fromkeys(row.get("image") for row in variant_rows)
-            if src and src not in sources
-        ]
+        variant_sources = dict.fromkeys(row.get("image") for row in variant_rows)
+        rows += [{"src": src} for src in variant_sources if src and src not in sources]
         entries_by_id: dict[int, Attrs] = {}
         new: list[tuple[Attrs, StoredImage]] = []
         for row in rows:
@@ -310,13 +273,11 @@ class ProductComparison:
                 entries_by_id[image.pk] = {**row, "id": image.pk}
             elif isinstance(stored_image := self._get_fetched_image(src), StoredImage):
                 new.append(({name: row[name] for name in row if name != "id"}, stored_image))
-        existing_images = self.known.images if self.known else []
-        entries = [
-            *(entries_by_id.get(image.pk, {"id": image.pk}) for image in existing_images),
-            *(row for row, _ in new),
-        ]
         if not entries_by_id and not new:
             return [], {}
+        existing_images = self.known.images if self.known else []
+        entries = [entries_by_id.get(image.pk, {"id": image.pk}) for image in existing_images]
+        entries += [row for row, _ in new]
         return entries, {len(existing_images) + index: stored_image for index, (_, stored_image) in enumerate(new)}
 
     def _get_fetched_image(self, src: object) -> StoredImage | None:
@@ -332,7 +293,6 @@ class ProductComparison:
         return None
 
     def _set_variant_image(self, row: Attrs, variant_input: VariantInput, variant: Variant | None) -> None:
-        """Set the image that a variant uses."""
         src = row.get("image")
         if not isinstance(src, str) or not src:
             return
@@ -351,11 +311,9 @@ class ProductComparison:
                 has_changes = True
                 continue
             image_input.attrs = get_differences(image, image_input.attrs)
-            for name, value in image_input.attrs.items():
-                self.draft.changes[_name_change(IMAGE(number=image.position), name)] = (getattr(image, name), value)
+            self._preview_part(IMAGE(number=image.position), image, image_input.attrs)
             if image_input.position not in (None, image.position):
-                change = (image.position, image_input.position)
-                self.draft.changes[_name_change(IMAGE(number=image.position), "position")] = change
+                self._preview_part(IMAGE(number=image.position), image, {"position": image_input.position})
                 has_changes = True
             has_changes |= bool(image_input.attrs)
         if self._added:
@@ -372,12 +330,6 @@ class ProductComparison:
             self.draft.changes[name] = (current_texts.get(name), value)
         return changed_texts
 
-    def _preview_attrs(self) -> None:
-        for name, value in self.draft.attrs.items():
-            if self.known is None and value in (None, ""):
-                continue
-            self.draft.changes[name] = (getattr(self.known.product, name) if self.known else None, value)
-
     def _set_collections(self) -> None:
         titles = self.body.get("collections")
         for title in dict.fromkeys(titles if isinstance(titles, list) else ()):
@@ -393,7 +345,6 @@ class ProductComparison:
 
 
 def _get_image_note(src: str, error: object) -> Message:
-    """Return the note about an image that could not be imported."""
     if not isinstance(error, DomainError):
         return _IMAGE_GONE(src=src)
     reason = pair_messages(message for messages in error.errors.values() for message in messages)
@@ -406,11 +357,6 @@ def _name_change(part: str, field: str) -> str:
 
 
 def _get_objects(body: Body, name: str) -> list[Attrs]:
-    """Return the list of objects in a member of the body.
-
-    Raises:
-        RowRefused: If the value is not a list of objects.
-    """
     rows = body.get(name)
     if rows is None:
         return []

@@ -11,22 +11,138 @@ from apps.imports_exports.domain.csv_reader import format_bool, is_true
 from apps.imports_exports.domain.resources import ObjectData
 from apps.imports_exports.domain.rows import Body, Cells, UnreadableCell
 from apps.imports_exports.resources.cells import format_list_cell, parse_list_cell, parse_value_list
-from apps.imports_exports.resources.products.columns import (
-    CLEARED,
-    HANDLE,
-    LEVELS,
-    NOT_CLEARED,
-    OPTION_NAMES,
-    OPTION_VALUES,
-    POLICY,
-    VARIANT_CLEARED,
-    VARIANT_COLUMNS,
-    VARIANT_FLAGS,
-    VARIANT_NOT_CLEARED,
-)
 
 _BAD_LEVEL = define_message("product_imports.bad_level", "{text} must have the format Location|quantity")
 _NO_GIFT_CARDS = define_text("product_imports.no_gift_cards", "gift cards are not supported")
+
+# Most columns come from the platform that our REST API follows. A few columns are our own.
+HANDLE = "Handle"
+# These dicts map CSV columns to our field names. A blank cell clears a field in ``CLEARED``, but does not change a
+# field in ``NOT_CLEARED``.
+CLEARED = {
+    "Body (HTML)": "body_html",
+    "Type": "product_type",
+    "Tags": "tags",
+    "Template Suffix": "template_suffix",
+    "SEO Title": "metafields_global_title_tag",
+    "SEO Description": "metafields_global_description_tag",
+}
+NOT_CLEARED = {"Title": "title", "Vendor": "vendor", "Published Scope": "published_scope"}
+VARIANT_CLEARED = {
+    "Variant SKU": "sku",
+    "Variant Inventory Tracker": "inventory_management",
+    "Variant Compare At Price": "compare_at_price",
+    "Variant Barcode": "barcode",
+    "Variant Tax Code": "tax_code",
+    "Variant Country of Origin": "country_code_of_origin",
+    "Variant Province of Origin": "province_code_of_origin",
+    "Variant HS Code": "harmonized_system_code",
+}
+VARIANT_NOT_CLEARED = {
+    "Variant Grams": "grams",
+    "Variant Weight": "weight",
+    "Variant Weight Unit": "weight_unit",
+    "Variant Inventory Qty": "inventory_quantity",
+    "Variant Fulfillment Service": "fulfillment_service",
+    "Variant Price": "price",
+    "Cost per item": "cost",
+    "Variant Image": "image",
+}
+VARIANT_FLAGS = {"Variant Requires Shipping": "requires_shipping", "Variant Taxable": "taxable"}
+POLICY, LEVELS, QUANTITY = "Variant Inventory Policy", "Variant Inventory Levels", "Variant Inventory Qty"
+OPTION_NAMES = tuple(f"Option{number} Name" for number in (1, 2, 3))
+OPTION_VALUES = {f"Option{number} Value": f"option{number}" for number in (1, 2, 3)}
+VARIANT_COLUMNS = (*OPTION_VALUES, *VARIANT_CLEARED, *VARIANT_NOT_CLEARED, *VARIANT_FLAGS, POLICY, LEVELS)
+
+COLUMNS = (
+    HANDLE,
+    "Title",
+    "Body (HTML)",
+    "Vendor",
+    "Type",
+    "Tags",
+    "Published",
+    *(column for pair in zip(OPTION_NAMES, OPTION_VALUES, strict=True) for column in pair),
+    "Variant SKU",
+    "Variant Grams",
+    "Variant Inventory Tracker",
+    "Variant Inventory Qty",
+    POLICY,
+    "Variant Fulfillment Service",
+    "Variant Price",
+    "Variant Compare At Price",
+    "Variant Requires Shipping",
+    "Variant Taxable",
+    "Variant Barcode",
+    "Image Src",
+    "Image Position",
+    "Image Alt Text",
+    "Gift Card",
+    "SEO Title",
+    "SEO Description",
+    "Variant Image",
+    "Variant Weight Unit",
+    "Variant Tax Code",
+    "Cost per item",
+    "Status",
+    "Collection",
+    # Our own columns, for data that the platform's files do not contain.
+    "Variant Weight",
+    LEVELS,
+    "Variant Country of Origin",
+    "Variant Province of Origin",
+    "Variant HS Code",
+    "Published Scope",
+    "Template Suffix",
+)
+# Columns of the platform's files that have no field in Backoffice.
+UNSUPPORTED = (
+    "Product Category",
+    *(f"Option{number} Linked To" for number in (1, 2, 3)),
+    "Unit Price Total Measure",
+    "Unit Price Total Measure Unit",
+    "Unit Price Base Measure",
+    "Unit Price Base Measure Unit",
+    "Google Shopping / Google Product Category",
+    "Google Shopping / Gender",
+    "Google Shopping / Age Group",
+    "Google Shopping / MPN",
+    "Google Shopping / AdWords Grouping",
+    "Google Shopping / AdWords Labels",
+    "Google Shopping / Ad group name",
+    "Google Shopping / Ads labels",
+    "Google Shopping / Condition",
+    "Google Shopping / Custom Product",
+    *(f"Google Shopping / Custom Label {number}" for number in range(5)),
+)
+# The names in newer files of the platform, and in files of other systems.
+ALIASES = {
+    HANDLE: ("URL handle", "Slug"),
+    "Title": ("Product Title",),
+    "Body (HTML)": ("Description",),
+    "Type": ("Product Type",),
+    "Vendor": ("Brand",),
+    "Published": ("Published on online store",),
+    "Variant SKU": ("SKU",),
+    "Variant Barcode": ("Barcode",),
+    "Variant Price": ("Price",),
+    "Variant Compare At Price": ("Compare-at price",),
+    "Cost per item": ("Cost",),
+    "Variant Taxable": ("Charge tax",),
+    "Variant Tax Code": ("Tax code",),
+    "Variant Inventory Tracker": ("Inventory tracker",),
+    "Variant Inventory Qty": ("Inventory quantity", "Stock"),
+    POLICY: ("Continue selling when out of stock",),
+    "Variant Grams": ("Weight value (grams)",),
+    "Variant Weight Unit": ("Weight unit for display",),
+    "Variant Requires Shipping": ("Requires shipping",),
+    "Variant Fulfillment Service": ("Fulfillment service",),
+    "Image Src": ("Product image URL", "Image URL"),
+    "Variant Image": ("Variant image URL",),
+    "Variant HS Code": ("HS Code",),
+    "Variant Country of Origin": ("Country of Origin",),
+    "Collection": ("Collections",),
+}
 
 _POLICIES = {"true": "continue", "yes": "continue", "false": "deny", "no": "deny"}
 
@@ -66,11 +182,7 @@ def _get_variant_cells(variant: ObjectData) -> ObjectData:
 
 
 def parse_product_rows(rows: Sequence[Cells]) -> Body:
-    """Convert the rows of a product to a request body.
-
-    Raises:
-        UnreadableCell: If a cell can't be parsed.
-    """
+    """Convert the rows of a product to a request body. Raise ``UnreadableCell`` if a cell can't be parsed."""
     first = rows[0]
     if is_true(first.get("Gift Card", "")):
         raise UnreadableCell("Gift Card", _NO_GIFT_CARDS)
@@ -82,7 +194,7 @@ def parse_product_rows(rows: Sequence[Cells]) -> Body:
     if first.get("Status"):
         body["status"] = first["Status"].strip().lower()
     if first.get("Collection"):
-        body["collections"] = list(parse_value_list(first["Collection"]))
+        body["collections"] = parse_value_list(first["Collection"])
     names = [first[name] for name in OPTION_NAMES if first.get(name)]
     if names:
         body["options"] = [{"name": name} for name in names]

@@ -1,5 +1,3 @@
-"""Validate and price new orders, without locks or writes."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,8 +8,8 @@ from django.utils.translation import gettext
 from apps.core.exceptions import DomainError
 from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST
 from apps.core.money import get_minor_unit, is_currency
+from apps.core.tenancy.currency_conversion import find_presentment
 from apps.core.tenancy.models import App
-from apps.core.tenancy.presentment import find_presentment
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.types import Errors, ReadOnlyAttrs
 from apps.customers.models import Customer
@@ -35,8 +33,6 @@ IMPLIED_TRANSACTIONS: dict[str, tuple[str, ...]] = {
 
 
 class OrderRefused(DomainError):
-    """Raised when the values of an order are invalid."""
-
     code = "order_refused"
 
 
@@ -45,18 +41,14 @@ class OrderParts:
     """The input for a new order, except the columns of the order itself.
 
     Attributes:
-        lines: The line items (see ``draft_lines.build_lines``).
-        shipping: The column values of each shipping line.
-        customer: ``id`` or contact details, or None for no customer.
+        lines: See ``draft_lines.build_lines``.
+        customer: ``id`` or contact details.
         codes: Discount codes, each with ``code``, ``amount`` and ``type``.
         taxes: Taxes on the whole order, each with ``title``, ``rate`` and ``price``.
-        transactions: The values of each transaction (see ``payments.build_transaction``).
+        transactions: See ``payments.build_transaction``.
         totals: Totals sent by the client, which are compared with the calculated totals.
         financial_status: The financial status, for orders without ``transactions``.
         fulfillment_status: ``fulfilled`` if the order is already fulfilled.
-        fulfilled_quantities: The fulfilled quantity per line, if known.
-        metafields: Validated metafields.
-        send_receipt: True to send the customer a receipt by email.
         other_members: Members of the request body that other apps handle.
     """
 
@@ -77,16 +69,7 @@ class OrderParts:
 
 @dataclass
 class OrderDraft:
-    """A new order, validated and priced but not saved.
-
-    Attributes:
-        order: The unsaved order, without customer, number and statuses.
-        lines: The unsaved line items.
-        shipping: The unsaved shipping lines.
-        parts: The input, except the columns of the order itself.
-        name: The name from another system, or blank.
-        transactions: The unsaved transactions, set by ``set_transactions``.
-    """
+    """A new order, validated and priced but not saved. ``name`` is the name from another system, or blank."""
 
     order: Order
     lines: list[LineItem]
@@ -106,17 +89,9 @@ def build_order(
 ) -> OrderDraft:
     """Build a new order with all amounts, without locks or writes.
 
-    Args:
-        attrs: Values for ``ACCEPTED`` columns, and ``currency``, ``presentment_currency``, ``exchange_rate``,
-            ``processed_at``, ``closed_at``. Imported orders can also have ``name`` (ignored if already taken) and
-            ``created_at``.
-        parts: Line items, transactions and other related data.
-        at: The current time.
-        app: The app that creates the order.
-        catalog_rows: The catalog rows of the lines, if already loaded.
-
-    Raises:
-        OrderRefused: Values are invalid. The errors are ``{field: [messages]}``.
+    ``attrs`` are values for ``ACCEPTED`` columns, and ``currency``, ``presentment_currency``, ``exchange_rate``,
+    ``processed_at``, ``closed_at``. Imported orders can also have ``name`` (ignored if already taken) and
+    ``created_at``. ``catalog_rows`` are the catalog rows of the lines, if already loaded.
     """
     shop = get_current_shop()
     cleaned, errors = clean_order_values(attrs)
@@ -144,7 +119,6 @@ def build_order(
 
 
 def assign_customer(drafted: OrderDraft, customer: Customer | None) -> None:
-    """Assign the customer to the order, and copy the customer's email address if the order has none."""
     order = drafted.order
     order.customer = customer
     if customer is not None and not order.email:
@@ -152,11 +126,7 @@ def assign_customer(drafted: OrderDraft, customer: Customer | None) -> None:
 
 
 def set_transactions(drafted: OrderDraft, *, at: datetime) -> None:
-    """Build the order's transactions from the input or, if there is none, from the financial status.
-
-    Raises:
-        OrderRefused: A transaction is invalid.
-    """
+    """Build the order's transactions from the input or, if there is none, from the financial status."""
     order, status = drafted.order, drafted.parts.financial_status
     inputs = drafted.parts.transactions
     if not inputs and status:
@@ -197,14 +167,12 @@ def _set_currencies(order: Order, attrs: ReadOnlyAttrs) -> Errors:
 
 
 def _get_shop_rate(order: Order) -> Decimal | None:
-    """Return the shop's exchange rate for the presentment currency, or None if there is no rate."""
     shop = get_current_shop()
     rate = find_presentment(shop, order.presentment_currency) if order.currency == shop.currency else None
     return rate.rate if rate else None
 
 
 def _set_fulfilled(parts: OrderParts, lines: Sequence[LineItem]) -> Errors:
-    """Set the fulfilled quantities of the lines and return the errors."""
     status = parts.fulfillment_status or ""
     if parts.fulfilled_quantities:
         quantities = parts.fulfilled_quantities

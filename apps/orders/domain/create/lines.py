@@ -1,5 +1,3 @@
-"""Build the line items of a new order from catalog variants and explicit values."""
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,21 +19,18 @@ MAX_QUANTITY = 10**6
 
 @dataclass(frozen=True, slots=True)
 class CatalogRows:
-    """The variants and products that line items refer to, keyed by id.
-
-    Attributes:
-        variants: The variants with their products and inventory items.
-        products: The products of lines without a variant.
-    """
+    """The catalog rows that line items refer to, keyed by id. ``products`` are those of lines without a variant."""
 
     variants: Mapping[int, Variant]
     products: Mapping[int, Product]
 
 
 def load_catalog_rows(line_values: Iterable[ReadOnlyAttrs]) -> CatalogRows:
-    """Load the variants and products for the line items of one or more orders."""
     rows = list(line_values)
-    return CatalogRows(_load_variants(rows), _load_products(rows))
+    variant_ids = {attrs["variant_id"] for attrs in rows if attrs.get("variant_id")}
+    product_ids = {attrs["product_id"] for attrs in rows if attrs.get("product_id") and not attrs.get("variant_id")}
+    variants = Variant.objects.filter(pk__in=variant_ids).select_related("product", "inventory_item")
+    return CatalogRows({row.pk: row for row in variants}, Product.objects.in_bulk(product_ids))
 
 
 def build_lines(
@@ -43,15 +38,8 @@ def build_lines(
 ) -> tuple[list[LineItem], Errors]:
     """Build the unsaved line items of an order, completed from the catalog.
 
-    Args:
-        order: The order with its currency.
-        line_values: The values of each line. A line needs either ``variant_id`` or both ``title`` and ``price``.
-            ``quantity`` (by default 1) and other columns are optional. Explicit values take precedence over the
-            catalog.
-        catalog_rows: The catalog rows, if already loaded.
-
-    Returns:
-        The line items and the errors as ``{field: [messages]}``.
+    A line needs either ``variant_id`` or both ``title`` and ``price``. ``quantity`` (by default 1) and other columns
+    are optional. Explicit values take precedence over the catalog.
     """
     if not line_values:
         return [], {"line_items": [BLANK]}
@@ -76,18 +64,6 @@ def build_lines(
         lines.append(line)
         errors |= {f"line_items.{index}.{name}": messages for name, messages in line_errors.items()}
     return lines, errors
-
-
-def _load_variants(line_values: Sequence[ReadOnlyAttrs]) -> dict[int, Variant]:
-    ids = {attrs["variant_id"] for attrs in line_values if attrs.get("variant_id")}
-    if not ids:
-        return {}
-    return {row.pk: row for row in Variant.objects.filter(pk__in=ids).select_related("product", "inventory_item")}
-
-
-def _load_products(line_values: Sequence[ReadOnlyAttrs]) -> dict[int, Product]:
-    ids = {attrs["product_id"] for attrs in line_values if attrs.get("product_id") and not attrs.get("variant_id")}
-    return Product.objects.in_bulk(ids) if ids else {}
 
 
 def _build_line(

@@ -17,8 +17,6 @@ _OUR_NAME = re.compile(r"#([1-9][0-9]{3,8})", re.ASCII)
 
 
 class CurrencyChanged(DomainError):
-    """Raised when the shop currency changed while an order was created."""
-
     code = "currency_changed"
     field = "currency"
     status = 409
@@ -37,9 +35,6 @@ def assign_numbers(orders_with_names: Sequence[tuple[Order, str]]) -> None:
     A new order gets the next number and the name derived from the number. An imported order keeps its name from the
     other system if that name is not taken. A name like ``#1234`` also sets the number, so that the number is not
     assigned twice. With any other name, the order gets the next number.
-
-    Raises:
-        CurrencyChanged: The shop currency has changed since the orders were priced.
     """
     next_number = _take_next_number()
     used_numbers, used_names = _used_numbers_and_names(orders_with_names)
@@ -53,11 +48,7 @@ def assign_numbers(orders_with_names: Sequence[tuple[Order, str]]) -> None:
 
 
 def preview_numbers(orders_with_names: Sequence[tuple[Order, str]]) -> None:
-    """Assign the number and name that each order would get if created separately, without saving anything.
-
-    Raises:
-        CurrencyChanged: See ``assign_numbers``.
-    """
+    """Assign the number and name that each order would get if created separately, without saving anything."""
     shop = get_current_shop()
     counter_row = OrderCounter.objects.filter(shop=shop).values_list("last_number", "shop__currency").first()
     last, currency = counter_row or (0, shop.currency)
@@ -68,7 +59,7 @@ def preview_numbers(orders_with_names: Sequence[tuple[Order, str]]) -> None:
 
 
 def _take_next_number() -> int:
-    """Increment and return the shop's last order number. The counter is locked until the end of the transaction."""
+    """Increment the shop's last order number, which stays locked until the end of the transaction."""
     shop = get_current_shop()
     counter = OrderCounter.objects.filter(shop=shop)
     if not counter.update(last_number=F("last_number") + 1):
@@ -98,15 +89,12 @@ def _assign(order: Order, name: str, last: int, used_numbers: Collection[int], u
 
 
 def _used_numbers_and_names(orders_with_names: Sequence[tuple[Order, str]]) -> tuple[set[int], set[str]]:
-    """Return the requested numbers and names that are already taken by existing orders."""
     requested_names = {name for _, name in orders_with_names if name}
     own_numbers = {number for name in requested_names if (number := _number_in(name))}
     foreign_names = {name for name in requested_names if not _number_in(name) and len(name) <= MAX_NAME_LENGTH}
-    numbers = (
-        set(Order.objects.filter(number__in=own_numbers).values_list("number", flat=True)) if own_numbers else set()
-    )
-    names = set(Order.objects.filter(name__in=foreign_names).values_list("name", flat=True)) if foreign_names else set()
-    return numbers, names
+    numbers = Order.objects.filter(number__in=own_numbers).values_list("number", flat=True)
+    names = Order.objects.filter(name__in=foreign_names).values_list("name", flat=True)
+    return set(numbers), set(names)
 
 
 def _number_in(name: str) -> int:

@@ -28,9 +28,7 @@ def create_order(attrs: ReadOnlyAttrs, parts: OrderParts, *, actor: str, at: dat
     """Create an order from the values that ``drafts.build_order`` accepts.
 
     Raises:
-        OrderRefused: Values are invalid. The errors are ``{field: [messages]}``.
-        OrderCustomerRefused: The customer can be neither found nor created.
-        PaymentRefused: A transaction is not possible.
+        OrderRefused, OrderCustomerRefused, PaymentRefused: Values are invalid.
         NotEnoughStock: A variant has too little stock and must not be oversold.
     """
     drafted = build_order(attrs, parts, app=app, at=at)
@@ -55,7 +53,6 @@ def create_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> 
         CurrencyChanged: The shop currency has changed. Nothing is saved.
         IntegrityError: Another transaction has created the same order or customer, or an order must be created
             separately to get a precise error. Nothing is saved.
-        ValueError: An order does not bypass inventory, or has a customer id.
     """
     people = customers.OrderCustomers([(drafted.order, drafted.parts.customer) for drafted in drafts], locked=True)
     errors = [_complete(drafted, people, at=at) for drafted in drafts]
@@ -69,13 +66,7 @@ def create_orders(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> 
 
 
 def preview_orders(drafts: Sequence[OrderDraft], *, at: datetime) -> list[DomainError | None]:
-    """Set the number and name that each order would get if created separately, and return the errors of the orders.
-
-    Nothing is saved.
-
-    Raises:
-        CurrencyChanged, ValueError: See ``create_orders``.
-    """
+    """Set the number and name that each order would get if created separately. Return the errors of the orders."""
     people = customers.OrderCustomers([(drafted.order, drafted.parts.customer) for drafted in drafts], locked=False)
     errors = [_complete(drafted, people, at=at) for drafted in drafts]
     accepted = [drafted for drafted, error in zip(drafts, errors, strict=True) if error is None]
@@ -84,17 +75,17 @@ def preview_orders(drafts: Sequence[OrderDraft], *, at: datetime) -> list[Domain
 
 
 def _complete(drafted: OrderDraft, people: customers.OrderCustomers, *, at: datetime) -> DomainError | None:
-    """Assign the customer and transactions of a new order, or return the error."""
     order, data = drafted.order, drafted.parts.customer
     if order.inventory_behaviour != Order.InventoryBehaviour.BYPASS or (data and data.get("id")):
         raise ValueError("An order that takes stock or has a customer id must be created alone")
     try:
-        choice = people.choose_customer(order, data, at=at)
-        assign_customer(drafted, choice.customer)
+        customer, new_customer = people.choose_customer(order, data, at=at)
+        assign_customer(drafted, customer)
         set_transactions(drafted, at=at)
     except DomainError as error:
         return error
-    people.remember_new_customer(choice)
+    if new_customer is not None:
+        people.remember_new_customer(new_customer)
     return None
 
 
@@ -129,7 +120,6 @@ def _split_into_batches(drafts: Sequence[OrderDraft]) -> Iterator[Sequence[Order
 
 
 def _save(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> None:
-    """Save complete orders with their related rows, and record the events."""
     for drafted in drafts:
         statuses.update_statuses(drafted.order, drafted.lines, drafted.transactions)
     paid_drafts = [drafted for drafted in drafts if payments.mark_units_counted(drafted.order)]
@@ -148,7 +138,6 @@ def _save(drafts: Sequence[OrderDraft], *, actor: str, at: datetime) -> None:
 
 
 def _insert_rows(drafts: Sequence[OrderDraft]) -> None:
-    """Insert the orders with their related rows, one table after the other."""
     if len(drafts) == 1:
         drafts[0].order.save(force_insert=True)
     else:

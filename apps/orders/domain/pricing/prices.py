@@ -29,19 +29,12 @@ def price_order(
     codes: Sequence[ReadOnlyAttrs] = (),
     taxes: Sequence[ReadOnlyAttrs] = (),
 ) -> Errors:
-    """Set all amounts of an order and its lines.
+    """Set all amounts of an order with its currency, and of its lines.
 
-    Args:
-        order: The order, with its currency. This function sets totals, discounts and tax lines.
-        lines: Lines with price, quantity, ``total_discount``, ``tax_lines`` (``title``, ``rate``, optional ``price``)
-            and ``duties`` in the format of the request body (see ``taxes.complete_duties``).
-        shipping: Shipping lines with price and ``tax_lines``.
-        codes: Discount codes, each with ``code``, ``amount`` (in percent for percentages) and ``type``.
-        taxes: Taxes on the whole order, in the format of ``tax_lines``. They are allocated to taxable lines if no line,
-            shipping line or duty has taxes.
-
-    Returns:
-        The errors as ``{field: [messages]}``.
+    Lines have price, quantity, ``total_discount``, ``tax_lines`` (``title``, ``rate``, optional ``price``) and
+    ``duties`` in the format of the request body (see ``taxes.complete_duties``). Codes have ``code``, ``amount`` (in
+    percent for percentages) and ``type``. Taxes on the whole order are allocated to taxable lines if no line, shipping
+    line or duty has taxes.
     """
     errors = _check_decimals(order, lines, shipping, codes, taxes)
     if errors:
@@ -63,7 +56,6 @@ def _check_decimals(
     codes: Sequence[ReadOnlyAttrs],
     taxes: Sequence[ReadOnlyAttrs],
 ) -> Errors:
-    """Return errors for amounts with more decimals than the currency has."""
     amounts: dict[str, Decimal | None] = {"total_tip_received": order.total_tip_received}
     for index, line in enumerate(lines):
         amounts |= {f"line_items.{index}.price": line.price, f"line_items.{index}.total_discount": line.total_discount}
@@ -84,7 +76,6 @@ def _check_decimals(
 
 
 def _discount_lines(order: Order, lines: Sequence[LineItem]) -> Errors:
-    """Apply the discounts of individual lines, each as a separate discount application."""
     errors: Errors = {}
     for index, line in enumerate(lines):
         line.discount, line.discount_allocations = ZERO, []
@@ -96,7 +87,6 @@ def _discount_lines(order: Order, lines: Sequence[LineItem]) -> Errors:
 
 
 def _apply_discount(order: Order, line: LineItem, amount: Decimal) -> None:
-    """Apply a discount to one line, as a separate discount application."""
     value = format_decimal(amount, order.currency)
     _allocate(line, amount, _add_application(order, type="manual", value=value, explicit=True))
 
@@ -132,8 +122,7 @@ def _apply_codes(
             for row, part in zip(rows, split_amount(amount, remaining, order.currency), strict=True):
                 if part:
                     _allocate(row, part, application)
-        applied_code = {"code": code["code"], "amount": str(amount), "type": code["type"]}
-        order.discount_codes.append(applied_code)
+        order.discount_codes.append({"code": code["code"], "amount": str(amount), "type": code["type"]})
     return errors
 
 
@@ -184,13 +173,7 @@ def add_line_discount(order: Order, line: LineItem, amount: Decimal) -> None:
 def price_added_lines(order: Order, lines: Sequence[LineItem], taxes: Sequence[ReadOnlyAttrs]) -> Errors:
     """Set the amounts of lines added to an existing order, without updating the order's totals.
 
-    Args:
-        order: The order. The discount applications of the lines are added to it.
-        lines: Lines with price, quantity and ``total_discount``.
-        taxes: Taxes for the taxable lines: ``title``, ``rate`` and ``price``.
-
-    Returns:
-        The errors as ``{field: [messages]}``.
+    The discount applications of the lines are added to the order. ``taxes`` are for the taxable lines.
     """
     for line in lines:
         line.tax_lines = [dict(tax) for tax in taxes] if line.taxable and not order.tax_exempt else []

@@ -27,12 +27,10 @@ _MUST_ADD_UP = define_message(
 
 
 def get_tax_prices(prefix: str, taxes: Sequence[ReadOnlyAttrs]) -> dict[str, Decimal | None]:
-    """Return the tax amounts in the input, keyed by field path."""
     return {f"{prefix}.{index}.price": tax["price"] for index, tax in enumerate(taxes)}
 
 
 def get_duty_amounts(prefix: str, duties: Sequence[ReadOnlyAttrs]) -> dict[str, Decimal | None]:
-    """Return the amounts of duties and their taxes in the input, keyed by field path."""
     prices: dict[str, Decimal | None] = {}
     for index, duty in enumerate(duties):
         prices[f"{prefix}.{index}.shop_money.amount"] = duty["shop_money"]["amount"]
@@ -66,13 +64,8 @@ def sum_taxes(taxes: Iterable[ReadOnlyAttrs]) -> list[Attrs]:
 def complete_duties(order: Order, line: LineItem) -> Errors:
     """Complete a line's duties and their taxes, and set ``duty`` and ``duty_tax``.
 
-    Args:
-        order: The order with its currency and tax exemption.
-        line: The line. Each of its ``duties`` has ``shop_money`` (``amount``, optionally ``currency_code``),
-            ``harmonized_system_code``, ``country_code_of_origin`` and ``tax_lines`` in the same format as the line.
-
-    Returns:
-        The errors as ``{field: [messages]}``.
+    Each duty has ``shop_money`` (``amount``, optionally ``currency_code``), ``harmonized_system_code``,
+    ``country_code_of_origin`` and ``tax_lines`` in the same format as the line.
     """
     errors: Errors = {}
     taxable = line.taxable and not order.tax_exempt
@@ -93,11 +86,8 @@ def complete_duties(order: Order, line: LineItem) -> Errors:
                 "tax_lines": taxes,
             }
         )
-    line.duties = stored_duties
-    line.duty, line.duty_tax = (
-        sum_prices(stored_duties),
-        sum((sum_prices(duty["tax_lines"]) for duty in stored_duties), ZERO),
-    )
+    line.duties, line.duty = stored_duties, sum_prices(stored_duties)
+    line.duty_tax = sum((sum_prices(duty["tax_lines"]) for duty in stored_duties), ZERO)
     return errors
 
 
@@ -106,7 +96,6 @@ def sum_prices(rows: Iterable[ReadOnlyAttrs]) -> Decimal:
 
 
 def _invalid_members(order: Order, duty: ReadOnlyAttrs) -> Iterator[str]:
-    """Yield the names of duty members that have invalid values."""
     if duty["shop_money"].get("currency_code") not in {None, "", order.currency}:
         yield "shop_money.currency_code"
     if (code := duty.get("country_code_of_origin")) and (len(code) != 2 or find_country(code) is None):
@@ -133,7 +122,6 @@ def complete_taxes(
 
 
 def set_order_taxes(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
-    """Set the order's tax lines to the summed taxes of its line items, shipping lines and duties."""
     rows: tuple[LineItem | ShippingLine, ...] = (*lines, *shipping)
     on_rows = [tax for row in rows for tax in row.tax_lines]
     on_duties = [tax for line in lines for duty in line.duties for tax in duty["tax_lines"]]
@@ -155,7 +143,7 @@ def complete_row_taxes(order: Order, kind: str, rows: Sequence[LineItem | Shippi
     for index, row in enumerate(rows):
         taxable = getattr(row, "taxable", True) and not order.tax_exempt
         row.tax_lines = [build_tax_line(order, row.net_price if taxable else ZERO, tax) for tax in row.tax_lines]
-        row.tax = sum((Decimal(tax["price"]) for tax in row.tax_lines), ZERO)
+        row.tax = sum_prices(row.tax_lines)
         if order.taxes_included and row.tax > row.net_price:
             errors[f"{kind}.{index}.tax_lines"] = [gettext("cannot exceed the price, because the price includes taxes")]
     return errors

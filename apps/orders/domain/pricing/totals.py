@@ -53,8 +53,6 @@ def set_totals(order: Order, lines: Sequence[LineItem], shipping: Sequence[Shipp
 
 
 def set_current_totals(order: Order, lines: Sequence[LineItem], shipping: Sequence[ShippingLine]) -> None:
-    """Set the order's current totals based on the remaining items and shipping lines."""
-
     def of(line: LineItem, amount: Decimal) -> Decimal:
         return calculate_portion(amount, line.current_quantity, line.quantity, order.currency)
 
@@ -90,7 +88,6 @@ def _removed_amount(order: Order, line: LineItem) -> Decimal:
 
 
 def _payable(order: Order, items_total: Decimal, shipping: Sequence[ShippingLine], tax: Decimal) -> Decimal:
-    """Return the total of the items plus shipping, tip and the taxes that are not included in prices."""
     shipping_total = sum((row.net_price for row in shipping), ZERO)
     return items_total + shipping_total + order.total_tip_received + (ZERO if order.taxes_included else tax)
 
@@ -109,7 +106,6 @@ def check_limits(order: Order) -> Errors:
 
 
 def compare_totals(order: Order, totals: Mapping[str, Decimal]) -> Errors:
-    """Return errors for totals sent by a client that differ from the calculated totals."""
     return {
         name: [_MUST_BE(amount=Amount(format_decimal(getattr(order, name), order.currency)))]
         for name, amount in totals.items()
@@ -118,18 +114,15 @@ def compare_totals(order: Order, totals: Mapping[str, Decimal]) -> Errors:
 
 
 def get_shop_formatter(order: Order) -> MoneyFormatter:
-    """Return a function that formats amounts in the order's currency."""
     return lambda amount: formats.format_money(amount, order.currency)
 
 
 def get_presentment_formatter(order: Order) -> MoneyFormatter:
-    """Return a function that formats amounts in the presentment currency."""
     currency = order.presentment_currency
     return lambda amount: formats.format_money(order.to_presentment(amount), currency)
 
 
 def format_total(order: Order) -> list[str]:
-    """Return the formatted original total and, if it is different, the current total."""
     money = get_shop_formatter(order)
     now = [] if order.current_total_price == order.total_price else [order.current_total_price]
     return [money(order.total_price), *(_("now {money}").format(money=money(amount)) for amount in now)]
@@ -138,6 +131,7 @@ def format_total(order: Order) -> list[str]:
 def format_totals(order: Order, money: MoneyFormatter) -> list[tuple[str, str]]:
     """Return the order totals with labels. Optional rows with a zero amount are omitted."""
     codes = ", ".join(code["code"] for code in order.discount_codes)
+    current, removed = order.current_total_price, order.current_total_price - order.total_price
     rows = [
         (_("Subtotal"), order.total_line_items_price, True),
         (_("Discounts ({codes})").format(codes=codes) if codes else _("Discounts"), -order.total_discounts, False),
@@ -146,14 +140,9 @@ def format_totals(order: Order, money: MoneyFormatter) -> list[tuple[str, str]]:
         (_("Duties"), order.total_duties, False),
         (_("Tip"), order.total_tip_received, False),
         (_("Total"), order.total_price, True),
-        *_current_total_rows(order),
+        (_("Removed or returned"), removed, False),
+        (_("Current total"), current if removed else ZERO, bool(removed)),
         (_("Paid"), order.total_paid, True),
         (_("Refunded"), -order.total_refunded, False),
     ]
     return [(label, money(amount)) for label, amount, is_required in rows if is_required or amount]
-
-
-def _current_total_rows(order: Order) -> list[tuple[str, Decimal, bool]]:
-    """Return the removed amount and the current total, if the total has changed."""
-    now, removed = order.current_total_price, order.current_total_price - order.total_price
-    return [(_("Removed or returned"), removed, True), (_("Current total"), now, True)] if removed else []

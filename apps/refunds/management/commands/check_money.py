@@ -1,5 +1,3 @@
-"""``manage.py check_money``: compare the stored amounts and quantities with recalculated values."""
-
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.core.jobs import consistency_checks

@@ -1,5 +1,3 @@
-"""``manage.py reconcile_gateways``: compare refunds with the records of payment gateways."""
-
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.refunds.domain.gateway_reconciliation import DEFAULT_DAYS, find_gateway_differences

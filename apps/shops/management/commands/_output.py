@@ -1,18 +1,19 @@
-"""Output helpers for management commands."""
-
 import json
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import OutputWrapper
 
+from apps.core.exceptions import DomainError
 
-def sentence(error: ValidationError) -> str:
-    """Return a validation error as one line. Each field's messages follow the field name."""
+
+def sentence(error: DomainError | ValidationError) -> str:
+    """Return an error as one line. Each field's messages follow the field name."""
+    if isinstance(error, DomainError):
+        return error.sentence
     return "; ".join(f"{field}: {' '.join(messages)}" for field, messages in error.message_dict.items())
 
 
 def print_result(out: OutputWrapper, result: dict[str, object], *, as_json: bool) -> None:
-    """Print the result as one line of JSON, or as one line per value."""
     if as_json:
         out.write(json.dumps(result))
         return

@@ -1,5 +1,3 @@
-"""``manage.py create_app NAME --shop DOMAIN --scopes a,b``: install a new app in a shop and print its access token."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -15,8 +13,6 @@ from apps.shops.management.commands._output import print_result, sentence
 
 
 class Command(BaseCommand):
-    """Creates and installs an app and prints its credentials once."""
-
     help = "Create an app, install it in a shop and print its access token once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -36,9 +32,7 @@ class Command(BaseCommand):
             app = app_installation.create_app(name=options["name"], distribution=options["distribution"])
             installation = app_installation.install_app(app, shop, scopes=options["scopes"], actor="system", at=now)
             token = tokens.issue_token(installation, actor="system", at=now)
-        except DomainError as error:
-            raise CommandError(error.sentence) from error
-        except ValidationError as error:
+        except (DomainError, ValidationError) as error:
             raise CommandError(sentence(error)) from error
         result = {
             "access_token": token,

@@ -1,5 +1,3 @@
-"""``manage.py create_app_purchase``: create, approve or decline a one-time purchase that an app requests."""
-
 from argparse import ArgumentParser
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -17,8 +15,6 @@ from apps.shops.models import AppPurchase
 
 
 class Command(BaseCommand):
-    """Creates, approves and declines one-time purchases that apps request."""
-
     help = "Create, approve or decline a one-time purchase of an app."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -37,7 +33,6 @@ class Command(BaseCommand):
             decision.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Run the subcommand and print the purchase."""
         try:
             with all_shops_scope():
                 row = self._offer(options) if options["step"] == "offer" else self._decide(options)

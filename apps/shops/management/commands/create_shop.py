@@ -1,5 +1,3 @@
-"""``manage.py create_shop DOMAIN``: create an empty shop."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -13,8 +11,6 @@ from apps.shops.management.commands._output import print_result, sentence
 
 
 class Command(BaseCommand):
-    """Creates an empty shop with its initial rows."""
-
     help = "Create an empty shop."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -41,9 +37,7 @@ class Command(BaseCommand):
                 actor="system",
                 at=timezone.now(),
             )
-        except DomainError as error:
-            raise CommandError(error.sentence) from error
-        except ValidationError as error:
+        except (DomainError, ValidationError) as error:
             raise CommandError(sentence(error)) from error
         result = {"id": shop.pk, "domain": shop.domain, "handle": shop.handle, "name": shop.name}
         print_result(self.stdout, result, as_json=options["json"])

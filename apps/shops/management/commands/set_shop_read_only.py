@@ -1,5 +1,3 @@
-"""``manage.py set_shop_read_only DOMAIN [--off]``: make a shop read-only or writable."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -12,8 +10,6 @@ from apps.core.tenancy.models import Shop
 
 
 class Command(BaseCommand):
-    """Makes a shop read-only once all writes in progress have ended, or makes the shop writable again."""
-
     help = (
         "Make a shop read-only, for example before a move to another installation. Write requests return status 503. "
         "Jobs and webhooks wait."
@@ -24,7 +20,6 @@ class Command(BaseCommand):
         parser.add_argument("--off", action="store_true", help="make the shop writable again")
 
     def handle(self, *args: object, **options: Any) -> None:
-        """Make the shop read-only or writable and print the new state."""
         shop = Shop.objects.filter(domain=options["domain"].lower()).first()
         if shop is None:
             raise CommandError(f"There is no shop {options['domain']}.")

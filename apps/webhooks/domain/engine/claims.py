@@ -34,12 +34,11 @@ class Claim:
 
     Attributes:
         lease_token: The token that is required to write the result.
-        kind: The kind of attempt: a first attempt or a retry.
         number: The number of the attempt, starting at 1.
         wait_seconds: The seconds since the delivery became due.
-        action: ``send``, or ``hold`` or ``cancel`` if the subscription is not live.
         group: The value of ``X-…-Event-Id``.
         ordered: True if later deliveries of the same resource wait for this delivery.
+        action: ``send``, or ``hold`` or ``cancel`` if the subscription is not live.
     """
 
     pk: int
@@ -143,12 +142,7 @@ CROSS JOIN (SELECT set_config('synchronous_commit', 'off', true)) AS quick
 
 
 def claim_deliveries(free_slots: Mapping[int, int], kind: AttemptKind) -> list[Claim]:
-    """Claim waiting deliveries, up to a limit for each endpoint.
-
-    Args:
-        free_slots: The number of calls that may start, keyed by endpoint ID.
-        kind: The kind of attempt to claim.
-    """
+    """Claim waiting deliveries. ``free_slots`` is the number of calls that may start, keyed by endpoint ID."""
     if not free_slots:
         return []
     lease = uuid6.uuid7()

@@ -10,7 +10,7 @@ import logging
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -23,10 +23,10 @@ from django.utils import timezone
 
 from apps.core.db.prepared_sql import execute_prepared
 from apps.core.events.models import Event
+from apps.core.events.topics import topics as event_topics
 from apps.core.tenancy.models import Shop
 from apps.core.tenancy.read_only import writable_shops
 from apps.core.tenancy.scope import all_shops_scope, shop_scope
-from apps.webhooks.domain import topics
 from apps.webhooks.domain.engine import matching
 from apps.webhooks.domain.engine.matching import CompiledSubscription, get_or_create_endpoint
 from apps.webhooks.domain.filters import add_metafields, select_fields
@@ -41,12 +41,7 @@ _MAX_DEBOUNCED = 50_000
 
 @dataclass(slots=True)
 class FanOutResult:
-    """The result of fanning out one batch of events.
-
-    Attributes:
-        events: The number of processed events.
-        endpoints: The IDs of endpoints that now have waiting deliveries.
-    """
+    """The numbers of processed events and new deliveries, and the IDs of endpoints that now have waiting deliveries."""
 
     events: int = 0
     deliveries: int = 0
@@ -106,13 +101,12 @@ def _lock_pending(limit: int) -> list[Pending]:
     """Lock pending events, oldest first. On PostgreSQL each shop with pending events gets an equal share."""
     if connection.vendor != "postgresql":
         return list(Pending.objects.filter(writable_shops()).select_related("event").order_by("pk")[:limit])
-    shops = _get_shops_with_pending()
-    if not shops:
-        return []
-    share = max(1, limit // len(shops))
-    ids: list[int] = []
     with connection.cursor() as cursor:
-        cursor.execute(_LOCK_PENDING, [shops[:limit], share])
+        cursor.execute(_SHOPS)
+        shops = [pk for (pk,) in cursor.fetchall()]
+        if not shops:
+            return []
+        cursor.execute(_LOCK_PENDING, [shops[:limit], max(1, limit // len(shops))])
         ids = [pk for (pk,) in cursor.fetchall()]
     return list(Pending.objects.select_related("event").filter(pk__in=ids).order_by("pk"))
 
@@ -133,15 +127,7 @@ SELECT id FROM shop WHERE id IS NOT NULL
 """
 
 
-def _get_shops_with_pending() -> list[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(_SHOPS)
-        return [pk for (pk,) in cursor.fetchall()]
-
-
 class _FanOutBatch:
-    """The fan-out of a batch of events."""
-
     def __init__(self, pending: Sequence[Pending]) -> None:
         self.pending = _drop_repetitions(pending)
         self.result = FanOutResult(events=len(pending))
@@ -152,10 +138,10 @@ class _FanOutBatch:
         self.filter_errors: dict[int, int] = {}
 
     def create_all(self) -> None:
-        """Create the deliveries for all events of the batch."""
         for row in self.pending:
-            for match in self._listeners(row.event):
-                self._add_delivery(row, match)
+            if shop := self.shops.get(row.shop_id):
+                for match in matching.find_candidates(shop, row.event):
+                    self._add_delivery(row, match)
         if not self.deliveries:
             return
         Payload.objects.bulk_create(self.payloads.values())
@@ -165,12 +151,6 @@ class _FanOutBatch:
         for pk, count in self.filter_errors.items():
             Health.objects.get_or_create(subscription_id=pk)
             Health.objects.filter(subscription_id=pk).update(filter_errors=F("filter_errors") + count)
-
-    def _listeners(self, event: Event) -> Iterable[CompiledSubscription]:
-        shop = self.shops.get(event.shop_id)
-        if shop is None:
-            return ()
-        return matching.find_candidates(shop, event)
 
     def _add_delivery(self, row: Pending, match: CompiledSubscription) -> None:
         """Create a delivery if the event matches and is not a repetition within the debounce window."""
@@ -192,6 +172,8 @@ class _FanOutBatch:
         if subscription.include_fields and self._is_repetition(subscription, event, digest):
             return
         is_too_large = len(body) > MAX_BYTES
+        if match.endpoint is None:
+            match.endpoint = get_or_create_endpoint(event.shop_id, subscription.uri).pk
         self.deliveries.append(
             _NewDelivery(
                 shop_id=event.shop_id,
@@ -199,7 +181,7 @@ class _FanOutBatch:
                 app_id=subscription.app_id,
                 subscription_id=subscription.pk,
                 event_id=event.pk,
-                endpoint_id=self._endpoint(event.shop_id, match),
+                endpoint_id=match.endpoint,
                 payload=self._payload(event, digest, b"" if is_too_large else body),
                 topic=event.topic,
                 api_version=subscription.api_version,
@@ -211,7 +193,7 @@ class _FanOutBatch:
         )
 
     def _may_receive(self, event: Event, payload: Mapping[str, Any], match: CompiledSubscription) -> bool:
-        is_allowed = topics.get_receive_check(event.topic)
+        is_allowed = event_topics[event.topic].is_allowed
         if is_allowed is None:
             return True
         with shop_scope(self.shops[event.shop_id]):
@@ -233,24 +215,14 @@ class _FanOutBatch:
             self.payloads[key] = Payload(shop_id=event.shop_id, event=event, digest=digest, body=body)
         return self.payloads[key]
 
-    def _endpoint(self, shop: int, match: CompiledSubscription) -> int:
-        if match.endpoint is None:
-            match.endpoint = get_or_create_endpoint(shop, match.subscription.uri).pk
-        return match.endpoint
-
     def _is_repetition(self, subscription: Subscription, event: Event, digest: str) -> bool:
         """Return True if the subscription received the same bytes for the resource within the debounce window."""
         key = (subscription.pk, event.subject_type, event.subject_id)
         if self.sent_digests.get(key) == digest:
             return True
-        previous = _recent_digests.get(key)
         window = settings.WEBHOOK_DEBOUNCE_SECONDS
-        if (
-            previous is not None
-            and previous[0] == digest
-            and time.monotonic() - previous[1] < window
-            and key not in self.sent_digests
-        ):
+        sent_digest, sent_at = _recent_digests.get(key, ("", 0.0))
+        if sent_digest == digest and time.monotonic() - sent_at < window and key not in self.sent_digests:
             return True
         if window:
             self.sent_digests[key] = digest
@@ -281,13 +253,7 @@ def _insert(deliveries: Sequence[_NewDelivery]) -> None:
         return
     now = timezone.now()
     Delivery.objects.bulk_create(
-        [
-            Delivery(
-                **delivery._asdict(),
-                finished_at=now if delivery.state == "dead" else None,
-            )
-            for delivery in deliveries
-        ],
+        [Delivery(**row._asdict(), finished_at=now if row.state == "dead" else None) for row in deliveries],
         ignore_conflicts=True,
     )
 
@@ -307,7 +273,7 @@ def _drop_repetitions(pending: Sequence[Pending]) -> list[Pending]:
 def _repetition_key(row: Pending) -> tuple[object, ...]:
     event = row.event
     key = (event.group, event.topic, event.subject_type, event.subject_id)
-    return (*key, row.pk) if topics.keeps_every_event(event.topic) else key
+    return (*key, row.pk) if event_topics[event.topic].is_cumulative else key
 
 
 def _remember(key: tuple[int, str, int], digest: str) -> None:

@@ -21,16 +21,13 @@ from apps.webhooks.domain.engine.claims import Claim
 
 
 def sign_body(secret: str, body: bytes) -> str:
-    """Return the signature of a body for ``X-…-Hmac-Sha256``."""
     return base64.b64encode(hmac.digest(secret.encode(), body, hashlib.sha256)).decode()
 
 
 def sign_message(secrets_: Sequence[str], message_id: str, timestamp: int, body: bytes) -> str:
     """Return the value of ``webhook-signature``: for each secret, a signature of the ID, time and body."""
     signed = b".".join((message_id.encode(), str(timestamp).encode(), body))
-    return " ".join(
-        f"v1,{base64.b64encode(hmac.digest(secret.encode(), signed, hashlib.sha256)).decode()}" for secret in secrets_
-    )
+    return " ".join(f"v1,{sign_body(secret, signed)}" for secret in secrets_)
 
 
 @cache
@@ -41,13 +38,7 @@ def _names(brand: str) -> tuple[str, ...]:
 
 
 def build_headers(claim: Claim, secrets: Sequence[str], timestamp: int) -> dict[str, str]:
-    """Build the headers of an attempt.
-
-    Args:
-        claim: The claimed delivery.
-        secrets: The app's signing secrets. The app already knows the first secret.
-        timestamp: The time of the attempt in seconds since 1970, which the Standard Webhooks signature includes.
-    """
+    """Build the headers of an attempt at ``timestamp`` (in seconds since 1970). The app knows the first secret."""
     headers = build_signed_headers(
         claim.topic,
         claim.body,
@@ -79,18 +70,9 @@ def build_signed_headers(
     timestamp: int,
     group: UUID | None = None,
 ) -> dict[str, str]:
-    """Build the headers that identify and sign a request.
+    """Build the headers that identify and sign a request. All attempts have the same ``key``.
 
-    Args:
-        topic: The topic of the request.
-        body: The bytes to sign.
-        key: The unique ID of the request. All attempts have the same ID.
-        domain: The shop's domain.
-        api_version: The API version of the content.
-        triggered_at: The time of the event.
-        secrets: See ``build_headers``.
-        timestamp: See ``build_headers``.
-        group: The ID that all events of an action share.
+    ``group`` is the ID that all events of an action share. For ``secrets`` and ``timestamp`` see ``build_headers``.
     """
     topic_name, signature, shop, version, identity, moment, event, *_ = _names(settings.BRAND)
     return {

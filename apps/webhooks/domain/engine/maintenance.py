@@ -19,11 +19,7 @@ _REAP_BATCH_SIZE = 1000
 
 @dataclass(frozen=True, slots=True)
 class WaitingEndpoint:
-    """An endpoint with waiting deliveries, and its limits.
-
-    ``due`` and ``retry`` are the seconds until the first delivery of that kind is due, or None if there is no such
-    delivery.
-    """
+    """An endpoint with waiting deliveries, its limits, and the seconds until the first of each kind is due, if any."""
 
     endpoint: int
     max_in_flight: int
@@ -54,11 +50,7 @@ WHERE h.read_only_at IS NULL
 
 
 def scan_endpoints() -> list[WaitingEndpoint]:
-    """Return the endpoints with waiting deliveries."""
-    if connection.vendor == "postgresql":
-        rows = execute_prepared(_SCAN.format(now="now()"), [])
-    else:
-        rows = execute_prepared(_SCAN.format(now="NULL"), [])
+    rows = execute_prepared(_SCAN.format(now="now()" if connection.vendor == "postgresql" else "NULL"), [])
     local_now = timezone.now()
 
     def until(moment: datetime | str | None, now: datetime | None) -> float | None:
@@ -77,7 +69,10 @@ def get_endpoints(pks: Iterable[int]) -> list[Endpoint]:
 
 def extend_leases(leased_claims: Collection[Claim]) -> None:
     """Extend this process's leases, except for deliveries that another process has leased in the meantime."""
-    for lease, pks in _by_lease(leased_claims).items():
+    ids_by_lease: dict[UUID, list[int]] = {}
+    for claim in leased_claims:
+        ids_by_lease.setdefault(claim.lease_token, []).append(claim.pk)
+    for lease, pks in ids_by_lease.items():
         if connection.vendor == "postgresql":
             # Use the database clock for leases, as in a claim.
             execute_prepared(_EXTEND_LEASES, [LEASE_SECONDS, pks, lease])
@@ -93,18 +88,8 @@ WHERE id = ANY (%s::bigint[]) AND lease = %s AND state = 'leased' RETURNING id
 """
 
 
-def _by_lease(leased_claims: Collection[Claim]) -> dict[UUID, list[int]]:
-    ids_by_lease: dict[UUID, list[int]] = {}
-    for claim in leased_claims:
-        ids_by_lease.setdefault(claim.lease_token, []).append(claim.pk)
-    return ids_by_lease
-
-
 def expire_leases() -> int:
-    """Release deliveries with an expired lease, and return their number.
-
-    A released delivery waits for a retry, or becomes a dead letter if there were too many attempts.
-    """
+    """Make deliveries with an expired lease wait for a retry, or dead after too many attempts. Return their number."""
     on_server = connection.vendor == "postgresql"
     moment, lock = ("now()", "FOR UPDATE SKIP LOCKED") if on_server else ("%s", "")
     sql = f"""

@@ -22,8 +22,6 @@ _CACHED_SHOPS = 5_000
 
 @dataclass(slots=True)
 class CompiledSubscription:
-    """A subscription with its compiled filter, the scopes of its app, and its endpoint."""
-
     subscription: Subscription
     predicate: Predicate | None
     granted: frozenset[str] = frozenset()

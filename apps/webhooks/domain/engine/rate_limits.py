@@ -33,7 +33,6 @@ class TokenGrant:
 
 
 def get_uri_digest(uri: str) -> str:
-    """Return the digest that identifies the endpoint of a URI."""
     return hashlib.sha256(uri.encode()).hexdigest()
 
 
@@ -44,13 +43,9 @@ def get_strictest_limits(shop: int, uri: str) -> dict[str, Any]:
 
 
 def update_endpoint_limits(uri: str, shop: int | None) -> None:
-    """Update the limits of a URI's endpoints after a change to the subscriptions with this URI.
-
-    ``shop`` is the ID of the shop, or None to update the endpoints in all shops.
-    """
-    digest = get_uri_digest(uri)
+    """Update the limits of a URI's endpoints in a shop, or in all shops, after a change to subscriptions."""
     with all_shops_scope():
-        endpoints = Endpoint.objects.filter(uri_digest=digest)
+        endpoints = Endpoint.objects.filter(uri_digest=get_uri_digest(uri))
         if shop is not None:
             endpoints.filter(shop=shop).update(**get_strictest_limits(shop, uri))
             return
@@ -61,11 +56,7 @@ def update_endpoint_limits(uri: str, shop: int | None) -> None:
 
 
 def take_tokens(requested_tokens: Mapping[int, int]) -> dict[int, TokenGrant]:
-    """Take tokens from the buckets of endpoints that have a limit per second, and return the grant for each endpoint.
-
-    Args:
-        requested_tokens: The maximum number of tokens to take, keyed by endpoint ID.
-    """
+    """Take up to this many tokens, keyed by endpoint ID, from the buckets of endpoints that have a limit per second."""
     granted: dict[int, TokenGrant] = {}
     with transaction.atomic(), all_shops_scope():
         capped = Endpoint.objects.filter(pk__in=list(requested_tokens), max_per_second__isnull=False)
@@ -82,7 +73,6 @@ def take_tokens(requested_tokens: Mapping[int, int]) -> dict[int, TokenGrant]:
 
 
 def return_tokens(unused: Mapping[int, int]) -> None:
-    """Return unused tokens to the buckets of endpoints."""
     with all_shops_scope():
         for pk, count in unused.items():
             Endpoint.objects.filter(pk=pk).update(tokens=F("tokens") + count)

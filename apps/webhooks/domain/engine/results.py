@@ -26,7 +26,6 @@ class DeliveryResult:
     """The result of a claimed delivery.
 
     Attributes:
-        state: The next state of the delivery.
         delay: Seconds until the next attempt, if the state is ``retry``.
         counts_as_attempt: False if no attempt was made. In that case, the number of attempts does not increase and no
             attempt is logged.
@@ -134,9 +133,8 @@ def _write_one_by_one(results: Sequence[DeliveryResult]) -> set[int]:
                 changes["first_attempt_at"] = now - timedelta(seconds=result.seconds_ago)
             if leased_row.update(**changes):
                 updated_ids.add(result.claim.pk)
-        existing_ids = {
-            *Delivery.objects.filter(pk__in=[result.claim.pk for result in results]).values_list("pk", flat=True)
-        }
+        rows = Delivery.objects.filter(pk__in=[result.claim.pk for result in results])
+        existing_ids = {*rows.values_list("pk", flat=True)}
         Attempt.objects.bulk_create(
             [
                 Attempt(

@@ -21,13 +21,9 @@ MAX_STARTED_ATTEMPTS = 2 * MAX_ATTEMPTS
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The next state of a delivery after an attempt.
+    """The next state (``done``, ``retry`` or ``dead``) after an attempt, and the seconds until the next attempt.
 
-    Attributes:
-        state: ``done``, ``retry`` or ``dead``.
-        delay: Seconds until the next attempt.
-        error: The class of the failure, or "" after a success.
-        is_gone: True if the response was 410, so the endpoint no longer exists.
+    ``error`` is the class of the failure. ``is_gone`` is True if the response was 410.
     """
 
     state: str
@@ -51,12 +47,9 @@ def judge_response(status: int, headers: Mapping[str, str], attempt: int) -> Ver
 
 
 def judge_failure(error: str, attempt: int, *, at_least: float = 0.0) -> Verdict:
-    """Return the next state of a delivery after an attempt failed.
+    """Return the next state of a delivery after an attempt failed. The first ``attempt`` has the number 1.
 
-    Args:
-        error: The class of the failure.
-        attempt: The number of the attempt, starting at 1.
-        at_least: The minimum wait in seconds that the endpoint requested, limited to the remaining retry window.
+    ``at_least`` is the wait in seconds that the endpoint requested. It is limited to the remaining retry window.
     """
     if attempt >= MAX_ATTEMPTS:
         return Verdict("dead", error=error)

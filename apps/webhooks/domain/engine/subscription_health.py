@@ -39,8 +39,6 @@ FAILING_REASON = define_message(
 
 @dataclass(slots=True)
 class Tally:
-    """The results of a subscription's deliveries in one batch of results."""
-
     successes: int = 0
     failures: int = 0
     dead: int = 0
@@ -50,7 +48,6 @@ class Tally:
 
 
 def update_health(tallies: Mapping[int, Tally]) -> None:
-    """Update the health of subscriptions; send warnings and disable subscriptions that keep failing."""
     for pk, tally in tallies.items():
         with all_shops_scope():
             if not Subscription.objects.filter(pk=pk).exists():
@@ -91,7 +88,6 @@ def _warn(pk: int, shop_id: int) -> None:
 
 
 def get_warning_stage(health: Health, now: datetime) -> int:
-    """Return the highest of the ``WARNING_STAGES`` that a subscription has reached, or 0."""
     if health.failing_since is None:
         return 0
     share = min(health.dead_in_a_row / MAX_DEAD_IN_A_ROW, (now - health.failing_since) / MAX_TIME_WITHOUT_SUCCESS)
@@ -99,11 +95,7 @@ def get_warning_stage(health: Health, now: datetime) -> int:
 
 
 def _stop(pk: int, reason: str) -> bool:
-    """Disable or delete a failing subscription. A subscription for all shops remains enabled.
-
-    Returns:
-        True if the subscription was deleted.
-    """
+    """Disable or delete a failing subscription, unless it covers all shops. Return True if it was deleted."""
     with all_shops_scope():
         subscription = Subscription.objects.select_related("shop").get(pk=pk)
     if subscription.shop is None or subscription.deleted_at is not None:
@@ -114,13 +106,11 @@ def _stop(pk: int, reason: str) -> bool:
             if settings.WEBHOOK_DELETE_FAILING and reason == FAILING_REASON:
                 subscriptions.delete_subscription(subscription, actor="system", at=timezone.now())
                 return True
-            if (
-                subscriptions.disable_subscription(subscription, reason=reason, at=timezone.now())
-                and reason == GONE_REASON
-            ):
+            is_disabled = subscriptions.disable_subscription(subscription, reason=reason, at=timezone.now())
+            if is_disabled and reason == GONE_REASON:
                 queue.enqueue(SEND_WARNING, subscription_id=pk, stage=WARNING_STAGES[-1])
     except RowDeleted:
-        return False
+        pass
     return False
 
 

@@ -35,7 +35,8 @@ class Command(BaseCommand):
         if everything or options["postman"]:
             texts[POSTMAN_PATH] = _to_json(build_collection(get_latest_document()), sort_keys=False)
         if everything or options["changelog"]:
-            texts[CHANGELOG_PATH] = _render_changelog_page()
+            introduction = CHANGELOG_PATH.read_text().partition(MARKER)[0]
+            texts[CHANGELOG_PATH] = f"{introduction}{MARKER}\n\n{render_changelog()}"
         for path, text in texts.items():
             if not options["check"]:
                 path.write_text(text)
@@ -45,9 +46,3 @@ class Command(BaseCommand):
 
 def _to_json(value: object, *, sort_keys: bool = True) -> str:
     return json.dumps(value, indent=1, sort_keys=sort_keys) + "\n"
-
-
-def _render_changelog_page() -> str:
-    """Return the changelog page: its handwritten introduction and the current changes."""
-    head = CHANGELOG_PATH.read_text().partition(MARKER)[0]
-    return f"{head}{MARKER}\n\n{render_changelog()}"

@@ -23,10 +23,7 @@ JITTER = 0.2
 class CircuitBreaker:
     """The circuit breaker of a host. Times are seconds of the monotonic clock.
 
-    Attributes:
-        trips: How often the breaker has opened since the last success.
-        open_until: The end of the current pause.
-        is_probing: True while the probe call is in progress.
+    ``trips`` is how often the breaker has opened since the last success. Until ``open_until``, no calls start.
     """
 
     trips: int = 0
@@ -38,9 +35,7 @@ class CircuitBreaker:
 
     def get_free_calls(self, now: float) -> int | None:
         """Return the number of calls that may start, or None for no limit."""
-        if not self.trips:
-            return None
-        return 0 if now < self.open_until or self.is_probing else 1
+        return int(now >= self.open_until and not self.is_probing) if self.trips else None
 
     def record_start(self) -> None:
         """Record the start of a call. If the breaker was open, this call is the probe."""
@@ -52,18 +47,12 @@ class CircuitBreaker:
         self._failures_in_a_row, self.is_probing = 0, False
         if not self.trips:
             return False
-        self.trips, self.open_until = 0, 0.0
+        self.trips, self.open_until, self._failed = 0, 0.0, 0
         self._calls.clear()
-        self._failed = 0
         return True
 
     def record_failure(self, now: float, *, silent: bool) -> bool:
-        """Record a failure, and return True if it opened the breaker.
-
-        Args:
-            now: The time of the failure.
-            silent: True if there was no response, False if the response was a server error.
-        """
+        """Record a server error, or a missing response (``silent``). Return True if it opened the breaker."""
         self._note(now, failed=True)
         self._failures_in_a_row = self._failures_in_a_row + 1 if silent else 0
         was_probe, self.is_probing = self.is_probing, False

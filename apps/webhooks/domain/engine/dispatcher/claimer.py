@@ -18,25 +18,18 @@ from apps.webhooks.domain.engine.rate_limits import TokenGrant
 SECRETS_SECONDS = 2.0
 _MAX_ENDPOINTS = 20_000
 
-Secrets = dict[int, list[str]]
-
 
 class Claimer:
-    """Keeps track of endpoints with waiting deliveries and claims the deliveries.
-
-    Attributes:
-        breakers: Circuit breakers by host.
-    """
+    """Keeps track of endpoints with waiting deliveries and claims the deliveries."""
 
     def __init__(self, threads: DatabaseThreads, slots: int) -> None:
-        """Create a claimer with a maximum number of concurrent calls."""
         self.allocator = SlotAllocator(slots)
+        # The circuit breakers by host.
         self.breakers: dict[str, CircuitBreaker] = {}
         self._threads = threads
         self._secrets: dict[int, tuple[float, list[str]]] = {}
 
     async def mark_due(self, endpoints: set[int]) -> None:
-        """Record that endpoints have new deliveries."""
         now = time.monotonic()
         await self._add_endpoints(endpoints)
         for pk in endpoints:
@@ -56,17 +49,14 @@ class Claimer:
     async def scan(self) -> None:
         """Find endpoints with waiting deliveries, including deliveries that other processes created."""
         started_at = time.monotonic()
-        waiting_endpoints: list[maintenance.WaitingEndpoint] = await self._threads.run(
-            "claim", maintenance.scan_endpoints
-        )
+        waiting_endpoints = await self._threads.run("claim", maintenance.scan_endpoints)
         now = time.monotonic()
-        for slots in self.allocator.by_endpoint.values():
-            slots.expect_nothing(since=started_at)
+        for known_slots in self.allocator.by_endpoint.values():
+            known_slots.expect_nothing(since=started_at)
         await self._add_endpoints({waiting.endpoint for waiting in waiting_endpoints})
         for waiting in waiting_endpoints:
-            if waiting.endpoint not in self.allocator.by_endpoint:
+            if (slots := self.allocator.by_endpoint.get(waiting.endpoint)) is None:
                 continue
-            slots = self.allocator.by_endpoint[waiting.endpoint]
             slots.max_in_flight, slots.max_per_second = waiting.max_in_flight, waiting.max_per_second
             for kind, seconds in ((AttemptKind.DUE, waiting.due), (AttemptKind.RETRY, waiting.retry)):
                 if seconds is not None:
@@ -103,7 +93,7 @@ class Claimer:
             claimed, secrets = await self._threads.run("claim", _claim_with_secrets, startable, kind, cached_apps)
             self._secrets |= {pk: (now + SECRETS_SECONDS, app_secrets) for pk, app_secrets in secrets.items()}
         finally:
-            claimed_counts = Counter(claimed_delivery.endpoint for claimed_delivery in claimed)
+            claimed_counts = Counter(claim.endpoint for claim in claimed)
             for pk, count in free_slots.items():
                 slots = self.allocator.by_endpoint[pk]
                 self.allocator.release(slots, kind, count - claimed_counts[pk])
@@ -112,21 +102,20 @@ class Claimer:
                     slots.last_kind = kind if claimed_counts[pk] else slots.last_kind
                 if claimed_counts[pk] < (grants[pk].count if pk in grants else count):
                     slots.expect_nothing(kind, since=now)
-        if unused := {
-            pk: unused_count for pk, grant in grants.items() if (unused_count := grant.count - claimed_counts[pk])
-        }:
+        unused = {
+            pk: grant.count - claimed_counts[pk] for pk, grant in grants.items() if grant.count > claimed_counts[pk]
+        }
+        if unused:
             await self._threads.run("claim", rate_limits.return_tokens, unused)
         return claimed
 
     def get_secrets(self, claim: Claim) -> list[str]:
-        """Return the secrets for signing a claimed delivery."""
         return self._secrets[claim.app][1]
 
 
 def _claim_with_secrets(
     free_slots: Mapping[int, int], kind: AttemptKind, cached_apps: Collection[int]
 ) -> tuple[list[Claim], dict[int, list[str]]]:
-    """Claim deliveries, and load the app secrets that are not cached."""
     claimed = claims.claim_deliveries(free_slots, kind)
     missing_apps = {claim.app for claim in claimed} - {*cached_apps}
     now = timezone.now()

@@ -25,7 +25,6 @@ class DatabaseThreads:
         return await asyncio.get_running_loop().run_in_executor(self._threads[name], call)
 
     async def shut_down(self) -> None:
-        """Close all connections, and stop the threads."""
         for thread in self._threads.values():
             await asyncio.get_running_loop().run_in_executor(thread, _close_connection)
             thread.shutdown()

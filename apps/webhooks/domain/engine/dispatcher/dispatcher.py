@@ -24,7 +24,7 @@ from apps.webhooks.domain.engine.dispatcher.endpoint_slots import SLOTS, Attempt
 from apps.webhooks.domain.engine.dispatcher.notify import listen_for_notifications
 from apps.webhooks.domain.engine.dispatcher.result_writer import BATCH_SECONDS, ResultWriter
 from apps.webhooks.domain.engine.dispatcher.sender import Sender
-from apps.webhooks.domain.engine.fan_out import FanOutResult, create_deliveries
+from apps.webhooks.domain.engine.fan_out import create_deliveries
 from apps.webhooks.domain.engine.results import DeliveryResult
 from apps.webhooks.domain.engine.transports import open_transports
 
@@ -49,7 +49,6 @@ class Dispatcher:
     """Creates and sends deliveries until it is stopped. Call ``run`` in a separate event loop."""
 
     def __init__(self, slots: int = SLOTS) -> None:
-        """Create a dispatcher with a maximum number of concurrent calls."""
         self.slots = slots
         self.stopping = False
         self._threads = DatabaseThreads("claim", "tell", "write")
@@ -79,7 +78,6 @@ class Dispatcher:
         await self._threads.shut_down()
 
     def stop(self) -> None:
-        """Stop as soon as the calls in progress are finished."""
         self.stopping = True
         self._done.set()
         self._wake.set()
@@ -107,10 +105,10 @@ class Dispatcher:
                 await work()
                 return
             except Exception as error:
-                if not is_transient_db_error(error):
-                    logger.exception("Error in the webhook dispatcher")
-                else:
+                if is_transient_db_error(error):
                     logger.warning("The webhook dispatcher is waiting for the database: %s", error)
+                else:
+                    logger.exception("Error in the webhook dispatcher")
                 await asyncio.sleep(_OUTAGE_PAUSE)
                 if self.stopping and work != self._write:
                     return
@@ -122,7 +120,6 @@ class Dispatcher:
         task.add_done_callback(self._calls.discard)
 
     def _on_notification(self) -> None:
-        """Look for new events now."""
         self._last_work = time.monotonic()
         self._events_waiting.set()
 
@@ -131,14 +128,17 @@ class Dispatcher:
     async def _fan_out(self) -> None:
         while not self.stopping:
             self._events_waiting.clear()
-            fan_out_result: FanOutResult = await self._threads.run("tell", create_deliveries)
+            fan_out_result = await self._threads.run("tell", create_deliveries)
             if fan_out_result.events:
                 self._last_work = time.monotonic()
                 await self._feeder.mark_due(fan_out_result.endpoints)
                 self._wake.set()
                 continue
             is_busy = time.monotonic() - self._last_work < BUSY_SECONDS
-            await _wait_for(self._events_waiting, BUSY_POLL_SECONDS if is_busy else _sweep_seconds())
+            # There are database notifications only on PostgreSQL.
+            has_notifications = settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
+            poll_seconds = POLL_SECONDS if has_notifications else POLL_SECONDS / 4
+            await _wait_for(self._events_waiting, BUSY_POLL_SECONDS if is_busy else poll_seconds)
 
     # --- sending -----------------------------------------------------------------------------------------------------
 
@@ -164,13 +164,10 @@ class Dispatcher:
                 await _wait_for(self._wake, max(BUSY_POLL_SECONDS, until - time.monotonic()))
 
     async def _deliver(self, claim: Claim) -> None:
-        """Send a delivery, and pass the result to the writer."""
         slots = self._feeder.allocator.by_endpoint[claim.endpoint]
         progress = Progress(time.monotonic())
-        result, endpoint_removed = (
-            DeliveryResult(claim, "retry", delay=10.0, error="internal", outcome="internal"),
-            False,
-        )
+        result = DeliveryResult(claim, "retry", delay=10.0, error="internal", outcome="internal")
+        endpoint_removed = False
         try:
             secrets = self._feeder.get_secrets(claim)
             result, endpoint_removed = await self._sender.attempt(claim, slots, secrets, progress)
@@ -178,7 +175,7 @@ class Dispatcher:
             logger.exception("Internal error while sending delivery %s", claim.key)
         finally:
             result.seconds_ago = progress.now()
-            self._feeder.allocator.release_one(slots, claim.kind)
+            self._feeder.allocator.release(slots, claim.kind, 1)
             self._writer.add(result, endpoint_removed=endpoint_removed)
             self._wake.set()
 
@@ -214,9 +211,7 @@ class Dispatcher:
             now = time.monotonic()
             if old := [claim for claim, since in self._leased.values() if now - since >= HEARTBEAT_SECONDS]:
                 await self._threads.run("tell", maintenance.extend_leases, old)
-                self._leased.update(
-                    (leased_claim.pk, (leased_claim, now)) for leased_claim in old if leased_claim.pk in self._leased
-                )
+                self._leased |= {claim.pk: (claim, now) for claim in old if claim.pk in self._leased}
             if now - reaped_at >= REAP_SECONDS:
                 reaped_at = now
                 await self._threads.run("tell", maintenance.expire_leases)
@@ -241,14 +236,8 @@ class Dispatcher:
 
 
 async def _wait_for(event: asyncio.Event, seconds: float) -> None:
-    """Wait until an event is set or the timeout expires."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
     except TimeoutError:
         return
-
-
-def _sweep_seconds() -> float:
-    """Return the seconds between two polls for events without a notification."""
-    return POLL_SECONDS if settings.DATABASES["default"]["ENGINE"].endswith("postgresql") else POLL_SECONDS / 4

@@ -6,6 +6,7 @@ get at most a quarter of the slots. Endpoints that have not responded yet get at
 at most half. So new events for fast endpoints are not delayed.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -66,11 +67,9 @@ class EndpointSlots:
 
     @property
     def is_slow(self) -> bool:
-        """Return True if calls to the endpoint take long on average."""
         return self.average_seconds > SLOW_SECONDS
 
     def get_free_slots(self, now: float) -> int:
-        """Return the number of calls that may start."""
         if now < self.paused_until:
             return 0
         allowed = int(min(self.limit, self.max_in_flight)) if self.has_responded else UNTESTED_SLOTS
@@ -80,10 +79,9 @@ class EndpointSlots:
 
     def must_yield(self, kind: AttemptKind, now: float) -> bool:
         """Return True if this kind must wait for the other kind, so that both kinds share ``max_per_second``."""
-        other_times = (moment for other_kind, moment in self.due_at.items() if other_kind is not kind)
-        return (
-            self.max_per_second is not None and self.last_kind is kind and any(moment <= now for moment in other_times)
-        )
+        if self.max_per_second is None or self.last_kind is not kind:
+            return False
+        return any(moment <= now for other_kind, moment in self.due_at.items() if other_kind is not kind)
 
     def expect(self, kind: AttemptKind, moment: float, *, noted_at: float | None = None) -> None:
         """Record when a delivery is due. ``noted_at`` is the time when a new delivery became known."""
@@ -97,26 +95,19 @@ class EndpointSlots:
                 self.due_at.pop(kind, None)
 
     def record_latency(self, seconds: float, *, has_response: bool) -> None:
-        """Include the duration of a call in the average."""
-        self.average_seconds += (seconds - self.average_seconds) * (
-            _WEIGHT if self.has_responded or self.average_seconds else 1.0
-        )
+        weight = _WEIGHT if self.has_responded or self.average_seconds else 1.0
+        self.average_seconds += (seconds - self.average_seconds) * weight
         self.has_responded = self.has_responded or has_response
 
     def decrease_limit(self) -> None:
-        """Halve the limit, because the endpoint responded with status 429."""
         self.limit = max(1.0, self.limit / 2)
 
     def increase_limit(self) -> None:
-        """Raise the limit after a success, up to the endpoint's maximum."""
         self.limit = min(float(self.max_in_flight), self.limit + 1 / max(1.0, self.limit))
 
 
 class SlotAllocator:
-    """Allocates the slots of a process to endpoints."""
-
     def __init__(self, slots: int = SLOTS) -> None:
-        """Create an allocator with a maximum number of concurrent calls."""
         self.slots = slots
         self.by_endpoint: dict[int, EndpointSlots] = {}
         self.in_flight = 0
@@ -127,7 +118,6 @@ class SlotAllocator:
         self.by_endpoint[slots.endpoint] = slots
 
     def reserve(self, slots: EndpointSlots, kind: AttemptKind, count: int) -> None:
-        """Reserve slots for calls that are about to start."""
         slots.in_flight += count
         self.in_flight += count
         self.retrying += count * (kind is AttemptKind.RETRY)
@@ -140,10 +130,6 @@ class SlotAllocator:
         self.retrying -= count * (kind is AttemptKind.RETRY)
         if slots.in_flight == 0:
             slots.breaker.is_probing = False
-
-    def release_one(self, slots: EndpointSlots, kind: AttemptKind) -> None:
-        """Free the slot of a call that has ended."""
-        self.release(slots, kind, 1)
 
     def forget_idle(self) -> None:
         """Remove endpoints without waiting or running deliveries."""
@@ -177,10 +163,7 @@ class SlotAllocator:
         return shares
 
     def _iterate_fairly(self, waiting: Iterable[EndpointSlots], now: float) -> Iterator[EndpointSlots]:
-        """Yield each endpoint once per free slot, round-robin by shop and then by endpoint.
-
-        Each call to this function starts with the next shop and endpoint.
-        """
+        """Yield each endpoint once per free slot, round-robin by shop, then by endpoint, with a new start each time."""
         by_shop: dict[int, list[tuple[EndpointSlots, int]]] = {}
         for slots in waiting:
             by_shop.setdefault(slots.shop, []).append((slots, slots.get_free_slots(now)))
@@ -189,13 +172,8 @@ class SlotAllocator:
             _round_robin(_rotate(shop_slots, self._rotation))
             for shop_slots in _rotate(list(by_shop.values()), self._rotation)
         ]
-        while queues:
-            remaining = []
-            for queue in queues:
-                if (next_slots := next(queue, None)) is not None:
-                    yield next_slots
-                    remaining.append(queue)
-            queues = remaining
+        for turn in itertools.zip_longest(*queues):
+            yield from (slots for slots in turn if slots is not None)
 
 
 class _Allowances:

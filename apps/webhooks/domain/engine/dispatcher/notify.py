@@ -46,11 +46,8 @@ def notify_dispatchers() -> None:
 
 
 async def listen_for_notifications(on_notification: Callable[[], None]) -> None:
-    """Call a function on each notification, forever. Return immediately if there is no channel.
-
-    A connection behind a pooler receives no notifications, because the pooler may assign the listening session to
-    another client.
-    """
+    """Call a function on each notification, forever. Return immediately if there is no channel."""
+    # A pooler may assign the listening session to another client.
     if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql") or uses_transaction_pooling():
         return
     while True:

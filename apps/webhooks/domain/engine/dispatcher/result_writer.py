@@ -16,16 +16,12 @@ HEALTH_SECONDS = 5.0
 
 
 class ResultWriter:
-    """Writes results in batches. Results remain in memory until the database accepts them.
-
-    Attributes:
-        waiting: The results to write, each with a flag that is True if the endpoint no longer exists.
-        batch_ready: Set when a batch is complete, or when there will be no more results.
-    """
+    """Writes results in batches. Results remain in memory until the database accepts them."""
 
     def __init__(self, threads: DatabaseThreads, on_written: Callable[[DeliveryResult], None]) -> None:
-        """Create a writer that calls ``on_written`` with each written result."""
+        # The results to write, each with a flag that is True if the endpoint no longer exists.
         self.waiting: list[tuple[DeliveryResult, bool]] = []
+        # Set when a batch is complete, or when there will be no more results.
         self.batch_ready = asyncio.Event()
         self._threads, self._on_written = threads, on_written
         self._health_updates: dict[int, tuple[bool, float]] = {}
@@ -36,10 +32,9 @@ class ResultWriter:
             self.batch_ready.set()
 
     async def write(self) -> None:
-        """Write all waiting results."""
         self.batch_ready.clear()
         while group := self.waiting[: BATCH_SIZE * 2]:
-            fenced: set[int] = await self._threads.run("write", results.write_results, [result for result, _ in group])
+            fenced = await self._threads.run("write", results.write_results, [result for result, _ in group])
             del self.waiting[: len(group)]
             for result, _ in group:
                 self._on_written(result)
@@ -51,19 +46,12 @@ class ResultWriter:
 
         Dead letters are always included. Results that confirm the known health are only included every few seconds.
         """
-        rows = [
-            (
-                result.claim.subscription,
-                result.claim.shop,
-                result.state,
-                result.message or result.error,
-                endpoint_removed,
-            )
-            for result, endpoint_removed in group
+        tallies = subscription_health.tally_results(
+            (result.claim.subscription, result.claim.shop, result.state, result.message or result.error, is_gone)
+            for result, is_gone in group
             if result.claim.subscription is not None and result.counts_as_attempt and result.claim.pk not in fenced
-        ]
+        )
         now = time.monotonic()
-        tallies = subscription_health.tally_results(rows)
         for pk, tally in list(tallies.items()):
             is_well = tally.successes > 0
             was_well, noted_at = self._health_updates.get(pk, (not is_well, 0.0))

@@ -23,10 +23,7 @@ BreakerCallback = Callable[[EndpointSlots, str], None]
 
 
 class Sender:
-    """Sends deliveries over HTTP or another transport."""
-
     def __init__(self, client: AsyncClient, queues: Mapping[str, Transport], note_breaker: BreakerCallback) -> None:
-        """Create a sender with an open HTTP client and the transports for other schemes."""
         self._client, self._queues, self._note_breaker = client, queues, note_breaker
 
     async def attempt(
@@ -42,16 +39,13 @@ class Sender:
             if claim.uri.startswith("http"):
                 reply = await self._client.post(claim.uri, body=claim.body, headers=headers, progress=progress)
                 return self._handle_response(claim, slots, progress, reply)
-            await self._send_by_transport(claim, headers, progress)
+            queue = self._queues.get(get_transport_scheme(claim.uri))
+            if queue is None:
+                raise Unreachable(deliveries.NOT_CONFIGURED)
+            await queue.send(claim, headers, progress)
         except HttpRequestFailed as error:
             return self._handle_failure(claim, slots, progress, error), False
         return self._handle_confirmation(claim, slots, progress), False
-
-    async def _send_by_transport(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
-        queue = self._queues.get(get_transport_scheme(claim.uri))
-        if queue is None:
-            raise Unreachable(deliveries.NOT_CONFIGURED)
-        await queue.send(claim, headers, progress)
 
     def _handle_confirmation(self, claim: Claim, slots: EndpointSlots, progress: Progress) -> DeliveryResult:
         """Handle the confirmation of a broker, and return the result."""
@@ -64,7 +58,6 @@ class Sender:
     def _handle_failure(
         self, claim: Claim, slots: EndpointSlots, progress: Progress, error: HttpRequestFailed
     ) -> DeliveryResult:
-        """Handle a call that failed without a valid response, and return the result."""
         slots.record_latency(progress.now(), has_response=False)
         if slots.breaker.record_failure(time.monotonic(), silent=True):
             self._note_breaker(slots, str(error))
@@ -85,18 +78,14 @@ class Sender:
             slots.decrease_limit()
         elif verdict.state == "done":
             slots.increase_limit()
-        return _build_result(
-            claim, verdict, progress, "ok" if verdict.state == "done" else "status", reply
-        ), verdict.is_gone
+        outcome = "ok" if verdict.state == "done" else "status"
+        return _build_result(claim, verdict, progress, outcome, reply), verdict.is_gone
 
 
 def _build_result(
     claim: Claim, verdict: Verdict, progress: Progress, outcome: str, reply: Reply | None = None, *, message: str = ""
 ) -> DeliveryResult:
-    """Build the result of an attempt from the verdict and the measured times."""
-    excerpt = (
-        _replace_invalid_characters(reply.body[:EXCERPT_BYTES].decode(errors="replace")) if reply and reply.body else ""
-    )
+    excerpt = reply.body[:EXCERPT_BYTES].decode(errors="replace") if reply and reply.body else ""
     headers = reply.headers.pairs[:MAX_HEADERS] if reply else ()
     return DeliveryResult(
         claim,
@@ -114,7 +103,7 @@ def _build_result(
             _replace_invalid_characters(name): _replace_invalid_characters(value[:MAX_HEADER_LENGTH])
             for name, value in headers
         },
-        excerpt=excerpt,
+        excerpt=_replace_invalid_characters(excerpt),
     )
 
 

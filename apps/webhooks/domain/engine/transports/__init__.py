@@ -19,11 +19,7 @@ class Transport(Protocol):
     """A way to send deliveries to one kind of endpoint."""
 
     async def send(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
-        """Send a delivery, and return when the broker or bus has stored the message.
-
-        Raises:
-            HttpRequestFailed: The delivery was not confirmed.
-        """
+        """Send a delivery, and return when it is stored. Raise ``HttpRequestFailed`` if this is not confirmed."""
 
     async def close(self) -> None:
         """Close all connections."""

@@ -30,7 +30,6 @@ class AmqpTransport:
         self._brokers = {name: _Broker(address) for name, address in addresses.items()}
 
     async def send(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
-        """Send a delivery, as described in ``Transport.send``."""
         name, _, key = claim.uri.removeprefix("amqp://").partition("/")
         broker = self._brokers.get(name)
         if broker is None:
@@ -55,14 +54,11 @@ class AmqpTransport:
             progress.ended = progress.now()
 
     async def close(self) -> None:
-        """Close all connections."""
         for broker in self._brokers.values():
             await broker.close()
 
 
 class _Broker:
-    """A broker and the exchange that its address names."""
-
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
         options = parse_qsl(parts.query)

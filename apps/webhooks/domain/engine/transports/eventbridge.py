@@ -31,7 +31,6 @@ class EventBridgeTransport:
         self._threads = ThreadPoolExecutor(MAX_THREADS, "eventbridge")
 
     async def send(self, claim: Claim, headers: Mapping[str, str], progress: Progress) -> None:
-        """Send a delivery, as described in ``Transport.send``."""
         region, source = _split_arn(claim.uri)
         metadata = json.dumps(dict(headers)).encode()
         entry = {
@@ -41,8 +40,7 @@ class EventBridgeTransport:
             "Detail": (b'{"payload":' + claim.body + b',"metadata":' + metadata + b"}").decode(),
         }
         try:
-            loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._threads, self._send, region, entry)
+            await asyncio.get_running_loop().run_in_executor(self._threads, self._send, region, entry)
         finally:
             progress.ended = progress.now()
 
@@ -60,9 +58,8 @@ class EventBridgeTransport:
         except BotoCoreError as error:
             raise Unreachable(type(error).__name__) from error
         if response.get("FailedEntryCount"):
-            raise MessageRejected(
-                deliveries.EVENTBRIDGE_REJECTED(code=response["Entries"][0].get("ErrorCode", "unknown"))
-            )
+            code = response["Entries"][0].get("ErrorCode", "unknown")
+            raise MessageRejected(deliveries.EVENTBRIDGE_REJECTED(code=code))
 
     def _client(self, region: str) -> Any:
         if region not in self._clients:

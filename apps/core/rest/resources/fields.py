@@ -1,40 +1,260 @@
-"""Fields for single values, such as strings, numbers, booleans and times."""
+"""Fields of resources, with strict validation and compiled rendering.
+
+For input, a field validates one JSON value and raises the API's error messages. For output, a field names the
+database columns and, unless the stored value is rendered unchanged, a function that renders the value.
+``apps.core.rest.reading.query_plans`` compiles the fields into one function per resource and version, so reading a row
+does not call field methods.
+"""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, TypedDict, Unpack
 
+from django.core.exceptions import ValidationError as ModelValidationError
 from django.core.validators import EmailValidator, URLValidator
+from django_stubs_ext import StrOrPromise
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from apps.core.i18n.error_messages import INVALID, at_least
+from apps.core.i18n.error_messages import BLANK, INVALID, NOT_IN_LIST, at_least, at_most, too_long, too_short
+from apps.core.i18n.messages import Message
 from apps.core.money import format_decimal, has_valid_precision
 from apps.core.rest.render_context import RenderContext
-from apps.core.rest.resources.fields.base import (
-    ApiField,
-    DecimalOptions,
-    FieldOptions,
-    InvalidValue,
-    Render,
-    TextOptions,
-)
+from apps.core.rest.versions import ALL_VERSIONS, VersionRange
 from apps.core.tags import find_tag_error, normalize_tags
 from apps.core.tenancy.scope import get_current_shop
 from apps.core.timestamps import InvalidDate, parse_timestamp
-from apps.core.types import Schema
+from apps.core.types import Attrs, Schema
 
+
+class VersionOptions(TypedDict, total=False):
+    """The first version with a field, and the first version without it."""
+
+    since: str | None
+    until: str | None
+
+
+class FieldOptions(VersionOptions, total=False):
+    source: str
+    required: bool | None
+    read_only: bool
+    write_only: bool
+    allow_null: bool
+    default: object
+    error_messages: dict[str, str]
+    validators: Sequence[Callable[[Any], object]]
+    missing: Iterable[str]
+
+
+class TextOptions(FieldOptions, total=False):
+    allow_blank: bool
+    trim_whitespace: bool
+    max_length: int | None
+    min_length: int | None
+
+
+class DecimalOptions(FieldOptions, total=False):
+    max_digits: int
+    decimal_places: int
+    min_value: object
+    max_value: object
+
+
+AnyField = serializers.Field[Any, Any, Any, Any]
+Render = Callable[..., Any]
+Check = Callable[[Any], Any]
+
+MESSAGES: dict[str, StrOrPromise] = {
+    "required": BLANK,
+    "null": BLANK,
+    "blank": BLANK,
+    "invalid": INVALID,
+    "invalid_choice": NOT_IN_LIST,
+    "max_string_length": INVALID,
+    "max_digits": INVALID,
+    "max_decimal_places": INVALID,
+    "max_whole_digits": INVALID,
+    "not_a_list": INVALID,
+}
 _INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _DECIMAL = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,6})?", re.ASCII)
+# The messages of validators with a limit, keyed by the code of the error.
+_LIMIT_MESSAGES: dict[str | None, Callable[[Any], Message]] = {
+    "max_length": too_long,
+    "min_length": too_short,
+    "max_value": at_most,
+    "min_value": at_least,
+}
+
+
+class InvalidValue(serializers.ValidationError):
+    """Raised when a value is invalid. Unlike DRF's class, this class keeps messages with their codes."""
+
+    def __init__(self, detail: Any) -> None:
+        self.detail = detail if isinstance(detail, list | dict) else [detail]
+
+
+class ApiField(AnyField):
+    """A field of a resource.
+
+    Args:
+        since: The first version with the field.
+        until: The first version without the field.
+        missing: The error messages if a create request omits the field. The default is ``can't be blank``.
+
+    Attributes:
+        inline: Python source that renders the value, with ``{0}`` for the first column. It avoids a function call per
+            row.
+        omitted_when_null: If True, rendered objects omit the field when the value is null. Only for top-level fields.
+        schema: The JSON schema of the value, if the schema does not follow from the field class.
+        rendered_versions: The versions that render the field. Other versions only accept the field in bodies.
+    """
+
+    version_range: VersionRange = ALL_VERSIONS
+    rendered_versions: VersionRange = ALL_VERSIONS
+    schema: Schema | None = None
+    inline: ClassVar[str | None] = None
+    omitted_when_null = False
+    missing_messages: tuple[str, ...] = (BLANK,)
+    default_error_messages = MESSAGES
+
+    def __init__(
+        self,
+        since: str | None = None,
+        until: str | None = None,
+        missing: Iterable[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if since or until:
+            self.version_range = VersionRange(since, until)
+        if missing is not None:
+            self.missing_messages = tuple(missing)
+
+    def get_columns(self) -> tuple[str, ...]:
+        """Return the ORM paths that the field reads."""
+        return (str(self.source).replace(".", "__"),)
+
+    def get_renderer(self) -> Render | None:
+        """Return a function ``(context, *columns)`` that renders the value, or None to render the stored value."""
+        return None
+
+    def get_validator(self, version: str) -> Check:
+        """Return the function that validates a JSON value in a version and converts it to the attribute's value."""
+        return self.run_validation
+
+    def run_validators(self, value: object) -> None:
+        """Run the validators; replace messages that are not in the API's style with ``is invalid``."""
+        messages: list[str] = []
+        for validator in self.validators:
+            try:
+                validator(value)  # type: ignore[call-arg]
+            except ModelValidationError as error:
+                messages += map(_convert_error, error.error_list)
+            except serializers.ValidationError as error:
+                messages += [_get_api_message(str(detail)) for detail in error.detail]
+        if messages:
+            raise InvalidValue(list(dict.fromkeys(messages)))
+
+
+def _convert_error(error: ModelValidationError) -> str:
+    if error.code in _LIMIT_MESSAGES and error.params:
+        return _LIMIT_MESSAGES[error.code](error.params["limit_value"])
+    return _get_api_message(error.messages[0])
+
+
+def _get_api_message(text: str) -> str:
+    """Return a message, or ``is invalid`` if the message is not in the API's style."""
+    return text if text[:1].islower() else INVALID
+
+
+class ModelDerivedField(ApiField):
+    """A placeholder for a field that DRF builds from the model column. The options override DRF's defaults."""
+
+    def __init__(self, **options: Unpack[TextOptions]) -> None:
+        super().__init__()
+        self.options: Attrs = {**options}
+
+
+class ReadOnlyColumn(ApiField):
+    """A read-only column that is rendered as stored."""
+
+    def __init__(self, source: str | None = None, **versions: Unpack[VersionOptions]) -> None:
+        super().__init__(read_only=True, source=source, **versions)
+
+    def get_columns(self) -> tuple[str, ...]:
+        """Return the ORM path, which may cross relations."""
+        return (str(self.source),)
+
+
+class ComputedField(ApiField):
+    """A read-only value that ``render`` computes from ``(context, *columns)``. The columns are ORM paths."""
+
+    def __init__(
+        self,
+        render: Render,
+        *columns: str,
+        schema: Schema | None = None,
+        **versions: Unpack[VersionOptions],
+    ) -> None:
+        super().__init__(read_only=True, **versions)
+        self._args = ()
+        self._kwargs: Attrs = {}
+        self.render = render
+        self.source_columns = columns
+        self.schema = {"type": "string"} if schema is None else schema
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "ComputedField":
+        """Create a copy with all arguments, because DRF's own copy would lose them."""
+        return type(self)(
+            self.render,
+            *self.source_columns,
+            schema=self.schema,
+            since=self.version_range.since,
+            until=self.version_range.until,
+        )
+
+    def get_columns(self) -> tuple[str, ...]:
+        return self.source_columns
+
+    def get_renderer(self) -> Render:
+        return self.render
+
+
+class ConstantField(ComputedField):
+    """A field that Backoffice has no data for. Every row renders the same neutral value."""
+
+    def __init__(self, value: object, **versions: Unpack[VersionOptions]) -> None:
+        self.value = value
+        schemas: dict[type, Schema] = {
+            type(None): {"type": "null"},
+            bool: {"type": "boolean"},
+            str: {"type": "string"},
+            int: {"type": "integer"},
+            list: {"type": "array", "items": {}},
+            dict: {"type": "object"},
+        }
+        super().__init__(lambda _context: value, schema=schemas[type(value)], **versions)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "ConstantField":
+        return ConstantField(self.value, since=self.version_range.since, until=self.version_range.until)
+
+
+def global_id_field(type_name: str, column: str = "pk") -> ComputedField:
+    """Create a field that renders a row's ``gid://<brand>/<Type>/<id>``."""
+
+    def render(context: RenderContext, pk: int) -> str:
+        return f"gid://{context.brand}/{type_name}/{pk}"
+
+    return ComputedField(render, column)
 
 
 class TextField(ApiField, serializers.CharField):
     """A string that is stored unchanged. JSON numbers are accepted and stored as digits."""
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Create a text field that does not trim whitespace."""
         options.setdefault("trim_whitespace", False)
         super().__init__(**options)
 
@@ -47,7 +267,6 @@ class TextField(ApiField, serializers.CharField):
         return super().run_validation(data)
 
     def to_internal_value(self, data: object) -> str:
-        """Accept a string or a number, and return a string."""
         if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
             self.fail("invalid")
         if isinstance(data, Decimal) and abs(data.adjusted()) > 30:
@@ -101,7 +320,6 @@ class FloatField(ApiField, serializers.FloatField):
     """A decimal number, such as a weight or a latitude."""
 
     def to_internal_value(self, data: object) -> float:
-        """Parse the number from its exact digits."""
         if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
             self.fail("invalid")
         if isinstance(data, Decimal) and abs(data.adjusted()) > 30:
@@ -156,7 +374,6 @@ class DateTimeField(ApiField, serializers.DateTimeField):
         raise AssertionError("fail raises")
 
     def get_renderer(self) -> Render:
-        """Return a function that renders the time in the shop's time zone."""
         return _render_moment
 
 
@@ -168,7 +385,6 @@ class DateField(ApiField, serializers.DateField):
     """A calendar date."""
 
     def to_internal_value(self, value: object) -> date:
-        """Parse a date in the form ``YYYY-MM-DD``."""
         if not isinstance(value, str) or not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value, re.ASCII):
             self.fail("invalid", format="YYYY-MM-DD")
         try:
@@ -178,7 +394,6 @@ class DateField(ApiField, serializers.DateField):
         raise AssertionError("fail raises")
 
     def get_renderer(self) -> Render:
-        """Return a function that renders the date as ``YYYY-MM-DD``."""
         return lambda _context, value: None if value is None else value.isoformat()
 
 
@@ -207,17 +422,12 @@ class DecimalField(ApiField, serializers.DecimalField):
         return number
 
     def get_renderer(self) -> Render:
-        """Return a function that renders the number with the declared number of decimals."""
         quantum = Decimal(1).scaleb(-(self.decimal_places or 0))
         return lambda _context, value: None if value is None else str(value.quantize(quantum))
 
 
 class JsonField(ApiField, serializers.JSONField):
-    """A JSON value that is stored and rendered unchanged, for columns that domain code validates or computes.
-
-    Args:
-        schema: The JSON schema of the value.
-    """
+    """A JSON value that is stored and rendered unchanged, for columns that domain code validates or computes."""
 
     def __init__(self, *, schema: Schema | None = None, **options: Unpack[FieldOptions]) -> None:
         super().__init__(**options)
@@ -231,17 +441,14 @@ class TagsField(TextField):
     """
 
     def __init__(self, **options: Unpack[TextOptions]) -> None:
-        """Create the field. By default the tags may be absent, null or blank."""
         options = {"required": False, "allow_blank": True, "allow_null": True, **options}
         options.pop("max_length", None)
         super().__init__(**options)
 
     def run_validation(self, data: object = empty) -> object:
-        """Treat null as no tags."""
         return super().run_validation("" if data is None else data)
 
     def to_internal_value(self, data: object) -> str:
-        """Return the normalized tags as a comma-separated string."""
         if isinstance(data, list):
             if not all(isinstance(item, str) for item in data):
                 self.fail("invalid")
@@ -254,25 +461,18 @@ class TagsField(TextField):
         return ", ".join(tags)
 
 
-def render_price(context: RenderContext, value: Decimal | None) -> str | None:
-    """Render a price with the decimals of the shop currency."""
-    return None if value is None else format_decimal(value, context.shop.currency)
-
-
 class PriceField(DecimalField):
     """An amount in the shop currency, with at most as many decimals as the currency has."""
 
     def __init__(self, **options: Unpack[DecimalOptions]) -> None:
-        """Create a field with the precision of price columns."""
         options = {"max_digits": 15, "decimal_places": 3, "required": False, **options}
         super().__init__(**options)
 
     def to_internal_value(self, data: object) -> Decimal:
-        """Validate the amount; reject more decimals than the currency has."""
         value = super().to_internal_value(data)
         if not has_valid_precision(value, get_current_shop().currency):
             self.fail("invalid")
         return value
 
     def get_renderer(self) -> Render:
-        return render_price
+        return lambda context, value: None if value is None else format_decimal(value, context.shop.currency)
